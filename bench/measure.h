@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What the benchmarks share: timing of small things, and what the process takes of memory.
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace sonde::bench {
+
+inline double now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+inline double process_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// Work that the compiler cannot leave out. Without a "memory" clobber: that would make g++ keep what
+// a scope remembers on the stack, which no real work does.
+inline void barrier() { __asm__ volatile(""); }
+
+struct Timing {
+  double min = 0;
+  double median = 0;
+  double mean = 0;
+};
+
+// Nanoseconds an iteration, over `batches` batches of `iterations`.
+template <typename Body>
+Timing time_loop(int batches, int iterations, Body&& body) {
+  std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(batches));
+  double sum = 0;
+  for (int b = 0; b < batches; ++b) {
+    const double before = now_ns();
+    for (int i = 0; i < iterations; ++i) body();
+    times.push_back((now_ns() - before) / iterations);
+    sum += times.back();
+  }
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2], sum / batches};
+}
+
+// A "VmRSS:" like line of /proc/self/status, in bytes.
+inline std::uint64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.rfind(key + ":", 0) == 0) return std::stoull(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+// Makes VmHWM start again from the present.
+inline void reset_peak_rss() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+}  // namespace sonde::bench

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Libraries, headers, the program, and what find_package and pkg-config look for.
+
+include(CMakePackageConfigHelpers)
+set(SONDE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Sonde)
+
+install(TARGETS sonde_record sonde EXPORT SondeTargets
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET sonde_cli)
+  install(TARGETS sonde_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# A static libsonde leaves its dependencies to whoever links it, a shared one brings its own.
+get_target_property(SONDE_LIBRARY_TYPE sonde TYPE)
+if(SONDE_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
+  set(SONDE_IS_STATIC TRUE)
+else()
+  set(SONDE_IS_STATIC FALSE)
+endif()
+
+install(EXPORT SondeTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SondeConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/SondeConfig.cmake
+                              INSTALL_DESTINATION ${SONDE_CMAKE_DIR})
+# Until 1.0 a minor version may break its users.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/SondeConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/SondeConfig.cmake ${PROJECT_BINARY_DIR}/SondeConfigVersion.cmake
+        DESTINATION ${SONDE_CMAKE_DIR})
+
+# pkg-config files find their prefix from their own place, so that an installed tree may be moved.
+file(RELATIVE_PATH SONDE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" SONDE_PC_PREFIX "${SONDE_PC_PREFIX}")
+if(SONDE_IS_STATIC)
+  set(SONDE_PC_REQUIRES "sonde-record, libzstd, zlib")
+  set(SONDE_PC_LIBS "-lsonde -pthread")
+  # C programs link the recorder too, and it is written in C++.
+  set(SONDE_PC_RECORD_LIBS "-lsonde_record -pthread -lstdc++ -lm")
+else()
+  set(SONDE_PC_REQUIRES "sonde-record")
+  set(SONDE_PC_LIBS "-lsonde")
+  set(SONDE_PC_RECORD_LIBS "-lsonde_record")
+endif()
+foreach(package sonde sonde-record)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

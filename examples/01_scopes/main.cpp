@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A first read: mark work, record it, find it again.
+
+#include <sonde/profiler.h>
+#include <sonde/record.h>
+
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// A scope lasts from where it stands to the closing brace. This one is named after the function.
+std::vector<double> load(int size) {
+  SONDE_FUNCTION();
+  std::vector<double> values;
+  for (int i = 0; i < size; ++i) values.push_back(1.0 / (i + 1));
+  SONDE_INSTANT("loaded");  // a moment
+  return values;
+}
+
+// Scopes nest, and may stand anywhere in a function.
+double total(const std::vector<double>& values) {
+  SONDE_SCOPE("total");
+  double sum = 0;
+  {
+    SONDE_SCOPE("add");
+    for (const double value : values) sum += value;
+  }
+  SONDE_COUNTER("sum", sum);  // a value over time
+  return sum;
+}
+
+void work(const std::string& who) {
+  for (int round = 0; round < 3; ++round) {
+    // Names made at run time go through record_function; SONDE_SCOPE takes literals only.
+    const sonde::record_function range(who + " round " + std::to_string(round));
+    total(load(100'000));
+  }
+}
+
+}  // namespace
+
+int main() {
+  // Without a profiler, every mark above costs one load and one branch.
+  sonde::Profiler prof({.output = "01_scopes.sonde"});
+  prof.start();
+  std::thread helper(work, "helper");  // all threads are recorded
+  work("main");
+  helper.join();
+  prof.stop();
+
+  // close() waits until the file is whole; the destructor would do it too.
+  if (const auto closed = prof.close(); !closed) {
+    std::cerr << closed.error().message << "\n";
+    return 1;
+  }
+  const auto trace = prof.trace();
+  if (!trace) {
+    std::cerr << trace.error().message << "\n";
+    return 1;
+  }
+  std::cout << trace->spans().size() << " spans in " << prof.path() << "\n"
+            << "now type: sonde info " << prof.path() << "\n";
+  return trace->spans().size() == 24 ? 0 : 1;  // 2 threads, 3 rounds, 4 scopes
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading `.sonde` files of any content. Each input is read as it is, and once more with its
+// checksums put right, or no change of a byte would get past them.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "sonde/trace.h"
+#include "trace/block_file.h"
+#include "trace/block_layout.h"
+#include "trace/dump.h"
+#include "trace/trace_file.h"
+
+namespace {
+
+using namespace sonde;
+using Bytes = std::vector<std::uint8_t>;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// What sonde/trace.h promises of every trace.
+void check_promises(const Trace& trace) {
+  const SpanTable& spans = trace.spans();
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    require(spans.duration_ns[i] >= 0);
+    require(!spans.parent[i].valid() || spans.parent[i].index() < i);
+    require(!spans.track[i].valid() || spans.track[i].index() < trace.tracks().size());
+    require(!spans.name[i].valid() || spans.name[i].index() < trace.strings().size());
+    if (i == 0 || spans.track[i] != spans.track[i - 1]) continue;
+    require(spans.start_ns[i] >= spans.start_ns[i - 1]);
+  }
+  std::size_t bytes = 0;
+  dump_text(trace, [&bytes](std::string_view line) { return (bytes += line.size()) < 1'000'000; });
+}
+
+void read(std::span<const std::uint8_t> bytes) {
+  const Result<BlockFile> file = BlockFile::parse(bytes, "fuzz");
+  if (!file) return;
+  Bytes scratch;
+  for (const BlockFile::Block& block : file->blocks()) (void)file->payload(block, scratch);
+  const Result<Trace> trace = read_trace(*file);
+  if (trace) check_promises(*trace);
+}
+
+template <typename T>
+void store(Bytes& bytes, std::size_t offset, const T& value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof(value));
+}
+
+// The same bytes as a file whose headers hold, with whatever kinds, lengths and payloads they have.
+Bytes repaired(std::span<const std::uint8_t> input) {
+  Bytes bytes(input.begin(), input.end());
+  if (bytes.size() < sizeof(FileHeader)) return bytes;
+  auto header = load<FileHeader>(bytes, 0);
+  header.magic = kFileMagic;
+  header.version = kFormatVersion;
+  header.crc = crc_of(header);
+  store(bytes, 0, header);
+  for (std::size_t at = sizeof(FileHeader); at + sizeof(BlockHeader) <= bytes.size();) {
+    auto block = load<BlockHeader>(bytes, at);
+    const std::size_t rest = bytes.size() - at - sizeof(BlockHeader);
+    block.magic = kBlockMagic;
+    block.file_tag = tag_of(header);
+    block.stored_bytes =
+        static_cast<std::uint32_t>(std::min<std::size_t>(block.stored_bytes, rest));
+    if ((block.flags & kBlockFlagZstd) == 0) block.payload_bytes = block.stored_bytes;
+    block.stored_crc =
+        crc32_of(std::span(bytes).subspan(at + sizeof(BlockHeader), block.stored_bytes));
+    block.crc = crc_of(block);
+    store(bytes, at, block);
+    at += sizeof(BlockHeader) + padded(block.stored_bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read({data, size});
+  read(repaired({data, size}));
+  return 0;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The profiler: when to record, and what becomes of what was recorded.
+//
+//   sonde::Profiler prof({
+//       .output = "train.sonde",
+//       .schedule = sonde::schedule({.wait = 1, .warmup = 1, .active = 3, .repeat = 2}),
+//   });
+//   prof.start();
+//   for (const Batch& batch : batches) { train(batch); prof.step(); }
+//   prof.stop();
+//
+// All threads of the process are recorded. Several profilers may run at once, nested or
+// overlapping. Every member may be called from any thread; calls on one profiler wait for each
+// other.
+//
+// A profiler never disturbs the program: start(), step() and stop() return nothing. The first error
+// (an impossible schedule, a file that cannot be written) goes to the message handler and to
+// status(); from then on the profiler records nothing. Warnings go to the message handler only. In
+// a child of fork() a profiler of the parent does nothing.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sonde/buffer_policy.h"
+#include "sonde/result.h"
+#include "sonde/schedule.h"
+#include "sonde/source.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+class Profiler;
+namespace detail {
+struct ProfilerHooks;
+}  // namespace detail
+
+// Cpu, and what the sources that were added (source.h) serve.
+std::vector<Activity> supported_activities();
+
+// In C++17, assign the members of a default one.
+struct ProfilerOptions {
+  // The `.sonde` file, which grows while recording; {pid}, {rank}, {host} and {program} are filled
+  // in. Empty: a file without a name, for trace() and save().
+  std::string output = "";
+  // An empty list or one that names an activity twice is an error.
+  std::vector<Activity> activities = supported_activities();
+  Schedule schedule = {};
+  // Called in step() or stop() when a cycle has ended and before the next is prepared; trace() is
+  // that cycle. It must not call start(), step(), stop() or close(), nor wait for a thread that
+  // uses the profiler.
+  std::function<void(Profiler&)> on_trace_ready = nullptr;
+
+  // What sources are asked for.
+  bool record_shapes = false;
+  bool profile_memory = false;
+  bool with_stack = false;
+  bool with_flops = false;  // asks for shapes too
+  bool with_modules = false;
+
+  // Every cycle is in the file in any case; this makes trace() all cycles instead of the last.
+  bool acc_events = false;
+  // Makes the identity of each cycle; unset: 32 random hexadecimal digits.
+  std::function<std::string()> custom_trace_id_callback = nullptr;
+
+  // A file for each cycle: {cycle} in `output` is its number, from 0; without {cycle} the number
+  // stands before the suffix ("run.sonde": "run.0.sonde"). Not together with acc_events.
+  bool one_file_per_cycle = false;
+  // Memory for events that are not yet in the file.
+  std::uint64_t budget_bytes = std::uint64_t{256} << 20;
+  // What becomes of more.
+  BufferPolicy policy = BufferPolicy::Spill;
+  // That memory is a file beside `output`, so that a process that is killed leaves a whole trace.
+  bool crash_safe = true;
+  // Threads to record, by kernel thread id or by name. Both empty: all.
+  std::vector<std::int64_t> only_thread_ids = {};
+  std::vector<std::string> only_thread_names = {};
+};
+
+class Profiler {
+ public:
+  Profiler();
+  explicit Profiler(ProfilerOptions options);
+  Profiler(ProfilerOptions options, const detail::ProfilerHooks& hooks);
+  // stop() and close().
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  void start();
+  // The end of a step of the program: closes its span `ProfilerStep#N` and moves along the
+  // schedule.
+  void step();
+  // May be followed by start(), which goes on where the schedule stands. It returns at once: the
+  // file is whole after close().
+  void stop();
+  // Waits until everything is in the file and finishes it. Nothing can be recorded afterwards;
+  // trace() and save() go on working.
+  Result<void> close();
+
+  // The phases that start(), step() and stop() are made of, for programs with a schedule of their
+  // own outside: prepare (file and sources are ready), start (recording) and stop.
+  void prepare_trace();
+  void start_trace();
+  void stop_trace();
+
+  // The first error.
+  Result<void> status() const;
+  std::int64_t step_num() const;
+  ProfilerAction current_action() const;
+
+  // The cycle that was started last, or all of them with acc_events. An error while it is recorded.
+  Result<Trace> trace() const;
+  // Writes trace() as a `.sonde` file: whole or not at all.
+  Result<void> save(const std::string& path) const;
+  // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording goes on.
+  Result<void> snapshot(const std::string& path) const;
+  // The file recorded to, with its pattern filled in. Empty before the first prepare, and for a
+  // file without a name.
+  std::string path() const;
+
+  // Empty before the first prepare.
+  std::string trace_id() const;
+  // For the cycles prepared from now on.
+  void set_custom_trace_id_callback(std::function<std::string()> callback);
+
+  // Stored in the file of the current cycle, or of the first if there is none yet. A later value of
+  // a key wins.
+  void add_metadata(std::string_view key, std::string_view value);
+  // The value is JSON text, and refused if it is not.
+  Result<void> add_metadata_json(std::string_view key, std::string_view json);
+  // The same, for every cycle that starts from now on.
+  Result<void> preset_metadata_json(std::string_view key, std::string_view json);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// For on_trace_ready: saves each cycle as `<dir>/<worker>.<time in ns>.sonde` and creates the
+// folder. The worker's name is `<host>_<pid>` unless given, found at the first cycle and kept from
+// then on. `use_gzip` is for formats that are not compressed by themselves; `.sonde` is.
+std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir,
+                                                         std::string worker_name = "",
+                                                         bool use_gzip = false);
+
+enum class MessageLevel : std::uint8_t { Warning, Error };
+
+// Receives what profilers have to say, on the thread that caused it, and so from several at once.
+using MessageHandler = std::function<void(MessageLevel level, std::string_view text)>;
+
+// For the whole process. Null restores the default, a line on stderr. Returns the one before.
+MessageHandler set_message_handler(MessageHandler handler);
+
+}  // namespace sonde

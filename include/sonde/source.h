@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A Source brings events of one foreign API (a tensor library, a GPU runtime) into a session. It
+// records through sonde.h like everybody else; a session only tells it when, and what is wanted.
+//
+// Sources are told of windows from the thread that starts or stops the session, one call at a time,
+// and must return fast: what takes long belongs behind stop().
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+// Numbered as PyTorch's ProfilerActivity.
+enum class Activity : std::uint8_t { Cpu = 0, Xpu = 1, Cuda = 2, Hpu = 3, Mtia = 4, PrivateUse1 = 5 };
+
+// What a session asks its sources for.
+struct SourceRequest {
+  std::vector<Activity> activities = {};
+  bool record_shapes = false;
+  bool profile_memory = false;
+  bool with_stack = false;
+  bool with_flops = false;
+  bool with_modules = false;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::string name() const = 0;
+  // Which activity it serves; it is told of the sessions that ask for it.
+  virtual Activity activity() const = 0;
+  // Before the first window: load libraries, take buffers. A failure goes into the session's ledger
+  // and leaves this source out; it never fails the program.
+  virtual Result<void> prepare(const SourceRequest& request) = 0;
+  virtual void start() = 0;
+  virtual void stop() = 0;
+};
+
+// Sources serve all sessions that begin after they were added. Adding one again is nothing.
+void add_source(std::shared_ptr<Source> source);
+void remove_source(const Source& source);
+
+}  // namespace sonde

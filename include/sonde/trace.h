@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A recording as tables of columns, for reading. It never changes once built, copies cost a
+// reference count, and any number of threads may read it. TraceBuilder makes one.
+//
+//   SONDE_TRY(const Trace trace, open_sonde("step.sonde"));
+//   for (SpanId span : trace.track_spans(TrackId(0))) {
+//     std::cout << trace.name(span) << " " << trace.spans().duration_ns[span] << "\n";
+//   }
+//
+// Spans are grouped by track and ordered by start, the longer first where starts are equal, so that
+// a parent's row is always before its children's. Other tables keep the order they were filled in.
+// Every id in a table is either invalid or a row that exists, durations are not negative, and times
+// are such that no difference of two overflows. docs/trace-model.md lists all columns.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+#include "sonde/trace_strings.h"
+#include "sonde/trace_tables_gen.h"
+
+namespace sonde {
+
+class Trace {
+ public:
+  // A trace without rows.
+  Trace();
+
+  const TraceTables& tables() const noexcept { return data_->tables; }
+  const ProcessTable& processes() const noexcept { return data_->tables.processes; }
+  const TrackTable& tracks() const noexcept { return data_->tables.tracks; }
+  const SpanTable& spans() const noexcept { return data_->tables.spans; }
+  const DimTable& dims() const noexcept { return data_->tables.dims; }
+  const OpArgumentTable& op_arguments() const noexcept { return data_->tables.op_arguments; }
+  const KernelTable& kernels() const noexcept { return data_->tables.kernels; }
+  const CopyTable& copies() const noexcept { return data_->tables.copies; }
+  const ApiCallTable& api_calls() const noexcept { return data_->tables.api_calls; }
+  const SyncTable& syncs() const noexcept { return data_->tables.syncs; }
+  const CollectiveTable& collectives() const noexcept { return data_->tables.collectives; }
+  const PythonCallTable& python_calls() const noexcept { return data_->tables.python_calls; }
+  const AllocationTable& allocations() const noexcept { return data_->tables.allocations; }
+  const FrameTable& frames() const noexcept { return data_->tables.frames; }
+  const StackTable& stacks() const noexcept { return data_->tables.stacks; }
+  const ModuleTable& modules() const noexcept { return data_->tables.modules; }
+  const CounterTable& counters() const noexcept { return data_->tables.counters; }
+  const InstantTable& instants() const noexcept { return data_->tables.instants; }
+  const FlowTable& flows() const noexcept { return data_->tables.flows; }
+  const WindowTable& windows() const noexcept { return data_->tables.windows; }
+  const DeviceTable& devices() const noexcept { return data_->tables.devices; }
+  const MetadataTable& metadata() const noexcept { return data_->tables.metadata; }
+  const LedgerTable& ledger() const noexcept { return data_->tables.ledger; }
+  const ExtraTable& extras() const noexcept { return data_->tables.extras; }
+
+  const StringPool& strings() const noexcept { return data_->strings; }
+  // Empty for an invalid id. The view lives as long as some copy of this trace.
+  std::string_view string(StringId id) const noexcept { return data_->strings[id]; }
+  std::string_view name(SpanId span) const noexcept { return string(spans().name[span]); }
+  Nanos end_ns(SpanId span) const noexcept {
+    return spans().start_ns[span] + spans().duration_ns[span];
+  }
+
+  IdRange<SpanId> all_spans() const noexcept {
+    return {0, static_cast<std::uint32_t>(spans().size())};
+  }
+  // Of an invalid track: the spans that have none.
+  IdRange<SpanId> track_spans(TrackId track) const noexcept;
+
+  // From the first to the last time of any window, span, instant, counter or allocation; 0 and 0
+  // in a trace without any.
+  Nanos first_ns() const noexcept { return data_->first_ns; }
+  Nanos last_ns() const noexcept { return data_->last_ns; }
+
+ private:
+  friend class TraceBuilder;
+  struct Data {
+    TraceTables tables;
+    StringPool strings;
+    std::vector<std::uint32_t> track_begin;  // first span of each track, then the end of the last
+    Nanos first_ns = 0;
+    Nanos last_ns = 0;
+  };
+  explicit Trace(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+  std::shared_ptr<const Data> data_;
+};
+
+// Reads a `.sonde` file, also one that was cut short or damaged: the ledger then says what is
+// missing.
+Result<Trace> open_sonde(const std::string& path);
+
+// Writes a `.sonde` file, whole or not at all.
+Result<void> save_trace(const Trace& trace, const std::string& path);
+
+}  // namespace sonde

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+namespace sonde {
+namespace {
+
+std::int64_t read_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::uint64_t read_counter() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return 0;
+#endif
+}
+
+#if defined(__x86_64__)
+// A guest may not be told that its counter is invariant, though the kernel found it good enough.
+bool kernel_keeps_time_by_tsc() {
+  const int fd = ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char name[8] = {};
+  const ssize_t n = ::read(fd, name, sizeof(name) - 1);
+  ::close(fd);
+  return n >= 3 && std::strncmp(name, "tsc", 3) == 0;
+}
+
+bool counter_is_steady() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1u << 8)) != 0) return true;
+  return kernel_keeps_time_by_tsc();
+}
+#elif defined(__aarch64__)
+bool counter_is_steady() { return true; }
+#else
+bool counter_is_steady() { return false; }
+#endif
+
+TickSource choose_source() {
+  const char* forced = std::getenv("SONDE_CLOCK");
+  if (forced != nullptr && std::strcmp(forced, "monotonic") == 0) return TickSource::Monotonic;
+  return counter_is_steady() ? TickSource::Counter : TickSource::Monotonic;
+}
+
+}  // namespace
+
+TickSource tick_source() {
+  // Not a function-local static with a guard: this is read in signal handlers.
+  static std::atomic<int> chosen{-1};
+  int source = chosen.load(std::memory_order_relaxed);
+  if (source < 0) {
+    source = static_cast<int>(choose_source());
+    chosen.store(source, std::memory_order_relaxed);
+  }
+  return static_cast<TickSource>(source);
+}
+
+std::uint64_t read_ticks() {
+  return tick_source() == TickSource::Counter
+             ? read_counter()
+             : static_cast<std::uint64_t>(read_ns(CLOCK_MONOTONIC_RAW));
+}
+
+std::int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC_RAW); }
+std::int64_t thread_cpu_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+ClockAnchor take_anchor() {
+  constexpr int kTries = 16;
+  ClockAnchor best;
+  best.spread_ticks = ~std::uint64_t{0};
+  for (int i = 0; i < kTries; ++i) {
+    ClockAnchor anchor;
+    const std::uint64_t before = read_ticks();
+    anchor.monotonic_ns = read_ns(CLOCK_MONOTONIC_RAW);
+    const std::uint64_t after = read_ticks();
+    anchor.realtime_ns = read_ns(CLOCK_REALTIME);
+    anchor.spread_ticks = after - before;
+    anchor.ticks = before + anchor.spread_ticks / 2;
+    if (anchor.spread_ticks < best.spread_ticks) best = anchor;
+  }
+  return best;
+}
+
+TickMap::TickMap(std::vector<ClockAnchor> anchors) {
+  std::sort(anchors.begin(), anchors.end(),
+            [](const ClockAnchor& a, const ClockAnchor& b) { return a.ticks < b.ticks; });
+  // Damaged files bring anchors that run backwards or stand still: those say nothing.
+  std::vector<ClockAnchor> kept;
+  for (const ClockAnchor& a : anchors) {
+    if (kept.empty() || (a.ticks > kept.back().ticks && a.monotonic_ns > kept.back().monotonic_ns)) {
+      kept.push_back(a);
+    }
+  }
+  if (kept.empty()) return;
+
+  const ClockAnchor& first = kept.front();
+  const ClockAnchor& last = kept.back();
+  if (last.ticks > first.ticks) {
+    rate_ = static_cast<double>(last.monotonic_ns - first.monotonic_ns) /
+            static_cast<double>(last.ticks - first.ticks);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    Knot knot{kept[i].ticks, first.realtime_ns + (kept[i].monotonic_ns - first.monotonic_ns), rate_};
+    if (i + 1 < kept.size()) {
+      knot.rate = static_cast<double>(kept[i + 1].monotonic_ns - kept[i].monotonic_ns) /
+                  static_cast<double>(kept[i + 1].ticks - kept[i].ticks);
+    }
+    knots_.push_back(knot);
+    const auto half = static_cast<std::int64_t>(std::min(
+        1e15, std::ceil(static_cast<double>(kept[i].spread_ticks) * rate_ / 2)));
+    error_ns_ = std::max(error_ns_, half);
+  }
+  for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
+    const double slope = static_cast<double>(kept[i + 1].monotonic_ns - kept[i - 1].monotonic_ns) /
+                         static_cast<double>(kept[i + 1].ticks - kept[i - 1].ticks);
+    const double straight = static_cast<double>(kept[i - 1].monotonic_ns) +
+                            slope * static_cast<double>(kept[i].ticks - kept[i - 1].ticks);
+    const double off = std::abs(straight - static_cast<double>(kept[i].monotonic_ns));
+    error_ns_ = std::max(error_ns_, static_cast<std::int64_t>(std::min(off, 1e15)));
+  }
+}
+
+TickMap::Segment TickMap::segment_at(std::uint64_t ticks) const {
+  constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  if (knots_.empty()) return {0, kForever, 0, 0, 1.0};
+  const auto after =
+      std::upper_bound(knots_.begin(), knots_.end(), ticks,
+                       [](std::uint64_t t, const Knot& knot) { return t < knot.ticks; });
+  const std::uint64_t last = after == knots_.end() ? kForever : after->ticks;
+  if (after == knots_.begin()) return {0, last, knots_.front().ticks, knots_.front().ns, rate_};
+  const Knot& knot = *(after - 1);
+  return {knot.ticks, last, knot.ticks, knot.ns, knot.rate};
+}
+
+std::int64_t TickMap::Segment::to_ns(std::uint64_t t) const {
+  // Clamped: a damaged stamp may lie anywhere.
+  const double away = std::clamp(static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate, -4e18, 4e18);
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(ns, std::llround(away), &sum) ? ns : sum;
+}
+
+std::int64_t TickMap::to_ns(std::uint64_t ticks) const { return segment_at(ticks).to_ns(ticks); }
+
+}  // namespace sonde

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace sonde {
+namespace {
+
+int open_retrying(const char* path, int flags, mode_t mode = 0) {
+  int fd = -1;
+  do {
+    fd = ::open(path, flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// An unnamed file in TMPDIR, or in memory where that folder's file system has none.
+int open_unnamed() {
+  const char* folder = std::getenv("TMPDIR");
+  const int fd =
+      open_retrying(folder != nullptr && *folder != '\0' ? folder : "/tmp", O_TMPFILE | O_RDWR, 0600);
+  return fd >= 0 ? fd : memfd_create("sonde", MFD_CLOEXEC);
+}
+
+}  // namespace
+
+Failure io_failure(const std::string& path, std::string_view doing, int errno_value) {
+  char buffer[128];
+  const char* reason = strerror_r(errno_value, buffer, sizeof(buffer));  // the GNU form
+  ErrorCode code = ErrorCode::Io;
+  if (errno_value == ENOENT || errno_value == ENOTDIR) code = ErrorCode::NotFound;
+  return {code, path + ": " + std::string(doing) + ": " + reason};
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  const int fd = open_retrying(path.c_str(), O_RDONLY);
+  if (fd < 0) return io_failure(path, "cannot open", errno);
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) {
+    const int error = errno;
+    ::close(fd);
+    return io_failure(path, "cannot look at", error);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return Failure(ErrorCode::Invalid,
+                   path + (S_ISDIR(info.st_mode) ? ": is a folder, not a trace" : ": is not a regular file"));
+  }
+  MappedFile file;
+  file.path_ = path;
+  file.size_ = static_cast<std::size_t>(info.st_size);
+  if (file.size_ > 0) {
+    void* data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    const int error = errno;
+    ::close(fd);
+    if (data == MAP_FAILED) return io_failure(path, "cannot map", error);
+    file.data_ = static_cast<const std::uint8_t*>(data);
+  } else {
+    ::close(fd);
+  }
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+Result<AppendFile> AppendFile::create(const std::string& path) {
+  AppendFile file;
+  file.path_ = path;
+  file.fd_ = path.empty() ? open_unnamed() : open_retrying(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
+  if (file.fd_ < 0) return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
+  return file;
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(std::exchange(other.size_, 0)) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+AppendFile::~AppendFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
+                               static_cast<off_t>(size_ + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : ENOSPC;
+      if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
+        // Nothing better can be done: a reader salvages a torn tail.
+      }
+      return io_failure(path_, "cannot write", error);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  size_ += bytes.size();
+  return {};
+}
+
+std::string AppendFile::readable_path() const {
+  return path_.empty() ? "/proc/self/fd/" + std::to_string(fd_) : path_;
+}
+
+Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
+  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
+  {
+    SONDE_TRY(AppendFile file, AppendFile::create(temporary));
+    if (auto written = file.append(bytes); !written) {
+      ::unlink(temporary.c_str());
+      return Failure(std::move(written).error());
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    return io_failure(path, "cannot replace", error);
+  }
+  return {};
+}
+
+Result<void> write_file_whole(const std::string& path, std::string_view text) {
+  return write_file_whole(
+      path, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+}
+
+Result<std::string> read_file(const std::string& path) {
+  SONDE_TRY(const MappedFile file, MappedFile::open(path));
+  const auto bytes = file.bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace sonde

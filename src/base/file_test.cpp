@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace sonde {
+namespace {
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("sonde-file-test-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, ReplacesAFileWhole) {
+  ASSERT_TRUE(write_file_whole(path("a"), std::string_view("one")));
+  ASSERT_TRUE(write_file_whole(path("a"), std::string_view("two")));
+  EXPECT_EQ(*read_file(path("a")), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FileTest, NamesThePathAndTheReason) {
+  const auto missing = MappedFile::open(path("none"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+  EXPECT_NE(missing.error().message.find("none: cannot open: No such file"), std::string::npos);
+
+  const auto folder = MappedFile::open(folder_.string());
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().message.find("is a folder"), std::string::npos);
+
+  EXPECT_FALSE(write_file_whole(path("no/such/folder"), std::string_view("x")));
+}
+
+TEST_F(FileTest, MapsAnEmptyFileAsNoBytes) {
+  ASSERT_TRUE(write_file_whole(path("empty"), std::string_view()));
+  const auto file = MappedFile::open(path("empty"));
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->bytes().empty());
+}
+
+TEST_F(FileTest, AppendsToAnUnnamedFileThatThisProcessCanRead) {
+  auto file = AppendFile::create("");
+  ASSERT_TRUE(file);
+  const std::uint8_t bytes[] = {'h', 'i'};
+  ASSERT_TRUE(file->append(bytes));
+  ASSERT_TRUE(file->append(bytes));
+  EXPECT_EQ(file->size(), 4u);
+  EXPECT_EQ(*read_file(file->readable_path()), "hihi");
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The little JSON that must work where no library can be installed: writing strings, and checking
+// that a text somebody hands us is one JSON value. Reading traces is simdjson's work.
+
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+// Appends `text` as a JSON string with its quotes. Whatever the bytes are, the result is valid
+// UTF-8 and valid JSON: ill-formed sequences become U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+std::string json_string(std::string_view text);
+
+// An error with the byte offset unless `text` is exactly one JSON value (RFC 8259), at most 1000 deep.
+Result<void> validate_json(std::string_view text);
+
+}  // namespace sonde

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+namespace sonde {
+
+std::string duration_text(std::int64_t nanoseconds) {
+  const std::string sign = nanoseconds < 0 ? "-" : "";
+  // Through unsigned, since the most negative value has no positive twin.
+  const std::uint64_t ns = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds)
+                                           : static_cast<std::uint64_t>(nanoseconds);
+  if (ns < 1'000) return fmt::format("{}{} ns", sign, ns);
+  const auto value = static_cast<double>(ns);
+  if (ns < 1'000'000) return fmt::format("{}{:.3f} us", sign, value / 1e3);
+  if (ns < 1'000'000'000) return fmt::format("{}{:.3f} ms", sign, value / 1e6);
+  return fmt::format("{}{:.3f} s", sign, value / 1e9);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
+  return whole ? fmt::format("{:.0f} {}", value, kUnits[unit])
+               : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string count_text(std::uint64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out.push_back(',');
+    out.push_back(digits[i]);
+  }
+  return out;
+}
+
+}  // namespace sonde

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Quantities as people read them.
+
+#include <cstdint>
+#include <string>
+
+namespace sonde {
+
+// "812 ns", "1.234 us", "56.700 ms", "3.250 s": four to six significant digits.
+std::string duration_text(std::int64_t nanoseconds);
+// "512 B", "1.5 KiB", "256 MiB".
+std::string bytes_text(std::uint64_t bytes);
+// "12,345,678"
+std::string count_text(std::uint64_t count);
+
+}  // namespace sonde

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace sonde {
+namespace {
+
+TEST(Text, PicksTheUnitThatReadsBest) {
+  EXPECT_EQ(duration_text(0), "0 ns");
+  EXPECT_EQ(duration_text(999), "999 ns");
+  EXPECT_EQ(duration_text(1'234), "1.234 us");
+  EXPECT_EQ(duration_text(56'700'000), "56.700 ms");
+  EXPECT_EQ(duration_text(-3'250'000'000), "-3.250 s");
+  EXPECT_EQ(duration_text(std::numeric_limits<std::int64_t>::min()), "-9223372036.855 s");
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text(256ull << 20), "256 MiB");
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(12'345'678), "12,345,678");
+}
+
+}  // namespace
+}  // namespace sonde

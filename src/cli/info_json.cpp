@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde info --format json`.
+
+#include <cstdint>
+#include <string_view>
+
+#include "cli/info_report.h"
+#include "cli/json_writer.h"
+
+namespace sonde::cli {
+namespace {
+
+class JsonReport {
+ public:
+  JsonReport(const InfoReport& report, Output& out)
+      : file_(report.file), trace_(report.trace), facts_(report.facts), json_(out) {}
+
+  void write() {
+    json_.begin_object();
+    head();
+    totals("lost", LedgerClass::Lost);
+    totals("incomplete", LedgerClass::Incomplete);
+    totals("cost", LedgerClass::Cost);
+    processes();
+    tracks();
+    spans();
+    windows();
+    metadata();
+    ledger();
+    json_.end_object();
+  }
+
+ private:
+  // -1 stands for "not known" in the tables; null says so.
+  void number_or_null(std::string_view key, std::int64_t number) {
+    json_.key(key);
+    number < 0 ? json_.null() : json_.value(number);
+  }
+  void text(std::string_view key, StringId id) { json_.key(key).value(trace_.string(id)); }
+  void process(ProcessId id) {
+    json_.key("process");
+    id.valid() ? json_.value(id.value()) : json_.null();
+  }
+
+  // An array of objects, the members of each by write_row(i).
+  template <typename Row>
+  void table(std::string_view key, std::size_t count, Row write_row) {
+    json_.key(key).begin_array();
+    for (std::size_t i = 0; i < count; ++i) {
+      json_.begin_object();
+      write_row(i);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void head() {
+    json_.key("file").value(file_.path);
+    json_.key("bytes").value(file_.bytes);
+    json_.key("format_version").value(file_.version);
+    json_.key("complete").value(file_.complete);
+    json_.key("start_ns").value(trace_.first_ns());
+    json_.key("end_ns").value(trace_.last_ns());
+    json_.key("duration_ns").value(trace_.last_ns() - trace_.first_ns());
+  }
+
+  void totals(std::string_view key, LedgerClass wanted) {
+    json_.key(key).begin_object();
+    for (const auto& [kind, total] : facts_.ledger) {
+      if (ledger_class(kind) == wanted) json_.key(to_string(kind)).value(total.count);
+    }
+    json_.end_object();
+  }
+
+  void processes() {
+    const ProcessTable& rows = trace_.processes();
+    table("processes", rows.size(), [&](std::size_t i) {
+      json_.key("pid").value(rows.pid[i]);
+      number_or_null("rank", rows.rank[i]);
+      number_or_null("world_size", rows.world_size[i]);
+      text("host", rows.host[i]);
+      text("name", rows.name[i]);
+    });
+  }
+
+  void tracks() {
+    const TrackTable& rows = trace_.tracks();
+    table("tracks", rows.size(), [&](std::size_t i) {
+      process(rows.process[i]);
+      json_.key("kind").value(to_string(rows.kind[i]));
+      json_.key("id").value(rows.id[i]);
+      number_or_null("device", rows.device_index[i]);
+      text("name", rows.name[i]);
+      json_.key("spans").value(trace_.track_spans(TrackId(i)).size());
+    });
+  }
+
+  void spans() {
+    json_.key("spans").value(trace_.spans().size());
+    json_.key("spans_by_kind").begin_object();
+    for (const auto& [kind, count] : facts_.spans_by_kind) {
+      json_.key(to_string(kind)).value(count);
+    }
+    json_.end_object();
+    json_.key("steps").begin_object();
+    json_.key("count").value(facts_.steps.count);
+    number_or_null("first", facts_.steps.first);
+    number_or_null("last", facts_.steps.last);
+    json_.key("total_ns").value(facts_.steps.total_ns);
+    json_.end_object();
+    json_.key("instants").value(trace_.instants().size());
+    json_.key("counters").value(trace_.counters().size());
+    json_.key("flows").value(trace_.flows().size());
+    json_.key("allocations").value(trace_.allocations().size());
+  }
+
+  void windows() {
+    const WindowTable& rows = trace_.windows();
+    table("windows", rows.size(), [&](std::size_t i) {
+      process(rows.process[i]);
+      json_.key("start_ns").value(rows.start_ns[i]);
+      json_.key("end_ns").value(rows.end_ns[i]);
+      number_or_null("first_step", rows.first_step[i]);
+    });
+  }
+
+  void metadata() {
+    const MetadataTable& rows = trace_.metadata();
+    table("metadata", rows.size(), [&](std::size_t i) {
+      process(rows.process[i]);
+      text("key", rows.key[i]);
+      json_.key("value").embed(trace_.string(rows.value[i]));
+    });
+  }
+
+  void ledger() {
+    const LedgerTable& rows = trace_.ledger();
+    table("ledger", rows.size(), [&](std::size_t i) {
+      process(rows.process[i]);
+      json_.key("kind").value(to_string(rows.kind[i]));
+      text("source", rows.source[i]);
+      json_.key("count").value(rows.count[i]);
+      text("detail", rows.detail[i]);
+    });
+  }
+
+  const FileFacts& file_;
+  const Trace& trace_;
+  const TraceFacts& facts_;
+  JsonWriter json_;
+};
+
+}  // namespace
+
+void write_info_json(const InfoReport& report, Output& out) {
+  JsonReport(report, out).write();
+  out.write("\n");
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde info` for people. What was lost comes before what is there.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/info_report.h"
+
+namespace sonde::cli {
+namespace {
+
+// What JSON gives whole is cut in text, with a line that says so.
+constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostDetails = 3;
+constexpr std::size_t kLongestValue = 96;
+
+std::string name_or(std::string_view name, std::string_view otherwise) {
+  return std::string(name.empty() ? otherwise : name);
+}
+
+std::string shortened(std::string_view text) {
+  if (text.size() <= kLongestValue) return std::string(text);
+  std::size_t cut = kLongestValue;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
+  return std::string(text.substr(0, cut)) + " …";
+}
+
+class TextReport {
+ public:
+  TextReport(const InfoReport& report, Output& out)
+      : file_(report.file), trace_(report.trace), facts_(report.facts), out_(out) {}
+
+  void write() {
+    head();
+    losses();
+    processes();
+    tracks();
+    spans();
+    windows();
+    metadata();
+    cost();
+    remarks();
+  }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // Calls row(i) for the first rows and says how many were left out.
+  template <typename Row>
+  void rows(std::size_t count, Row row) {
+    for (std::size_t i = 0; i < std::min(count, kMostRows); ++i) row(i);
+    if (count > kMostRows) {
+      line("  … and {} more, all in --format json", count_text(count - kMostRows));
+    }
+  }
+
+  void head() {
+    line("{}", file_.path);
+    line("  size      {}, format version {}, {}", bytes_text(file_.bytes), file_.version,
+         file_.complete ? "complete" : "recovered: cut short or damaged");
+    if (trace_.last_ns() > trace_.first_ns()) {
+      line("  recorded  {}, for {}", utc_text(trace_.first_ns()),
+           duration_text(trace_.last_ns() - trace_.first_ns()));
+    } else {
+      line("  recorded  nothing");
+    }
+  }
+
+  void ledger_lines(LedgerClass wanted, std::string_view mark) {
+    for (const auto& [kind, total] : facts_.ledger) {
+      if (ledger_class(kind) != wanted || total.count == 0) continue;
+      line("{}{}: {}", mark, ledger_phrase(kind), count_text(total.count));
+      const std::size_t shown = std::min(total.details.size(), kMostDetails);
+      for (std::size_t i = 0; i < shown; ++i) line("            {}", shortened(total.details[i]));
+      if (total.details.size() > shown) {
+        line("            … and {} more", count_text(total.details.size() - shown));
+      }
+    }
+  }
+
+  void losses() {
+    out_.line("");
+    if (!facts_.has(LedgerClass::Lost) && !facts_.has(LedgerClass::Incomplete)) {
+      out_.line("Nothing was lost.");
+    }
+    ledger_lines(LedgerClass::Lost, "LOST        ");
+    ledger_lines(LedgerClass::Incomplete, "INCOMPLETE  ");
+  }
+
+  void processes() {
+    const ProcessTable& table = trace_.processes();
+    line("\nProcesses  {}", count_text(table.size()));
+    rows(table.size(), [&](std::size_t i) {
+      std::string text = fmt::format("  pid {}", table.pid[i]);
+      if (table.rank[i] >= 0) text += fmt::format("  rank {}", table.rank[i]);
+      if (table.world_size[i] >= 0) text += fmt::format(" of {}", table.world_size[i]);
+      for (const StringId part : {table.host[i], table.name[i]}) {
+        if (!trace_.string(part).empty()) text += "  " + std::string(trace_.string(part));
+      }
+      out_.line(text);
+    });
+  }
+
+  void tracks() {
+    const TrackTable& table = trace_.tracks();
+    line("Tracks     {}, each with its spans", count_text(table.size()));
+    rows(table.size(), [&](std::size_t i) {
+      line("  {} {:<8} {:<24} {:>12}", to_string(table.kind[i]), table.id[i],
+           name_or(trace_.string(table.name[i]), "-"),
+           count_text(trace_.track_spans(TrackId(i)).size()));
+    });
+  }
+
+  void spans() {
+    line("Spans      {}", count_text(trace_.spans().size()));
+    for (const auto& [kind, count] : facts_.spans_by_kind) {
+      line("  {:<24} {:>12}", to_string(kind), count_text(count));
+    }
+    if (const StepFacts& steps = facts_.steps; steps.count > 0) {
+      line("Steps      {}, number {} to {}, {} each", count_text(steps.count), steps.first,
+           steps.last, duration_text(steps.total_ns / static_cast<Nanos>(steps.count)));
+    }
+    const std::pair<std::string_view, std::size_t> others[] = {
+        {"Instants", trace_.instants().size()},
+        {"Counters", trace_.counters().size()},
+        {"Flows", trace_.flows().size()},
+        {"Allocations", trace_.allocations().size()}};
+    for (const auto& [name, count] : others) {
+      if (count > 0) line("{:<11}{}", name, count_text(count));
+    }
+  }
+
+  void windows() {
+    const WindowTable& table = trace_.windows();
+    if (table.empty()) return;
+    line("Windows    {}", count_text(table.size()));
+    rows(table.size(), [&](std::size_t i) {
+      std::string text = fmt::format("  {:>12} after the start, {:>12} long",
+                                     duration_text(table.start_ns[i] - trace_.first_ns()),
+                                     duration_text(table.end_ns[i] - table.start_ns[i]));
+      if (table.first_step[i] >= 0) text += fmt::format(", from step {}", table.first_step[i]);
+      out_.line(text);
+    });
+  }
+
+  void metadata() {
+    const MetadataTable& table = trace_.metadata();
+    if (table.empty()) return;
+    line("Metadata   {}", count_text(table.size()));
+    rows(table.size(), [&](std::size_t i) {
+      line("  {:<24} {}", trace_.string(table.key[i]), shortened(trace_.string(table.value[i])));
+    });
+  }
+
+  void cost() {
+    if (!facts_.has(LedgerClass::Cost)) return;
+    out_.line("\nWhat recording cost");
+    const auto count_of = [&](LedgerKind kind) {
+      const auto found = facts_.ledger.find(kind);
+      return found == facts_.ledger.end() ? 0 : found->second.count;
+    };
+    const std::uint64_t events = count_of(LedgerKind::EventsWritten);
+    line("  {} events written", count_text(events));
+    if (const std::uint64_t each = count_of(LedgerKind::EventCostPs); each > 0) {
+      const double total_ns = static_cast<double>(each) * static_cast<double>(events) / 1000.0;
+      line("  {:.1f} ns an event, {} in all, spread over the threads that were recorded",
+           static_cast<double>(each) / 1000.0, duration_text(static_cast<Nanos>(total_ns)));
+    }
+    if (const std::uint64_t drainer = count_of(LedgerKind::DrainerNs); drainer > 0) {
+      line("  {} of processor time to write the file, on a thread of its own",
+           duration_text(static_cast<Nanos>(drainer)));
+    }
+    if (const std::uint64_t error = count_of(LedgerKind::ClockErrorNs); error > 0) {
+      line("  times may be off by {}", duration_text(static_cast<Nanos>(error)));
+    }
+  }
+
+  void remarks() {
+    if (!facts_.has(LedgerClass::Remark)) return;
+    out_.line("\nRemarks");
+    ledger_lines(LedgerClass::Remark, "  ");
+  }
+
+  const FileFacts& file_;
+  const Trace& trace_;
+  const TraceFacts& facts_;
+  Output& out_;
+};
+
+}  // namespace
+
+void write_info_text(const InfoReport& report, Output& out) {
+  TextReport(report, out).write();
+}
+
+}  // namespace sonde::cli

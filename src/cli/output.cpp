@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+
+}  // namespace
+
+void Output::write(std::string_view text) {
+  if (!ok()) return;
+  buffer_ += text;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void Output::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && ok()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      errno_value_ = errno;
+    }
+  }
+  buffer_.clear();
+}
+
+bool Output::reader_left() const {
+  return errno_value_ == EPIPE;
+}
+
+Result<void> Output::finish() {
+  flush();
+  if (ok()) return {};
+  return io_failure(name_, "cannot write", errno_value_);
+}
+
+}  // namespace sonde::cli

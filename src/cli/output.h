@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a command prints: buffered, to a descriptor that may be a pipe whose reader went away.
+
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+class Output {
+ public:
+  // `name` stands in messages: "standard output".
+  Output(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+
+  void write(std::string_view text);
+  void line(std::string_view text) {
+    write(text);
+    write("\n");
+  }
+
+  // False once something could not be written: there is no point in going on.
+  bool ok() const { return errno_value_ == 0; }
+  // Whether that was because nobody reads any more, as after `| head`.
+  bool reader_left() const;
+  // Writes what is still in the buffer; an error if any of it, now or before, could not be written.
+  Result<void> finish();
+
+ private:
+  void flush();
+
+  int descriptor_;
+  std::string name_;
+  std::string buffer_;
+  int errno_value_ = 0;
+};
+
+}  // namespace sonde::cli

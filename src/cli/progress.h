@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Says on the terminal that something takes long, from one second on; silent when stderr is no
+// terminal. The line is wiped at the end.
+//
+//   const Progress progress("opening run.sonde");
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace sonde::cli {
+
+class Progress {
+ public:
+  explicit Progress(std::string doing);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+ private:
+  void show_until_done();
+
+  std::string doing_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread shower_;  // last: it uses what stands above
+};
+
+}  // namespace sonde::cli

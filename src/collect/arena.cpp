@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/file.h"
+#include "sonde/detail/words.h"
+#include "wire/live_file.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // NOLINT(readability-identifier-naming): the kernel's name
+#endif
+
+namespace sonde {
+
+using detail::kChunkBytes;
+
+namespace {
+
+std::size_t range_bytes(std::uint32_t chunks) { return (std::size_t{chunks} + 1) * kChunkBytes; }
+
+}  // namespace
+
+Arena::Arena(std::uint32_t max_chunks) : max_chunks_(max_chunks) {
+  const std::size_t bytes = range_bytes(max_chunks) + kChunkBytes;
+  void* range = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(range);
+  base_ = reinterpret_cast<char*>((address + kChunkBytes - 1) / kChunkBytes * kChunkBytes);
+}
+
+char* Arena::chunks() const { return base_ + kChunkBytes; }
+
+void Arena::open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream,
+                 std::string& why) {
+  chunk_count_ = chunk_count;
+  touched_ = 0;
+  if (live_path.empty() || !map_file(live_path, chunk_count, stream, why)) map_plain();
+}
+
+bool Arena::map_file(const std::string& path, std::uint32_t chunk_count, std::uint64_t stream,
+                     std::string& why) {
+  const std::size_t bytes = range_bytes(chunk_count);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    why = io_failure(path, "cannot create", errno).error().message;
+    return false;
+  }
+  // Not posix_fallocate, which writes zeros where the file system cannot reserve.
+  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) {
+    why = io_failure(path, "cannot reserve " + std::to_string(bytes >> 20) + " MiB", errno).error().message;
+    ::close(fd);
+    ::unlink(path.c_str());
+    return false;
+  }
+  LiveFileHead head;
+  head.stream = stream;
+  head.chunk_count = chunk_count;
+  head.pid = ::getpid();
+  void* mapped = MAP_FAILED;
+  if (::pwrite(fd, &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head))) {
+    mapped = ::mmap(base_, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  }
+  const int error = errno;
+  ::close(fd);
+  if (mapped == MAP_FAILED) {
+    why = io_failure(path, "cannot map", error).error().message;
+    ::unlink(path.c_str());
+    return false;
+  }
+  live_path_ = path;
+  return true;
+}
+
+void Arena::map_plain() {
+  ::mmap(base_, range_bytes(max_chunks_), PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void Arena::touch(std::uint32_t chunks) {
+  if (chunks > chunk_count_) chunks = chunk_count_;
+  if (chunks <= touched_) return;
+  char* first = this->chunks() + std::size_t{touched_} * kChunkBytes;
+  const std::size_t bytes = std::size_t{chunks - touched_} * kChunkBytes;
+  if (::madvise(first, bytes, MADV_POPULATE_WRITE) != 0) {
+    // Before Linux 5.14: one page at a time, in a way that changes nothing a thread may be writing.
+    for (std::size_t at = 0; at < bytes; at += 4096) {
+      __atomic_fetch_or(reinterpret_cast<std::uint32_t*>(first + at + 60), 0u, __ATOMIC_RELAXED);
+    }
+  }
+  touched_ = chunks;
+}
+
+void Arena::close() {
+  map_plain();
+  if (!live_path_.empty()) ::unlink(live_path_.c_str());
+  live_path_.clear();
+}
+
+}  // namespace sonde

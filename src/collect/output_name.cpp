@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/output_name.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sonde/distributed.h"
+
+namespace sonde {
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+std::string program_name() { return program_invocation_short_name; }
+
+Result<std::string> fill_output_name(const std::string& pattern) {
+  std::string filled;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t open = pattern.find('{', at);
+    filled += pattern.substr(at, open - at);
+    if (open == std::string::npos) break;
+    const std::size_t close = pattern.find('}', open);
+    const std::string word =
+        close == std::string::npos ? pattern.substr(open) : pattern.substr(open, close - open + 1);
+    if (word == "{pid}") {
+      filled += std::to_string(::getpid());
+    } else if (word == "{rank}") {
+      const auto info = distributed_info();
+      filled += std::to_string(info ? info->rank : 0);
+    } else if (word == "{host}") {
+      filled += host_name();
+    } else if (word == "{program}") {
+      filled += program_name();
+    } else {
+      return Failure(ErrorCode::Invalid, "output \"" + pattern + "\": " + word +
+                                             " is not known; {pid}, {rank}, {host} and {program} are");
+    }
+    at = close + 1;
+  }
+  return filled;
+}
+
+}  // namespace sonde

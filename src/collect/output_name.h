@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// File names that tell processes apart.
+
+#include <string>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+std::string host_name();
+std::string program_name();
+
+// Fills {pid}, {rank}, {host} and {program}; an unknown word in braces is an error that lists them.
+// Without a distributed run, {rank} is 0.
+Result<std::string> fill_output_name(const std::string& pattern);
+
+}  // namespace sonde

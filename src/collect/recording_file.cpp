@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/recording_file.h"
+
+#include <algorithm>
+
+#include "record/dictionary.h"
+#include "wire/dictionary.h"
+
+namespace sonde {
+namespace {
+
+// Large enough that blocks are few, small enough to be written and read in parallel.
+constexpr std::size_t kEventsBlockBytes = 256 * 1024;
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& path) {
+  SONDE_TRY(BlockWriter writer, BlockWriter::create(path));
+  return std::unique_ptr<RecordingFile>(new RecordingFile(std::move(writer)));
+}
+
+bool RecordingFile::append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress) {
+  if (sealed_) return false;
+  auto written = writer_.append(kind, payload, compress);
+  if (!written && !first_error_) first_error_ = written.error();
+  return written.has_value();
+}
+
+void RecordingFile::add_process(const ProcessBlock& process) {
+  ByteWriter out;
+  process.write(out);
+  const std::lock_guard guard(mutex_);
+  append(BlockKind::Process, out.bytes(), false);
+}
+
+void RecordingFile::add_anchor(const ClockAnchor& anchor) {
+  ByteWriter out;
+  AnchorBlock{anchor}.write(out);
+  const std::lock_guard guard(mutex_);
+  append(BlockKind::Anchors, out.bytes(), false);
+}
+
+void RecordingFile::add_window(const WindowBlock& window) {
+  ByteWriter out;
+  window.write(out);
+  const std::lock_guard guard(mutex_);
+  append(BlockKind::Windows, out.bytes(), false);
+}
+
+Result<void> RecordingFile::add_metadata(const std::string& key, const std::string& json) {
+  ByteWriter out;
+  MetadataBlock{key, json}.write(out);
+  const std::lock_guard guard(mutex_);
+  if (sealed_) return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": the session is closed");
+  return writer_.append(BlockKind::Metadata, out.bytes(), true);
+}
+
+void RecordingFile::add_ledger(LedgerKind kind, std::uint64_t count, const std::string& source,
+                               const std::string& detail) {
+  ByteWriter out;
+  LedgerBlock{static_cast<std::uint8_t>(kind), count, source, detail}.write(out);
+  const std::lock_guard guard(mutex_);
+  append(BlockKind::Ledger, out.bytes(), false);
+}
+
+void RecordingFile::keep_only(std::vector<std::int64_t> thread_ids, std::vector<std::string> thread_names) {
+  const std::lock_guard guard(mutex_);
+  only_ids_ = std::move(thread_ids);
+  only_names_ = std::move(thread_names);
+}
+
+bool RecordingFile::keeps(std::uint64_t thread) const {
+  if (only_ids_.empty() && only_names_.empty()) return true;
+  const auto known = kept_threads_.find(thread);
+  return known != kept_threads_.end() && known->second;
+}
+
+void RecordingFile::sync_dictionary() {
+  const std::lock_guard guard(mutex_);
+  sync_dictionary_locked();
+}
+
+void RecordingFile::sync_dictionary_locked() {
+  std::vector<std::uint8_t> fresh;
+  const std::uint64_t total = detail::dictionary().copy_since(dictionary_bytes_, fresh);
+  if (fresh.empty()) return;
+  read_dictionary(fresh, [&](const DictionaryEntry& entry) {
+    if (entry.kind != DictionaryKind::Thread) return;
+    bool& kept = kept_threads_[entry.id];
+    kept = kept ||
+           std::find(only_ids_.begin(), only_ids_.end(), static_cast<std::int64_t>(entry.number)) != only_ids_.end() ||
+           std::find(only_names_.begin(), only_names_.end(), entry.name) != only_names_.end();
+  });
+  // Entries are small; a block takes many, and must end between two of them.
+  std::size_t at = 0;
+  while (at < fresh.size()) {
+    std::size_t end = at;
+    while (end < fresh.size()) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, fresh.data() + end, sizeof(size));
+      if (end + size - at > kMaxBlockBytes / 4 && end > at) break;
+      end += size;
+    }
+    if (!append(BlockKind::Dictionary, std::span(fresh).subspan(at, end - at), true)) return;
+    at = end;
+  }
+  dictionary_bytes_ = total;
+}
+
+void RecordingFile::add_events(std::uint64_t thread, std::uint64_t records,
+                               const std::vector<std::uint8_t>& encoded, bool compress) {
+  const std::lock_guard guard(mutex_);
+  sync_dictionary_locked();
+  if (!keeps(thread)) return;
+  const auto size = static_cast<std::uint32_t>(encoded.size());
+  const auto* size_bytes = reinterpret_cast<const std::uint8_t*>(&size);
+  pending_.insert(pending_.end(), size_bytes, size_bytes + sizeof(size));
+  pending_.insert(pending_.end(), encoded.begin(), encoded.end());
+  pending_records_ += records;
+  pending_compress_ = compress;
+  if (pending_.size() >= kEventsBlockBytes) flush_events_locked();
+}
+
+void RecordingFile::flush_events() {
+  const std::lock_guard guard(mutex_);
+  flush_events_locked();
+}
+
+void RecordingFile::flush_events_locked() {
+  if (pending_.empty()) return;
+  const bool written = append(BlockKind::Events, pending_, pending_compress_);
+  (written ? records_written_ : records_failed_) += pending_records_;
+  pending_.clear();
+  pending_records_ = 0;
+}
+
+Result<void> RecordingFile::seal() {
+  const std::lock_guard guard(mutex_);
+  sealed_ = true;
+  auto sealed = writer_.seal();
+  if (!sealed && !first_error_) first_error_ = sealed.error();
+  return sealed;
+}
+
+std::uint64_t RecordingFile::records_written() const {
+  const std::lock_guard guard(mutex_);
+  return records_written_;
+}
+
+std::uint64_t RecordingFile::records_failed() const {
+  const std::lock_guard guard(mutex_);
+  return records_failed_;
+}
+
+std::optional<Error> RecordingFile::first_error() const {
+  const std::lock_guard guard(mutex_);
+  return first_error_;
+}
+
+}  // namespace sonde

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The `.sonde` file of one session while it is being written. Each call may come from any thread.
+// A write that fails (a full disk) is remembered and tried again with the next; what could not be
+// written is counted.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+#include "trace/block_file.h"
+#include "wire/blocks.h"
+#include "wire/codec.h"
+
+namespace sonde {
+
+class RecordingFile {
+ public:
+  static Result<std::unique_ptr<RecordingFile>> create(const std::string& path);
+
+  void add_process(const ProcessBlock& process);
+  void add_anchor(const ClockAnchor& anchor);
+  void add_window(const WindowBlock& window);
+  Result<void> add_metadata(const std::string& key, const std::string& json);
+  void add_ledger(LedgerKind kind, std::uint64_t count, const std::string& source = "",
+                  const std::string& detail = "");
+
+  // Only these threads are kept; both empty: all.
+  void keep_only(std::vector<std::int64_t> thread_ids, std::vector<std::string> thread_names);
+
+  // Names that came up since the last call. Events written before may use them.
+  void sync_dictionary();
+  // `encoded` is encode_events' result for `records` records of `thread`. It is in the file when
+  // flush_events() has returned: many pieces go into one block.
+  void add_events(std::uint64_t thread, std::uint64_t records, const std::vector<std::uint8_t>& encoded,
+                  bool compress);
+  void flush_events();
+
+  Result<void> seal();
+
+  std::string readable_path() const { return writer_.file().readable_path(); }
+  std::uint64_t records_written() const;
+  std::uint64_t records_failed() const;
+  std::optional<Error> first_error() const;
+
+ private:
+  explicit RecordingFile(BlockWriter writer) : writer_(std::move(writer)) {}
+
+  bool append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
+  void sync_dictionary_locked();
+  void flush_events_locked();
+  bool keeps(std::uint64_t thread) const;
+
+  mutable std::mutex mutex_;
+  BlockWriter writer_;
+  bool sealed_ = false;
+  std::uint64_t dictionary_bytes_ = 0;
+  std::vector<std::uint8_t> pending_;  // pieces for the next Events block
+  std::uint64_t pending_records_ = 0;
+  bool pending_compress_ = true;
+  std::uint64_t records_written_ = 0;
+  std::uint64_t records_failed_ = 0;
+  std::optional<Error> first_error_;
+  std::vector<std::int64_t> only_ids_;
+  std::vector<std::string> only_names_;
+  std::unordered_map<std::uint64_t, bool> kept_threads_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/session.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/json.h"
+#include "collect/collector.h"
+#include "collect/output_name.h"
+#include "trace/recording_reader.h"
+
+namespace sonde {
+namespace {
+
+class RecordingSession : public Session {
+ public:
+  RecordingSession(std::shared_ptr<SessionState> state) : state_(std::move(state)), pid_(::getpid()) {}
+
+  // Does not wait: the drainer writes what is left, at the latest when the program ends.
+  ~RecordingSession() override {
+    if (is_mine()) collector().finish(*state_);
+  }
+
+  Result<void> begin_window(std::int64_t first_step) override {
+    if (!is_mine()) return {};
+    return collector().begin_window(*state_, first_step);
+  }
+
+  void end_window() override {
+    if (is_mine()) collector().end_window(*state_);
+  }
+
+  bool recording() const override { return is_mine() && collector().is_recording(*state_); }
+  int windows() const override { return is_mine() ? collector().window_count(*state_) : 0; }
+
+  Result<void> set_metadata(const std::string& key, const std::string& json) override {
+    if (auto checked = validate_json(json); !checked) {
+      return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": " + checked.error().message);
+    }
+    if (!is_mine()) return {};
+    return state_->file->add_metadata(key, json);
+  }
+
+  Result<void> snapshot(const std::string& path) override {
+    if (!is_mine()) return not_mine();
+    return collector().snapshot(state_, path);
+  }
+
+  Result<Trace> read_window(int index) override {
+    if (!is_mine()) return not_mine();
+    SONDE_TRY_VOID(collector().wait_written(*state_, index));
+    return read({.window = index, .still_written = true});
+  }
+
+  Result<Trace> read_all() override {
+    if (!is_mine()) return not_mine();
+    const int count = windows();
+    for (int i = 0; i < count; ++i) SONDE_TRY_VOID(collector().wait_written(*state_, i));
+    return read({.window = -1, .still_written = true});
+  }
+
+  Result<void> close() override {
+    if (!is_mine()) return {};
+    collector().finish(*state_);
+    collector().wait_closed(*state_);
+    if (const auto error = state_->file->first_error()) return Failure(*error);
+    return {};
+  }
+
+  std::string path() const override { return state_->path; }
+
+ private:
+  static Collector& collector() { return Collector::instance(); }
+  bool is_mine() const { return ::getpid() == pid_; }
+  static Failure not_mine() {
+    return {ErrorCode::Unsupported, "the session belongs to the process that this one was forked from"};
+  }
+
+  Result<Trace> read(const RecordingFilter& filter) const {
+    SONDE_TRY(const BlockFile file, BlockFile::open(state_->file->readable_path()));
+    return read_recording(file, filter);
+  }
+
+  std::shared_ptr<SessionState> state_;
+  pid_t pid_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::open(SessionOptions options) {
+  auto state = std::make_shared<SessionState>();
+  SONDE_TRY(state->path, fill_output_name(options.output));
+  SONDE_TRY(state->file, RecordingFile::create(state->path));
+  state->options = std::move(options);
+  state->file->keep_only(state->options.only_thread_ids, state->options.only_thread_names);
+  SONDE_TRY_VOID(Collector::instance().add(state));
+  auto session = std::make_unique<RecordingSession>(state);
+  std::vector<std::string> failures;
+  state->sources.prepare(state->options.request, failures);
+  for (const std::string& failure : failures) state->file->add_ledger(LedgerKind::SourceFailed, 1, "collect", failure);
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace sonde

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A session: a file, and windows over the process's stream of events that go into it.
+//
+//   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));   // ready, nothing recorded yet
+//   SONDE_TRY_VOID(session->begin_window(0));                          // recording
+//   ...
+//   session->end_window();                                             // sealed; returns at once
+//   SONDE_TRY(Trace cycle, session->read_window(0));                   // waits for the drainer
+//   SONDE_TRY_VOID(session->close());
+//
+// Several sessions may be open at once, nested or overlapping, each call from any thread. All threads of
+// the process are recorded, unless the session filters. The destructor closes. In a child of fork()
+// every call is nothing: the file belongs to the parent.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sonde/buffer_policy.h"
+#include "sonde/result.h"
+#include "sonde/source.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct SessionOptions {
+  std::string output = "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
+  std::uint64_t budget_bytes = std::uint64_t{256} << 20;
+  BufferPolicy policy = BufferPolicy::Spill;
+  bool crash_safe = true;  // buffers in a file beside the output, so that they outlive a SIGKILL
+  bool compress = true;
+  SourceRequest request = {};
+  // Threads to record, by kernel thread id or by name; both empty: all.
+  std::vector<std::int64_t> only_thread_ids = {};
+  std::vector<std::string> only_thread_names = {};
+};
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(SessionOptions options);
+  virtual ~Session() = default;
+
+  // Opens the next window; `first_step` is what the caller calls its position (a step number).
+  virtual Result<void> begin_window(std::int64_t first_step) = 0;
+  // Closes it. Its time does not depend on how much was recorded.
+  virtual void end_window() = 0;
+  virtual bool recording() const = 0;
+  virtual int windows() const = 0;  // how many were begun
+
+  // Stored in the file and shown with the trace; `json` must be valid JSON. A later value wins.
+  virtual Result<void> set_metadata(const std::string& key, const std::string& json) = 0;
+
+  // Writes the ring's content so far to `path` while recording goes on; for BufferPolicy::Ring.
+  virtual Result<void> snapshot(const std::string& path) = 0;
+
+  // A trace of one ended window, or of all of them. Waits until the drainer has written it.
+  virtual Result<Trace> read_window(int index) = 0;
+  virtual Result<Trace> read_all() = 0;
+
+  // Ends an open window, waits for the drainer, writes ledger and index. Further calls are nothing.
+  virtual Result<void> close() = 0;
+  // The file's name with the pattern filled in; empty for an unnamed file.
+  virtual std::string path() const = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/sources.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace sonde {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Source>> sources;
+};
+
+Registry& registry() {
+  static auto* const instance = new Registry;  // outlives every thread
+  return *instance;
+}
+
+std::vector<std::shared_ptr<Source>> all_sources() {
+  const std::lock_guard guard(registry().mutex);
+  return registry().sources;
+}
+
+}  // namespace
+
+void add_source(std::shared_ptr<Source> source) {
+  const std::lock_guard guard(registry().mutex);
+  auto& sources = registry().sources;
+  if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(std::move(source));
+}
+
+void remove_source(const Source& source) {
+  const std::lock_guard guard(registry().mutex);
+  std::erase_if(registry().sources, [&](const auto& known) { return known.get() == &source; });
+}
+
+std::vector<Activity> source_activities() {
+  std::vector<Activity> activities;
+  for (const auto& source : all_sources()) activities.push_back(source->activity());
+  std::sort(activities.begin(), activities.end());
+  activities.erase(std::unique(activities.begin(), activities.end()), activities.end());
+  return activities;
+}
+
+void ActiveSources::prepare(const SourceRequest& request, std::vector<std::string>& failures) {
+  sources_.clear();
+  for (auto& source : all_sources()) {
+    const auto& wanted = request.activities;
+    if (std::find(wanted.begin(), wanted.end(), source->activity()) == wanted.end()) continue;
+    if (auto prepared = source->prepare(request); prepared) {
+      sources_.push_back(std::move(source));
+    } else {
+      failures.push_back(source->name() + ": " + prepared.error().message);
+    }
+  }
+}
+
+void ActiveSources::start() {
+  for (const auto& source : sources_) source->start();
+}
+
+void ActiveSources::stop() {
+  for (const auto& source : sources_) source->stop();
+}
+
+}  // namespace sonde

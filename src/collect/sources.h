@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The sources that were added, and what a session does to those that serve it.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sonde/source.h"
+
+namespace sonde {
+
+// The activities that some added source serves, each once, ascending; the host's own is not among them.
+std::vector<Activity> source_activities();
+
+// The sources that a session asked for and that could be prepared.
+class ActiveSources {
+ public:
+  // Failures are added to `failures` as "name: reason".
+  void prepare(const SourceRequest& request, std::vector<std::string>& failures);
+  void start();
+  void stop();
+
+ private:
+  std::vector<std::shared_ptr<Source>> sources_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "profiler/cycle_recorder.h"
+
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <random>
+
+#include "base/json.h"
+#include "collect/distributed.h"
+#include "profiler/message.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view kCycleField = "{cycle}";
+
+SessionOptions session_options(const ProfilerOptions& options) {
+  SessionOptions result;
+  result.output = options.output;
+  result.budget_bytes = options.budget_bytes;
+  result.policy = options.policy;
+  result.crash_safe = options.crash_safe;
+  result.only_thread_ids = options.only_thread_ids;
+  result.only_thread_names = options.only_thread_names;
+  result.request.activities = options.activities;
+  // FLOPs are counted from shapes.
+  result.request.record_shapes = options.record_shapes || options.with_flops;
+  result.request.profile_memory = options.profile_memory;
+  result.request.with_stack = options.with_stack;
+  result.request.with_flops = options.with_flops;
+  result.request.with_modules = options.with_modules;
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> flag_metadata(const ProfilerOptions& options) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  const auto add = [&](bool flag, const char* key) {
+    if (flag) flags.emplace_back(key, "1");
+  };
+  add(options.profile_memory, "profile_memory");
+  add(options.with_stack, "with_stack");
+  add(options.record_shapes, "record_shapes");
+  add(options.with_modules, "with_modules");
+  add(options.with_flops, "with_flops");
+  return flags;
+}
+
+std::string random_trace_id() {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::random_device device;
+  std::string id;
+  for (int word = 0; word < 4; ++word) {
+    const std::uint32_t bits = device();
+    for (unsigned shift = 0; shift < 32; shift += 4) id += kDigits[(bits >> shift) & 0xF];
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string cycle_path(const std::string& output, std::int64_t cycle) {
+  if (output.empty()) return output;
+  const std::string number = std::to_string(cycle);
+  std::string path = output;
+  if (path.find(kCycleField) == std::string::npos) {
+    const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+    const std::size_t dot = path.rfind('.');
+    const bool has_suffix = dot != std::string::npos && dot > name;
+    path.insert(has_suffix ? dot : path.size(), "." + number);
+    return path;
+  }
+  for (std::size_t at = 0; (at = path.find(kCycleField, at)) != std::string::npos;) {
+    path.replace(at, kCycleField.size(), number);
+    at += number.size();
+  }
+  return path;
+}
+
+CycleRecorder::CycleRecorder(
+    const ProfilerOptions& options,
+    std::function<Result<std::unique_ptr<Session>>(SessionOptions)> open_session)
+    : session_options_(session_options(options)),
+      flags_(flag_metadata(options)),
+      all_windows_(options.acc_events),
+      file_per_cycle_(options.one_file_per_cycle),
+      trace_id_callback_(options.custom_trace_id_callback),
+      open_session_(std::move(open_session)) {}
+
+Result<void> CycleRecorder::prepare() {
+  new_trace_id();
+  if (session_ == nullptr || file_per_cycle_) SONDE_TRY_VOID(open_next());
+  set_metadata("trace_id", json_string(trace_id_));
+  return {};
+}
+
+Result<void> CycleRecorder::open_next() {
+  if (session_ != nullptr) {
+    SONDE_TRY_VOID(session_->close());
+    if (session_->windows() > 0) last_ = std::move(session_);
+    session_.reset();
+  }
+  SessionOptions options = session_options_;
+  if (file_per_cycle_) options.output = cycle_path(options.output, cycles_);
+  SONDE_TRY(session_, open_session_(std::move(options)));
+  ++cycles_;
+  describe_job();
+  for (const auto& [key, json] : std::exchange(early_, {})) set_metadata(key, json);
+  return {};
+}
+
+void CycleRecorder::new_trace_id() {
+  if (trace_id_callback_) {
+    try {
+      trace_id_ = trace_id_callback_();
+      return;
+    } catch (const std::exception& thrown) {
+      report_warning(std::string("custom_trace_id_callback threw: ") + thrown.what());
+    } catch (...) {
+      report_warning("custom_trace_id_callback threw");
+    }
+  }
+  trace_id_ = random_trace_id();
+}
+
+// As PyTorch does it; before what the user says, which wins.
+void CycleRecorder::describe_job() {
+  for (const char* name :
+       {"PT_PROFILER_JOB_NAME", "PT_PROFILER_JOB_VERSION", "PT_PROFILER_JOB_ATTEMPT_INDEX"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) set_metadata(name, json_string(value));
+  }
+}
+
+Result<void> CycleRecorder::start(std::int64_t step) {
+  SONDE_TRY_VOID(session_->begin_window(step));
+  describe_cycle();
+  return {};
+}
+
+void CycleRecorder::describe_cycle() {
+  for (const auto& [key, json] : flags_) set_metadata(key, json);
+  if (const std::optional<DistributedInfo> info = distributed_info()) {
+    set_metadata("distributedInfo", distributed_info_json(*info));
+  }
+  for (const auto& [key, json] : presets_) set_metadata(key, json);
+}
+
+void CycleRecorder::stop() {
+  if (recording()) session_->end_window();
+}
+
+Result<void> CycleRecorder::close() {
+  if (session_ == nullptr) return {};
+  return session_->close();
+}
+
+Result<Trace> CycleRecorder::trace() const {
+  const bool begun = session_ != nullptr && session_->windows() > 0;
+  Session* const session = begun ? session_.get() : last_.get();
+  if (session == nullptr) return Failure(ErrorCode::Invalid, "trace: no cycle was started yet");
+  if (session->recording()) {
+    return Failure(ErrorCode::Invalid,
+                   "trace: the cycle is still recorded; ask in on_trace_ready or after stop()");
+  }
+  return all_windows_ ? session->read_all() : session->read_window(session->windows() - 1);
+}
+
+Result<void> CycleRecorder::snapshot(const std::string& path) const {
+  if (session_ == nullptr) return Failure(ErrorCode::Invalid, "snapshot: nothing is recorded yet");
+  return session_->snapshot(path);
+}
+
+void CycleRecorder::set_trace_id_callback(std::function<std::string()> callback) {
+  trace_id_callback_ = std::move(callback);
+}
+
+void CycleRecorder::set_metadata(const std::string& key, const std::string& json) {
+  if (session_ == nullptr) {
+    early_.emplace_back(key, json);
+    return;
+  }
+  if (Result<void> stored = session_->set_metadata(key, json); !stored) {
+    report_warning("metadata " + key + " is not stored: " + stored.error().message);
+  }
+}
+
+void CycleRecorder::preset_metadata(const std::string& key, const std::string& json) {
+  for (auto& [known, value] : presets_) {
+    if (known == key) {
+      value = json;
+      return;
+    }
+  }
+  presets_.emplace_back(key, json);
+}
+
+}  // namespace sonde

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The profiler over real sessions: what is in the traces.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "profiler/testing/fake_session.h"
+#include "sonde/profiler.h"
+#include "sonde/record.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+void op() {
+  SONDE_SCOPE("op");
+}
+
+void train(Profiler& prof, int steps) {
+  prof.start();
+  for (int step = 0; step < steps; ++step) {
+    op();
+    prof.step();
+  }
+  prof.stop();
+}
+
+std::vector<std::string> names(const Trace& trace) {
+  std::vector<std::string> result;
+  for (const SpanId span : trace.all_spans()) result.emplace_back(trace.name(span));
+  return result;
+}
+
+int count(const Trace& trace, std::string_view name) {
+  int found = 0;
+  for (const SpanId span : trace.all_spans()) found += trace.name(span) == name ? 1 : 0;
+  return found;
+}
+
+class ProfilerRecording : public ::testing::Test {
+ protected:
+  ProfilerRecording() {
+    std::string pattern = std::filesystem::temp_directory_path() / "sonde-profiler-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~ProfilerRecording() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+  testing::CapturedMessages messages_;
+};
+
+struct AccCase {
+  int warmup;
+  int active;
+  int repeat;
+  bool acc_events;
+  int ops;
+};
+
+class AccEvents : public ProfilerRecording, public ::testing::WithParamInterface<AccCase> {};
+
+TEST_P(AccEvents, CountsWhatPyTorchCountsInAHundredSteps) {
+  const AccCase& wanted = GetParam();
+  Profiler prof({.schedule = schedule(
+                     {.warmup = wanted.warmup, .active = wanted.active, .repeat = wanted.repeat}),
+                 .acc_events = wanted.acc_events});
+  train(prof, 100);
+  ASSERT_TRUE(prof.status()) << prof.status().error().message;
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), wanted.ops);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cycles, AccEvents,
+                         ::testing::Values(AccCase{0, 1, 1, true, 1}, AccCase{0, 5, 0, true, 100},
+                                           AccCase{0, 5, 10, true, 50}, AccCase{1, 5, 0, true, 83},
+                                           AccCase{10, 10, 4, true, 40}, AccCase{50, 1, 0, true, 1},
+                                           AccCase{0, 5, 0, false, 0},
+                                           AccCase{10, 10, 4, false, 10}));
+
+TEST_F(ProfilerRecording, KeepsEveryCycleInTheFile) {
+  Profiler prof({.output = path("run.sonde"),
+                 .schedule = schedule({.wait = 1, .warmup = 1, .active = 2, .repeat = 3})});
+  train(prof, 15);
+  ASSERT_TRUE(prof.close());
+  const Result<Trace> file = open_sonde(prof.path());
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->windows().size(), 3u);
+  EXPECT_EQ(count(*file, "op"), 6);
+}
+
+TEST_F(ProfilerRecording, GivesEachCycleAFileIfAskedFor) {
+  Profiler prof({.output = path("run_{cycle}.sonde"),
+                 .schedule = schedule({.warmup = 1, .active = 2, .repeat = 2}),
+                 .one_file_per_cycle = true});
+  train(prof, 10);
+  ASSERT_TRUE(prof.close());
+  for (const char* name : {"run_0.sonde", "run_1.sonde"}) {
+    const Result<Trace> file = open_sonde(path(name));
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ(count(*file, "op"), 2) << name;
+  }
+}
+
+TEST_F(ProfilerRecording, DrawsEachRecordedStepAroundItsWork) {
+  Profiler prof({.schedule = schedule({.wait = 1, .warmup = 1, .active = 2, .repeat = 1})});
+  train(prof, 6);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_THAT(names(*trace), ElementsAre("ProfilerStep#2", "op", "ProfilerStep#3", "op"));
+  for (const SpanId span : trace->all_spans()) {
+    if (trace->name(span) != "op") {
+      EXPECT_EQ(trace->spans().kind[span], SpanKind::Step);
+      EXPECT_EQ(trace->spans().flags[span], 0) << "begun or ended outside its window";
+    } else {
+      EXPECT_EQ(trace->spans().kind[trace->spans().parent[span]], SpanKind::Step);
+    }
+  }
+}
+
+TEST_F(ProfilerRecording, EndsTheOpenStepInsideTheWindowWhenStopped) {
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = 4})});
+  prof.start();
+  prof.step();
+  op();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_THAT(names(*trace), ElementsAre("ProfilerStep#1", "op"));
+  EXPECT_EQ(trace->spans().flags[SpanId(0)], 0);
+}
+
+TEST_F(ProfilerRecording, DrawsNoStepsWithoutASchedule) {
+  Profiler prof;
+  train(prof, 3);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_THAT(names(*trace), ElementsAre("op", "op", "op"));
+}
+
+TEST_F(ProfilerRecording, HandsOverTheCycleThatHasJustEnded) {
+  std::vector<int> ops;
+  Profiler prof(
+      {.schedule = schedule({.warmup = 1, .active = 3}), .on_trace_ready = [&](Profiler& ready) {
+         const Result<Trace> trace = ready.trace();
+         ASSERT_TRUE(trace) << trace.error().message;
+         ops.push_back(count(*trace, "op"));
+       }});
+  train(prof, 10);
+  EXPECT_THAT(ops, ElementsAre(3, 3, 1));
+}
+
+TEST_F(ProfilerRecording, RecordsAgainAfterAStop) {
+  Profiler prof({.acc_events = true});
+  train(prof, 2);
+  op();
+  train(prof, 3);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 5);
+  EXPECT_EQ(prof.step_num(), 5);
+}
+
+TEST_F(ProfilerRecording, StartsAndStopsOnDifferentThreadsAndRecordsThemAll) {
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = 4})});
+  prof.start();
+  std::thread([&] { prof.step(); }).join();
+  op();
+  std::thread([&] {
+    op();
+    prof.step();
+  }).join();
+  std::thread([] { op(); }).join();
+  std::thread([&] { prof.stop(); }).join();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 3);
+  EXPECT_EQ(count(*trace, "ProfilerStep#1"), 1);
+  EXPECT_EQ(count(*trace, "ProfilerStep#2"), 1);
+}
+
+TEST_F(ProfilerRecording, CountsTheStepsOfManyThreads) {
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = 2}), .acc_events = true});
+  prof.start();
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int step = 0; step < 30; ++step) {
+        op();
+        prof.add_metadata("step", std::to_string(prof.step_num()));
+        prof.step();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  prof.stop();
+  EXPECT_EQ(prof.step_num(), 120);
+  ASSERT_TRUE(prof.status()) << prof.status().error().message;
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->windows().size(),
+            41u);  // of steps 1 and 2, … 118 and 119, and of none at the end
+}
+
+TEST_F(ProfilerRecording, RecordsOnlyTheThreadsNamed) {
+  Profiler prof({.only_thread_names = {"loader"}});
+  prof.start();
+  op();
+  std::thread([] {
+    pthread_setname_np(pthread_self(), "loader");
+    SONDE_SCOPE("load");
+  }).join();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_THAT(names(*trace), ElementsAre("load"));
+}
+
+TEST_F(ProfilerRecording, NestsAndOverlaps) {
+  Profiler outer;
+  Profiler inner;
+  Profiler late;
+  outer.start();
+  op();
+  inner.start();
+  op();
+  inner.stop();
+  late.start();
+  op();
+  outer.stop();
+  op();
+  late.stop();
+  EXPECT_EQ(count(*outer.trace(), "op"), 3);
+  EXPECT_EQ(count(*inner.trace(), "op"), 1);
+  EXPECT_EQ(count(*late.trace(), "op"), 2);
+}
+
+TEST_F(ProfilerRecording, StoresItsMetadataInTheTrace) {
+  Profiler prof({.record_shapes = true});
+  prof.add_metadata("note", "a \"quoted\" word");
+  train(prof, 1);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::map<std::string, std::string> metadata;
+  for (std::uint32_t row = 0; row < trace->metadata().size(); ++row) {
+    const MetadataId id(row);
+    metadata[std::string(trace->string(trace->metadata().key[id]))] =
+        trace->string(trace->metadata().value[id]);
+  }
+  EXPECT_EQ(metadata["note"], R"("a \"quoted\" word")");
+  EXPECT_EQ(metadata["record_shapes"], "1");
+  EXPECT_EQ(metadata["trace_id"], json_string(prof.trace_id()));
+}
+
+TEST_F(ProfilerRecording, SavesTheCycleAsAFile) {
+  Profiler prof;
+  train(prof, 2);
+  ASSERT_TRUE(prof.save(path("saved.sonde")));
+  const Result<Trace> saved = open_sonde(path("saved.sonde"));
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(count(*saved, "op"), 2);
+}
+
+TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
+  Profiler prof({.policy = BufferPolicy::Ring});
+  EXPECT_FALSE(prof.snapshot(path("early.sonde")));
+  prof.start();
+  op();
+  const Result<void> written = prof.snapshot(path("now.sonde"));
+  ASSERT_TRUE(written) << written.error().message;
+  op();
+  prof.stop();
+  const Result<Trace> snapshot = open_sonde(path("now.sonde"));
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_EQ(count(*snapshot, "op"), 1);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 2);
+}
+
+TEST_F(ProfilerRecording, KeepsTheTraceAfterClose) {
+  Profiler prof({.output = path("run.sonde")});
+  train(prof, 2);
+  ASSERT_TRUE(prof.close());
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 2);
+}
+
+TEST_F(ProfilerRecording, SaysWhyAFileCannotBeWritten) {
+  Profiler prof({.output = path("no/such/folder/run.sonde")});
+  train(prof, 2);
+  ASSERT_FALSE(prof.status());
+  EXPECT_NE(prof.status().error().message.find("no/such/folder/run.sonde"), std::string::npos);
+}
+
+TEST_F(ProfilerRecording, DoesNothingInAChildOfFork) {
+  Profiler prof({.output = path("run.sonde")});
+  prof.start();
+  op();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    op();
+    prof.step();
+    prof.stop();
+    prof.add_metadata("who", "child");
+    const bool quiet = !prof.trace() && prof.close() && prof.step_num() == 0;
+    ::_exit(quiet ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  op();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 2);
+}
+
+TEST_F(ProfilerRecording, LeavesADestroyedParentsFileAloneInTheChild) {
+  auto prof = std::make_unique<Profiler>(ProfilerOptions{.output = path("run.sonde")});
+  prof->start();
+  op();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    prof.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  prof.reset();
+  const Result<Trace> trace = open_sonde(path("run.sonde"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 1);
+}
+
+// tensorboard_trace_handler
+
+std::vector<std::string> files_in(const std::filesystem::path& folder) {
+  std::vector<std::string> result;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    result.push_back(entry.path().filename());
+  }
+  return result;
+}
+
+TEST_F(ProfilerRecording, SavesCyclesForTensorboardUnderTheWorkersName) {
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = 2, .repeat = 2}),
+                 .on_trace_ready = tensorboard_trace_handler(path("deep/log"), "worker7")});
+  train(prof, 10);
+  EXPECT_THAT(files_in(folder_ / "deep/log"),
+              ::testing::UnorderedElementsAre(::testing::MatchesRegex("worker7\\.[0-9]+\\.sonde"),
+                                              ::testing::MatchesRegex("worker7\\.[0-9]+\\.sonde")));
+  for (const std::string& name : files_in(folder_ / "deep/log")) {
+    const Result<Trace> saved = open_sonde(path("deep/log/" + name));
+    ASSERT_TRUE(saved) << saved.error().message;
+    EXPECT_EQ(count(*saved, "op"), 2);
+  }
+}
+
+TEST_F(ProfilerRecording, NamesTheWorkerAfterHostAndProcess) {
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof(host) - 1), 0);
+  Profiler prof({.on_trace_ready = tensorboard_trace_handler(path("log"))});
+  train(prof, 1);
+  const std::string start = std::string(host) + "_" + std::to_string(::getpid()) + ".";
+  EXPECT_THAT(files_in(folder_ / "log"), ElementsAre(::testing::StartsWith(start)));
+}
+
+TEST_F(ProfilerRecording, SaysWhyATensorboardFolderCannotBeMade) {
+  std::ofstream(path("log")) << "a file, not a folder";
+  Profiler prof({.on_trace_ready = tensorboard_trace_handler(path("log/inner"))});
+  train(prof, 1);
+  EXPECT_THAT(
+      messages_.take(),
+      ElementsAre(::testing::StartsWith("error: Can't create directory: " + path("log/inner"))));
+}
+
+}  // namespace
+}  // namespace sonde

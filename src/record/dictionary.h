@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What events name by a number, for the life of the process: call sites, names made at run time,
+// threads. Entries are only ever added. They are kept twice: in memory of our own, from which
+// sessions copy them to their files, and in chunks of the running stream, where they survive a kill.
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "record/pool.h"
+#include "sonde/sonde.h"
+
+namespace sonde::detail {
+
+class Dictionary {
+ public:
+  // The site's number, given out at its first use. No allocation but from the kernel, so that a
+  // signal handler may come here (the caller's cursor is busy, so it cannot meet itself).
+  std::uint32_t site_id(sonde_site* site) noexcept;
+  // The number of a name, or 0 when so many different names were seen that keeping them all would
+  // not be wise: the caller then writes the name itself.
+  std::uint32_t name_id(std::string_view name) noexcept;
+  void add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) noexcept;
+
+  // Copies every entry to chunks of `pool` and all later ones too; null stops that.
+  void mirror_to(Pool* pool) noexcept;
+
+  // Appends to `out` the entries that came after the first `from` bytes; returns the new total.
+  std::uint64_t copy_since(std::uint64_t from, std::vector<std::uint8_t>& out) const;
+
+  void lock() { mutex_.lock(); }      // around fork()
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  static constexpr std::uint64_t kSlabBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint32_t kMaxSlabs = 256;
+  // Ids that fit a word are kept for call sites, but for this many.
+  static constexpr std::uint32_t kSmallNameIds = 16 * 1024;
+  static constexpr std::uint64_t kMaxNameBytes = std::uint64_t{64} << 20;
+
+  bool append(std::span<const std::uint8_t> entry) noexcept;
+  void mirror(std::span<const std::uint8_t> entry) noexcept;
+
+  mutable std::mutex mutex_;
+  std::uint8_t* slabs_[kMaxSlabs] = {};
+  std::uint32_t slab_used_[kMaxSlabs] = {};
+  std::uint32_t slab_count_ = 0;
+  std::uint32_t next_site_ = 1;
+  std::uint32_t next_small_name_ = kMaxWordId + 1 - kSmallNameIds;
+  std::uint32_t next_large_ = kMaxWordId + 1;
+  std::uint64_t name_bytes_ = 0;
+  std::unordered_map<std::string_view, std::uint32_t> names_;
+  Pool* pool_ = nullptr;
+  ChunkHeader* chunk_ = nullptr;
+  std::uint64_t chunk_sequence_ = 0;
+};
+
+// The process's one; made at first use and never destroyed.
+Dictionary& dictionary() noexcept;
+
+}  // namespace sonde::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "record/pool.h"
+
+#include <bit>
+
+namespace sonde::detail {
+namespace {
+
+// Readers of the mapping look at `state` first and last: words are only overwritten while it is Free.
+void mark_free(ChunkHeader* chunk) noexcept {
+  __atomic_store_n(&chunk->state, ChunkState::Free, __ATOMIC_RELEASE);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with copy_chunk
+}
+
+std::uint64_t records_in(const ChunkHeader* chunk) noexcept {
+  const std::uint32_t words = (committed_bytes(chunk) - kChunkFirstWord) / 8;
+  return words - chunk->payload_words;
+}
+
+}  // namespace
+
+void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
+                 const std::vector<std::uint32_t>& held) {
+  const std::uint64_t capacity = std::bit_ceil(std::uint64_t{chunk_count} * 2);
+  if (chunk_count > chunk_count_ || free_cells_ == nullptr) {
+    free_cells_ = std::make_unique<IndexQueue::Cell[]>(capacity);
+    full_cells_ = std::make_unique<IndexQueue::Cell[]>(capacity);
+  }
+  memory_ = static_cast<char*>(memory);
+  chunk_count_ = chunk_count;
+  stream_ = stream;
+  held_.assign(chunk_count, false);
+  for (const std::uint32_t index : held) held_[index] = true;
+  free_.reset(free_cells_.get(), capacity);
+  full_.reset(full_cells_.get(), capacity);
+  fresh_.store(0, std::memory_order_relaxed);
+  ring_.store(false, std::memory_order_relaxed);
+  overwritten_records_.store(0, std::memory_order_relaxed);
+  overwritten_chunks_.store(0, std::memory_order_relaxed);
+  mislaid_chunks_.store(0, std::memory_order_relaxed);
+}
+
+ChunkHeader* Pool::take() noexcept {
+  std::uint32_t index = 0;
+  if (free_.pop(index)) return chunk(index);
+  while (fresh_.load(std::memory_order_relaxed) < chunk_count_) {
+    index = fresh_.fetch_add(1, std::memory_order_relaxed);
+    if (index >= chunk_count_) {
+      fresh_.store(chunk_count_, std::memory_order_relaxed);
+      break;
+    }
+    if (!held_[index]) return chunk(index);
+  }
+  if (ring_.load(std::memory_order_relaxed) && full_.pop(index)) {
+    ChunkHeader* oldest = chunk(index);
+    overwritten_records_.fetch_add(records_in(oldest), std::memory_order_relaxed);
+    overwritten_chunks_.fetch_add(1, std::memory_order_relaxed);
+    mark_free(oldest);
+    return oldest;
+  }
+  return nullptr;
+}
+
+void Pool::put(IndexQueue& queue, ChunkHeader* chunk) noexcept {
+  // A push fails only while a pop of one whole round earlier is still under way on a stalled thread.
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (queue.push(index_of(chunk))) return;
+  }
+  mislaid_chunks_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Pool::retire(ChunkHeader* chunk) noexcept { put(full_, chunk); }
+
+void Pool::release(ChunkHeader* chunk) noexcept {
+  mark_free(chunk);
+  put(free_, chunk);
+}
+
+ChunkHeader* Pool::pop_full() noexcept {
+  std::uint32_t index = 0;
+  return full_.pop(index) ? chunk(index) : nullptr;
+}
+
+}  // namespace sonde::detail

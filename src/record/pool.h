@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The chunks of one stream: memory that somebody else provides, and who may have which chunk.
+//
+//   fresh ──► a thread fills it ──► full ──► the drainer writes it to files ──► free ──► a thread …
+//                    ▲                └── ring: a thread takes the oldest ──┘
+//
+// A thread gives up a chunk only by itself or by ending: nobody takes it away, so that a record
+// being written always has its place.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "record/index_queue.h"
+#include "sonde/detail/words.h"
+
+namespace sonde::detail {
+
+class Pool {
+ public:
+  // `memory` is aligned to kChunkBytes and stays mapped for the life of the process. Chunks whose
+  // number is in `held` still belong to threads of an earlier stream. Not thread-safe.
+  void reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
+             const std::vector<std::uint32_t>& held);
+
+  // A chunk to fill, or null when there is none. Lock-free.
+  ChunkHeader* take() noexcept;
+  // A chunk its thread is done with, for the drainer.
+  void retire(ChunkHeader* chunk) noexcept;
+  // A chunk nobody needs any more.
+  void release(ChunkHeader* chunk) noexcept;
+  // The chunk that was retired first, for the drainer; null if none.
+  ChunkHeader* pop_full() noexcept;
+
+  // Whether take() may overwrite the oldest full chunk.
+  void set_ring(bool ring) noexcept { ring_.store(ring, std::memory_order_relaxed); }
+
+  std::uint64_t stream() const noexcept { return stream_; }
+  std::uint32_t chunk_count() const noexcept { return chunk_count_; }
+  ChunkHeader* chunk(std::uint32_t index) const noexcept {
+    return reinterpret_cast<ChunkHeader*>(memory_ + std::uint64_t{index} * kChunkBytes);
+  }
+  bool owns(const ChunkHeader* chunk) const noexcept {
+    const char* at = reinterpret_cast<const char*>(chunk);
+    return memory_ != nullptr && at >= memory_ && at < memory_ + std::uint64_t{chunk_count_} * kChunkBytes;
+  }
+  std::uint32_t index_of(const ChunkHeader* chunk) const noexcept {
+    return static_cast<std::uint32_t>((reinterpret_cast<const char*>(chunk) - memory_) / kChunkBytes);
+  }
+  // Chunks handed out for the first time so far, and those waiting for the drainer.
+  std::uint32_t fresh_used() const noexcept { return fresh_.load(std::memory_order_relaxed); }
+  std::uint64_t full_count() const noexcept { return full_.size(); }
+  std::uint64_t free_count() const noexcept { return free_.size(); }
+  std::uint64_t overwritten_records() const noexcept { return overwritten_records_.load(std::memory_order_relaxed); }
+  std::uint64_t overwritten_chunks() const noexcept { return overwritten_chunks_.load(std::memory_order_relaxed); }
+
+  std::uint64_t mislaid_chunks() const noexcept { return mislaid_chunks_.load(std::memory_order_relaxed); }
+
+ private:
+  void put(IndexQueue& queue, ChunkHeader* chunk) noexcept;
+
+  char* memory_ = nullptr;
+  std::uint32_t chunk_count_ = 0;
+  std::uint64_t stream_ = 0;
+  std::atomic<bool> ring_{false};
+  std::atomic<std::uint32_t> fresh_{0};
+  std::atomic<std::uint64_t> overwritten_records_{0};
+  std::atomic<std::uint64_t> overwritten_chunks_{0};
+  std::atomic<std::uint64_t> mislaid_chunks_{0};
+  std::vector<bool> held_;
+  std::unique_ptr<IndexQueue::Cell[]> free_cells_;
+  std::unique_ptr<IndexQueue::Cell[]> full_cells_;
+  IndexQueue free_;
+  IndexQueue full_;
+};
+
+// How many bytes of a chunk hold finished records; what lies below may be read.
+inline std::uint32_t committed_bytes(const ChunkHeader* chunk) noexcept {
+  return __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);  // pairs with finish_word
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "record/recorder.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "base/clock.h"
+#include "record/thread_registry.h"
+#include "sonde/detail/thread_cursor.h"
+
+namespace sonde::detail {
+namespace {
+
+// What a cursor points at before its thread has a chunk: no room in it.
+constinit ChunkHeader no_chunk{~std::uint32_t{0}, ChunkState::Free, 0, 0, 0, 0, 0, 0, 0, 0};
+
+}  // namespace
+
+extern "C" {
+std::uint32_t sonde_detail_recording = 0;
+__thread ThreadCursor sonde_detail_cursor = {&no_chunk, 0, 0, 0, 0};
+}
+
+namespace {
+
+__thread ThreadRecord* this_record __attribute__((tls_model("initial-exec"))) = nullptr;
+
+std::atomic<Pool*> current_pool{nullptr};
+std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
+std::atomic<std::uint64_t> lost_in_signal{0};
+std::atomic<std::uint64_t> next_flow{1};
+
+pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+pthread_key_t exit_key;
+
+void count(std::atomic<std::uint64_t>& counter) noexcept {  // one writer: no locked instruction
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// Gives up the thread's chunk: to the drainer if it is of the running stream, back to the pool if
+// it was left over from an earlier one in the same memory.
+void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
+  ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
+  if (chunk == nullptr) return;
+  record.chunk.store(nullptr, std::memory_order_relaxed);
+  if (pool == nullptr || !pool->owns(chunk)) return;
+  if (record.stream.load(std::memory_order_relaxed) == pool->stream()) {
+    chunk->payload_words = record.cursor->payload_words;
+    pool->retire(chunk);
+  } else {
+    pool->release(chunk);
+  }
+}
+
+// The calling thread is busy with the recorder and may use the pool; detach_pool() waits for it.
+class SlowPath {
+ public:
+  explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
+    if (cursor.busy != 0) {
+      lost_in_signal.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    entered_ = true;
+    cursor.busy = 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    slow_users.fetch_add(1, std::memory_order_seq_cst);     // pairs with detach_pool
+    pool_ = current_pool.load(std::memory_order_seq_cst);
+  }
+  ~SlowPath() {
+    if (!entered_) return;
+    slow_users.fetch_sub(1, std::memory_order_release);  // pairs with detach_pool
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    cursor_.busy = 0;
+  }
+  SlowPath(const SlowPath&) = delete;
+  SlowPath& operator=(const SlowPath&) = delete;
+
+  // Null if no stream runs, or the thread was already busy.
+  Pool* pool() const noexcept { return pool_; }
+
+ private:
+  ThreadCursor& cursor_;
+  Pool* pool_ = nullptr;
+  bool entered_ = false;
+};
+
+void leave_thread(void* opaque) noexcept {
+  auto* record = static_cast<ThreadRecord*>(opaque);
+  ThreadCursor& cursor = sonde_detail_cursor;
+  if (read_thread_name(*record)) dictionary().add_thread(record->thread, record->kernel_id, record->name);
+  const SlowPath slow(cursor);
+  give_up_chunk(*record, slow.pool());
+  cursor.chunk = &no_chunk;
+  __atomic_store_n(&cursor.begin_limit, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&cursor.end_limit, 0, __ATOMIC_RELAXED);
+  this_record = nullptr;
+  thread_registry().leave(record);
+}
+
+ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
+  if (this_record != nullptr) return this_record;
+  pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });
+  this_record = thread_registry().enter(&cursor);
+  // Runs leave_thread when the thread ends, and again if something records after that.
+  if (this_record != nullptr) pthread_setspecific(exit_key, this_record);
+  return this_record;
+}
+
+ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) noexcept {
+  ChunkHeader* chunk = pool.take();
+  if (chunk == nullptr) return nullptr;
+  give_up_chunk(record, &pool);
+  __atomic_store_n(&chunk->committed, kChunkFirstWord, __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->stream, pool.stream(), __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->thread, record.thread, __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
+  chunk->payload_words = 0;
+  const std::uint64_t lost = record.lost();
+  chunk->lost_before = lost - record.lost_noted;
+  record.lost_noted = lost;
+  const std::uint64_t ends = record.lost_ends.load(std::memory_order_relaxed);
+  chunk->lost_ends_before = static_cast<std::uint32_t>(ends - record.lost_ends_noted);
+  record.lost_ends_noted = ends;
+  __atomic_store_n(&chunk->state, ChunkState::Events, __ATOMIC_RELEASE);  // pairs with copy_chunk
+  cursor.chunk = chunk;
+  cursor.payload_words = 0;
+  record.stream.store(pool.stream(), std::memory_order_relaxed);
+  record.leave_chunk.store(false, std::memory_order_relaxed);
+  record.chunk.store(chunk, std::memory_order_release);  // pairs with for_each_live_chunk
+  return chunk;
+}
+
+// Offset of `words` free words below `limit` in the thread's chunk, a new one if need be; 0 if
+// there is no memory for it.
+std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, std::uint32_t words,
+                        std::uint32_t limit) noexcept {
+  ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
+  const bool current = chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
+  bool fits = current && chunk->committed + words * 8 <= limit;
+  if (!fits || record.leave_chunk.load(std::memory_order_relaxed)) {
+    if (ChunkHeader* taken = next_chunk(record, cursor, pool)) {
+      chunk = taken;
+      fits = true;
+    }
+  }
+  if (!fits) return 0;
+  // With a slow clock every record comes this way.
+  if (tick_source() == TickSource::Counter) {
+    __atomic_store_n(&cursor.begin_limit, kBeginLimit, __ATOMIC_RELAXED);
+    __atomic_store_n(&cursor.end_limit, kEndLimit, __ATOMIC_RELAXED);
+  }
+  return chunk->committed;
+}
+
+void store_words(ChunkHeader* chunk, std::uint32_t offset, const std::uint64_t* words,
+                 std::uint32_t count) noexcept {
+  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
+  for (std::uint32_t i = 0; i < count; ++i) __atomic_store_n(at + i, words[i], __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->committed, offset + count * 8, __ATOMIC_RELEASE);  // pairs with committed_bytes
+}
+
+enum class Loss { Span, End, Other };
+
+void count_loss(ThreadRecord& record, Loss loss) noexcept {
+  count(loss == Loss::Span ? record.lost_spans : loss == Loss::End ? record.lost_ends : record.lost_others);
+}
+
+// Writes an extended record; returns its position, 0 if it was lost.
+std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind, const std::uint64_t* payload,
+                             std::uint32_t payload_count, Loss loss) noexcept {
+  ThreadCursor& cursor = *record.cursor;
+  const std::uint32_t limit = loss == Loss::End ? kEndLimit : kBeginLimit;
+  const std::uint32_t offset = make_room(record, cursor, pool, payload_count + 1, limit);
+  if (offset == 0) {
+    count_loss(record, loss);
+    return 0;
+  }
+  ChunkHeader* chunk = cursor.chunk;
+  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
+  for (std::uint32_t i = 0; i < payload_count; ++i) __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
+  __atomic_store_n(at, make_extended(read_ticks(), kind, payload_count), __ATOMIC_RELAXED);
+  cursor.payload_words += payload_count;
+  __atomic_store_n(&chunk->committed, offset + (payload_count + 1) * 8, __ATOMIC_RELEASE);
+  return make_position(chunk->sequence, offset);
+}
+
+// The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
+template <typename Body>
+void in_slow_path(Body&& body) noexcept {
+  ThreadCursor& cursor = sonde_detail_cursor;
+  const SlowPath slow(cursor);
+  if (slow.pool() == nullptr) return;
+  if (ThreadRecord* record = enter_thread(cursor)) body(*record, *slow.pool());
+}
+
+std::uint32_t id_of(sonde_site* site) noexcept {
+  const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
+  return id != 0 ? id : dictionary().site_id(site);
+}
+
+constexpr std::size_t kMaxTextBytes = 4096;
+
+// A byte count and the bytes, padded: at most kMaxTextBytes of them.
+struct TextPayload {
+  explicit TextPayload(std::string_view text) noexcept {
+    text = text.substr(0, kMaxTextBytes);
+    words[0] = text.size();
+    count = static_cast<std::uint32_t>(1 + (text.size() + 7) / 8);
+    words[count - 1] = 0;
+    words[0] = text.size();
+    if (!text.empty()) std::memcpy(words.data() + 1, text.data(), text.size());
+  }
+  std::array<std::uint64_t, 1 + kMaxTextBytes / 8> words;
+  std::uint32_t count;
+};
+
+}  // namespace
+
+bool begin_slow(sonde_site* site, WordKind kind) noexcept {
+  bool written = false;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::uint32_t id = id_of(site);
+    if (id == 0) return count_loss(record, Loss::Span);
+    if (id > kMaxWordId) {
+      if (kind == WordKind::Lap) {
+        const std::uint32_t at = make_room(record, *record.cursor, pool, 1, kEndLimit);
+        if (at == 0) return count_loss(record, Loss::End);
+        const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
+        store_words(record.cursor->chunk, at, &word, 1);
+      }
+      const std::uint64_t payload = id;
+      written = write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
+      return;
+    }
+    const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kBeginLimit);
+    if (offset == 0) {
+      count_loss(record, Loss::Span);
+      if (kind == WordKind::Lap) {  // what went before still ends here
+        const std::uint32_t at = make_room(record, *record.cursor, pool, 1, kEndLimit);
+        if (at == 0) return count_loss(record, Loss::End);
+        const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
+        store_words(record.cursor->chunk, at, &word, 1);
+      }
+      return;
+    }
+    const std::uint64_t word = make_word(read_ticks(), id, kind);
+    store_words(record.cursor->chunk, offset, &word, 1);
+    written = true;
+  });
+  return written;
+}
+
+void end_slow() noexcept {
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
+    if (offset == 0) return count_loss(record, Loss::End);
+    const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
+    store_words(record.cursor->chunk, offset, &word, 1);
+  });
+}
+
+void set_recording(bool on) noexcept {
+  __atomic_store_n(&sonde_detail_recording, on ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+namespace {
+
+std::atomic<void (*)()> fork_before{nullptr};
+std::atomic<void (*)()> fork_after_in_parent{nullptr};
+std::atomic<void (*)()> fork_after_in_child{nullptr};
+std::atomic<std::int64_t> process_id{0};
+std::atomic<std::int64_t> forked_from{0};
+
+void before_fork() {
+  if (auto* before = fork_before.load()) before();
+  thread_registry().lock();
+  dictionary().lock();
+}
+
+void after_fork_in_parent() {
+  dictionary().unlock();
+  thread_registry().unlock();
+  if (auto* after = fork_after_in_parent.load()) after();
+}
+
+// The child has one thread, and the buffers are its parent's: it must never write to them again.
+void after_fork_in_child() {
+  set_recording(false);
+  if (current_pool.exchange(nullptr) != nullptr) forked_from.store(process_id.load());
+  process_id.store(::getpid());
+  slow_users.store(0);
+  ThreadCursor& cursor = sonde_detail_cursor;
+  cursor = {&no_chunk, 0, 0, cursor.busy, 0};
+  if (this_record != nullptr) {
+    this_record = nullptr;
+    pthread_setspecific(exit_key, nullptr);
+  }
+  thread_registry().forget_all();
+  dictionary().unlock();
+  thread_registry().unlock();
+  dictionary().mirror_to(nullptr);
+  if (auto* after = fork_after_in_child.load()) after();
+}
+
+void register_fork_handlers() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, [] {
+    process_id.store(::getpid());
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  });
+}
+
+}  // namespace
+
+void attach_pool(Pool* pool) {
+  register_fork_handlers();
+  thread_registry();
+  dictionary().mirror_to(pool);
+  current_pool.store(pool, std::memory_order_seq_cst);
+}
+
+void detach_pool() {
+  current_pool.store(nullptr, std::memory_order_seq_cst);
+  while (slow_users.load(std::memory_order_seq_cst) != 0) sched_yield();
+  dictionary().mirror_to(nullptr);
+  thread_registry().for_each([](ThreadRecord& record) {
+    __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
+  });
+}
+
+std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_count) {
+  std::vector<std::uint32_t> held;
+  const auto* first = static_cast<const char*>(memory);
+  thread_registry().for_each([&](const ThreadRecord& record) {
+    const auto* chunk = reinterpret_cast<const char*>(record.chunk.load(std::memory_order_acquire));
+    if (chunk == nullptr || chunk < first || chunk >= first + std::uint64_t{chunk_count} * kChunkBytes) return;
+    held.push_back(static_cast<std::uint32_t>((chunk - first) / kChunkBytes));
+  });
+  return held;
+}
+
+LossCounts loss_counts() {
+  LossCounts sum = thread_registry().loss_counts();
+  sum.in_signal = lost_in_signal.load(std::memory_order_relaxed);
+  return sum;
+}
+
+void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*)>& visit) {
+  thread_registry().for_each([&](const ThreadRecord& record) {
+    ChunkHeader* chunk = record.chunk.load(std::memory_order_acquire);  // pairs with next_chunk
+    if (chunk != nullptr && pool.owns(chunk) &&
+        __atomic_load_n(&chunk->stream, __ATOMIC_RELAXED) == pool.stream()) {
+      visit(chunk);
+    }
+  });
+}
+
+void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
+  thread_registry().for_each([&](ThreadRecord& record) {
+    const ChunkHeader* chunk = record.chunk.load(std::memory_order_acquire);
+    if (chunk == nullptr || !pool.owns(chunk)) return;
+    if (static_cast<std::int64_t>(ticks - __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED)) <= 0) return;
+    record.leave_chunk.store(true, std::memory_order_relaxed);
+    __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
+  });
+}
+
+void refresh_thread_names() {
+  thread_registry().for_each([](ThreadRecord& record) {
+    if (read_thread_name(record)) dictionary().add_thread(record.thread, record.kernel_id, record.name);
+  });
+}
+
+std::uint64_t measure_scope_ticks() {
+  if (tick_source() != TickSource::Counter) return 0;
+  constexpr int kBatches = 15;
+  constexpr int kScopes = 200;
+  alignas(64) static unsigned char spare[kChunkBytes];
+  static sonde_site site = {"", "", "", 0, 1};
+  auto* chunk = reinterpret_cast<ChunkHeader*>(spare);
+  ThreadCursor& cursor = sonde_detail_cursor;
+  const ThreadCursor kept = cursor;
+  std::array<std::uint64_t, kBatches> batches{};
+  for (std::uint64_t& batch : batches) {
+    chunk->committed = kChunkFirstWord;
+    cursor = {chunk, kBeginLimit, kEndLimit, 0, 0};
+    const std::uint64_t before = read_ticks();
+    for (int i = 0; i < kScopes; ++i) {
+      write_begin(&site, WordKind::Begin);
+      write_end();
+    }
+    batch = (read_ticks() - before) / kScopes;
+    cursor = kept;
+  }
+  std::nth_element(batches.begin(), batches.begin() + kBatches / 2, batches.end());
+  return batches[kBatches / 2];
+}
+
+ForkState fork_state() noexcept { return {forked_from.load() != 0, forked_from.load()}; }
+
+void on_fork_child(void (*handler)()) noexcept { fork_after_in_child.store(handler); }
+
+void on_fork_prepare(void (*before)(), void (*after_in_parent)()) noexcept {
+  fork_before.store(before);
+  fork_after_in_parent.store(after_in_parent);
+}
+
+}  // namespace sonde::detail
+
+using namespace sonde::detail;  // NOLINT(google-build-using-namespace): the C API below
+
+extern "C" {
+
+int sonde_is_recording(void) { return recording() ? 1 : 0; }
+
+int sonde_begin(sonde_site* site) { return recording() && write_begin(site, WordKind::Begin) ? 1 : 0; }
+
+void sonde_end(void) { write_end(); }
+
+int sonde_lap(sonde_site* site) { return write_begin(site, WordKind::Lap) ? 1 : 0; }
+
+sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
+  sonde_range range = {0, 0};
+  if (!recording()) return range;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::string_view text(name, name_bytes);
+    const std::uint64_t hash = name_hash(text);
+    std::uint64_t id = record.names.find(hash);
+    if (id == 0) {
+      id = dictionary().name_id(text);
+      if (id != 0) record.names.put(hash, static_cast<std::uint32_t>(id));
+    }
+    if (id != 0) {
+      range.position = write_extended(record, pool, ExtendedKind::BeginRange, &id, 1, Loss::Span);
+    } else {
+      const TextPayload payload(text);
+      range.position = write_extended(record, pool, ExtendedKind::RangeInline, payload.words.data(),
+                                      payload.count, Loss::Span);
+    }
+    range.thread = record.thread;
+  });
+  return range;
+}
+
+void sonde_range_end(sonde_range range) {
+  if (range.position == 0) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::uint64_t payload[2] = {range.position, range.thread};
+    const bool here = range.thread == record.thread;
+    write_extended(record, pool, here ? ExtendedKind::EndRange : ExtendedKind::EndRangeOf, payload, here ? 1 : 2,
+                   Loss::End);
+  });
+}
+
+void sonde_text(const char* text, size_t text_bytes) {
+  if (!recording()) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const TextPayload payload(std::string_view(text, text_bytes));
+    write_extended(record, pool, ExtendedKind::Text, payload.words.data(), payload.count, Loss::Other);
+  });
+}
+
+uint64_t sonde_async_begin(sonde_site* site) {
+  std::uint64_t async = 0;
+  if (!recording()) return async;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::uint64_t id = id_of(site);
+    const std::uint64_t payload[2] = {id, (record.thread << 32) | (++record.next_async & 0xffffffffu)};
+    if (write_extended(record, pool, ExtendedKind::AsyncBegin, payload, 2, Loss::Span) != 0) async = payload[1];
+  });
+  return async;
+}
+
+void sonde_async_end(uint64_t async) {
+  if (async == 0) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    write_extended(record, pool, ExtendedKind::AsyncEnd, &async, 1, Loss::End);
+  });
+}
+
+void sonde_instant(sonde_site* site) {
+  if (!recording()) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    const std::uint64_t id = id_of(site);
+    write_extended(record, pool, ExtendedKind::Instant, &id, 1, Loss::Other);
+  });
+}
+
+void sonde_counter(sonde_site* site, double value) {
+  if (!recording()) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    std::uint64_t payload[2] = {id_of(site), 0};
+    std::memcpy(&payload[1], &value, sizeof(value));
+    write_extended(record, pool, ExtendedKind::Counter, payload, 2, Loss::Other);
+  });
+}
+
+uint64_t sonde_flow_new(void) { return next_flow.fetch_add(1, std::memory_order_relaxed); }
+
+void sonde_flow_out(uint64_t flow) {
+  if (!recording()) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    write_extended(record, pool, ExtendedKind::FlowOut, &flow, 1, Loss::Other);
+  });
+}
+
+void sonde_flow_in(uint64_t flow) {
+  if (!recording()) return;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    write_extended(record, pool, ExtendedKind::FlowIn, &flow, 1, Loss::Other);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The recorder's side towards `collect`: who gives it memory, turns it on and off, and asks what
+// its threads hold. The program's side is sonde/record.h and sonde/sonde.h.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "record/dictionary.h"
+#include "record/pool.h"
+
+namespace sonde::detail {
+
+// Gives the threads chunks to fill. One pool at a time, which must outlive every thread's use of it.
+void attach_pool(Pool* pool);
+// Takes the pool away: when this returns no thread is taking or returning chunks, and the next
+// record of each goes the slow way. Recording must be off.
+void detach_pool();
+
+void set_recording(bool on) noexcept;
+
+// Numbers of the chunks in `memory` that threads still hold from an earlier stream.
+std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_count);
+
+// Since the process began, over all threads that ever were.
+struct LossCounts {
+  std::uint64_t spans = 0;      // scopes and ranges whose begin found no room
+  std::uint64_t ends = 0;       // ends that found none: their scopes look unfinished
+  std::uint64_t others = 0;     // instants, counters, flows, texts
+  std::uint64_t in_signal = 0;  // recorded by a signal handler while its thread was recording
+};
+LossCounts loss_counts();
+
+// Calls visit for the chunk that each living thread is filling in `pool`'s stream.
+void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*)>& visit);
+
+// Threads filling a chunk since before `ticks` take another at their next record, since its words
+// hold only the low bits of the time.
+void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks);
+
+// Looks whether threads were renamed since they were first seen.
+void refresh_thread_names();
+
+// What a scope costs its thread, in ticks: the median over some thousand scopes into a spare chunk.
+std::uint64_t measure_scope_ticks();
+
+// How often this process is the child of a fork() that happened while recording was attached, and
+// the id of the process it was forked from.
+struct ForkState {
+  bool forked = false;
+  std::int64_t parent = 0;
+};
+ForkState fork_state() noexcept;
+// Called in the child, after the recorder has forgotten everything. For collect's own clean-up.
+void on_fork_child(void (*handler)()) noexcept;
+void on_fork_prepare(void (*before)(), void (*after_in_parent)()) noexcept;
+
+}  // namespace sonde::detail

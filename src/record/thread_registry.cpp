@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "record/thread_registry.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+namespace sonde::detail {
+namespace {
+
+// Decimal digits of `value` at `out`; returns their end. snprintf may take locks.
+char* put_decimal(char* out, std::uint64_t value) noexcept {
+  char digits[20];
+  int n = 0;
+  do {
+    digits[n++] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  while (n > 0) *out++ = digits[--n];
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t name_hash(std::string_view name) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ (name.size() * 0xff51afd7ed558ccdu);
+  const auto mix = [&hash](std::uint64_t word) {
+    const auto wide = static_cast<Wide>(hash ^ word) * 0xd6e8feb86659fd93u;
+    hash = static_cast<std::uint64_t>(wide) ^ static_cast<std::uint64_t>(wide >> 64);
+  };
+  while (name.size() >= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, name.data(), 8);
+    mix(word);
+    name.remove_prefix(8);
+  }
+  std::uint64_t tail = 0;
+  if (!name.empty()) std::memcpy(&tail, name.data(), name.size());
+  mix(tail);
+  mix(0x2545f4914f6cdd1du);
+  return hash | 1;  // 0 marks an empty slot
+}
+
+bool read_thread_name(ThreadRecord& record) noexcept {
+  char path[64] = "/proc/self/task/";
+  char* end = put_decimal(path + std::strlen(path), record.kernel_id);
+  std::memcpy(end, "/comm", 6);
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char name[16] = {};
+  const ssize_t n = ::read(fd, name, sizeof(name) - 1);
+  ::close(fd);
+  if (n <= 0) return false;
+  if (name[n - 1] == '\n') name[n - 1] = '\0';
+  if (std::strcmp(name, record.name) == 0) return false;
+  std::memcpy(record.name, name, sizeof(name));
+  return true;
+}
+
+ThreadRecord* ThreadRegistry::allocate() noexcept {
+  if (free_ == nullptr) {
+    constexpr std::size_t kSlabBytes = 64 * 1024;
+    void* slab = ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (slab == MAP_FAILED) return nullptr;
+    auto* records = static_cast<ThreadRecord*>(slab);
+    for (std::size_t i = 0; i < kSlabBytes / sizeof(ThreadRecord); ++i) {
+      auto* record = new (records + i) ThreadRecord;
+      record->next = free_;
+      free_ = record;
+    }
+  }
+  ThreadRecord* record = free_;
+  free_ = record->next;
+  return new (record) ThreadRecord;
+}
+
+ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
+  ThreadRecord* record = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    record = allocate();
+    if (record == nullptr) return nullptr;
+    record->thread = next_thread_++;
+    record->kernel_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+    record->cursor = cursor;
+    read_thread_name(*record);
+    record->next = first_;
+    if (first_ != nullptr) first_->previous = record;
+    first_ = record;
+  }
+  dictionary().add_thread(record->thread, record->kernel_id, record->name);
+  return record;
+}
+
+void ThreadRegistry::leave(ThreadRecord* record) noexcept {
+  const std::lock_guard guard(mutex_);
+  of_ended_threads_.spans += record->lost_spans.load(std::memory_order_relaxed);
+  of_ended_threads_.ends += record->lost_ends.load(std::memory_order_relaxed);
+  of_ended_threads_.others += record->lost_others.load(std::memory_order_relaxed);
+  if (record->previous != nullptr) record->previous->next = record->next;
+  if (record->next != nullptr) record->next->previous = record->previous;
+  if (first_ == record) first_ = record->next;
+  record->next = free_;
+  record->previous = nullptr;
+  free_ = record;
+}
+
+void ThreadRegistry::forget_all() noexcept {
+  // The records stay where they are; a child that forks often would leak them, not touch them.
+  first_ = nullptr;
+  of_ended_threads_ = {};
+}
+
+LossCounts ThreadRegistry::loss_counts() noexcept {
+  LossCounts sum;
+  const std::lock_guard guard(mutex_);
+  sum = of_ended_threads_;
+  for (const ThreadRecord* r = first_; r != nullptr; r = r->next) {
+    sum.spans += r->lost_spans.load(std::memory_order_relaxed);
+    sum.ends += r->lost_ends.load(std::memory_order_relaxed);
+    sum.others += r->lost_others.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+ThreadRegistry& thread_registry() noexcept {
+  alignas(ThreadRegistry) static unsigned char storage[sizeof(ThreadRegistry)];
+  static ThreadRegistry* const instance = new (storage) ThreadRegistry;
+  return *instance;
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The threads that record. A thread enters at its first record and leaves when it ends.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+#include "record/recorder.h"
+#include "sonde/detail/thread_cursor.h"
+
+namespace sonde::detail {
+
+// The numbers of the names a thread used lately. A name is known by 64 bits of hash.
+class NameCache {
+ public:
+  std::uint32_t find(std::uint64_t hash) const noexcept {
+    const Slot& slot = slots_[hash % kSlots];
+    return slot.hash == hash ? slot.id : 0;
+  }
+  void put(std::uint64_t hash, std::uint32_t id) noexcept { slots_[hash % kSlots] = {hash, id}; }
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+  struct Slot {
+    std::uint64_t hash;
+    std::uint32_t id;
+  };
+  Slot slots_[kSlots] = {};
+};
+
+std::uint64_t name_hash(std::string_view name) noexcept;
+
+struct ThreadRecord {
+  std::uint64_t thread = 0;  // unique in the process, counted from 1
+  std::uint64_t kernel_id = 0;
+  ThreadCursor* cursor = nullptr;
+  std::atomic<ChunkHeader*> chunk{nullptr};  // what cursor->chunk is, for the drainer
+  std::atomic<std::uint64_t> stream{0};      // of that chunk
+  std::atomic<bool> leave_chunk{false};
+  std::uint64_t next_sequence = 0;
+  std::uint64_t next_async = 0;
+  // Written by the thread alone; others read.
+  std::atomic<std::uint64_t> lost_spans{0};
+  std::atomic<std::uint64_t> lost_ends{0};
+  std::atomic<std::uint64_t> lost_others{0};
+  std::uint64_t lost_noted = 0;  // how many of those earlier chunks already tell of
+  std::uint64_t lost_ends_noted = 0;
+  char name[16] = {};
+  NameCache names;
+  ThreadRecord* next = nullptr;
+  ThreadRecord* previous = nullptr;
+
+  std::uint64_t lost() const noexcept {
+    return lost_spans.load(std::memory_order_relaxed) + lost_ends.load(std::memory_order_relaxed) +
+           lost_others.load(std::memory_order_relaxed);
+  }
+};
+
+class ThreadRegistry {
+ public:
+  // Null if the system has no memory left. Needs no heap, see Dictionary.
+  ThreadRecord* enter(ThreadCursor* cursor) noexcept;
+  void leave(ThreadRecord* record) noexcept;
+  // In the child of a fork: forget every thread.
+  void forget_all() noexcept;
+
+  LossCounts loss_counts() noexcept;
+  template <typename Visit>
+  void for_each(Visit&& visit) {
+    const std::lock_guard guard(mutex_);
+    for (ThreadRecord* r = first_; r != nullptr; r = r->next) visit(*r);
+  }
+
+  void lock() { mutex_.lock(); }  // around fork()
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  ThreadRecord* allocate() noexcept;
+
+  std::mutex mutex_;
+  ThreadRecord* first_ = nullptr;
+  ThreadRecord* free_ = nullptr;
+  std::uint64_t next_thread_ = 1;
+  LossCounts of_ended_threads_;
+};
+
+ThreadRegistry& thread_registry() noexcept;
+
+// Stores the thread's present name in its record; true if it changed. Only where it lives.
+bool read_thread_name(ThreadRecord& record) noexcept;
+
+}  // namespace sonde::detail

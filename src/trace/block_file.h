@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The container under a `.sonde` file: a header, then blocks, each with kind, length and checksum,
+// appended one after the other; a clean end adds an index and a trailer. What a block holds is for
+// others to say. docs/file-format.md draws the bytes.
+//
+// A file without its end is scanned: every block that is whole is found, and what lies between is
+// reported as damage with its offset, so that a cut or scratched file gives what it still has.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+// Raised by one with every change of what a file may contain; see trace/file_upgrade.h.
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+enum class BlockKind : std::uint16_t {
+  Metadata = 1,    // key and JSON value pairs
+  Dictionary = 2,  // names, call sites, threads that events refer to by id
+  Events = 3,      // what one thread recorded, encoded by wire/codec.h
+  Anchors = 4,     // pairs of ticks and nanoseconds
+  Windows = 5,     // when recording was on
+  Ledger = 6,      // what was lost, and what recording cost
+  Columns = 7,     // a stretch of one column of a finished Trace
+  Index = 8,       // where the blocks before it lie; written last
+  Process = 9,     // who recorded: pid, host, rank, where its live buffers are
+};
+
+// Payloads are at most this long, before compression too. A reader refuses more, so that no length
+// in a damaged file makes it allocate.
+inline constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 20;
+
+// Where the parts of the container begin and how long they are.
+inline constexpr std::size_t kFileHeaderBytes = 64;
+inline constexpr std::size_t kBlockHeaderBytes = 32;
+inline constexpr std::size_t kTrailerBytes = 32;
+
+// A block as it will lie in a file, but for its header: made on any thread, then appended.
+struct EncodedBlock {
+  BlockKind kind;
+  bool compressed;
+  std::uint32_t payload_bytes;
+  std::vector<std::uint8_t> stored;
+};
+// `compress` is a wish: the block is stored plain where zstd would not make it smaller. A payload
+// longer than kMaxBlockBytes is refused by append().
+EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
+
+// A block as the index lists it.
+struct IndexEntry {
+  std::uint64_t offset;
+  std::uint32_t stored_bytes;
+  std::uint32_t payload_bytes;
+  std::uint16_t kind;
+  std::uint16_t flags;
+  std::uint32_t unused;
+};
+static_assert(sizeof(IndexEntry) == 24);
+
+class BlockWriter {
+ public:
+  // Creates or truncates; an empty path makes an unnamed file.
+  static Result<BlockWriter> create(const std::string& path);
+
+  Result<void> append(const EncodedBlock& block);
+  Result<void> append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
+  // Index and trailer. An append after it fails.
+  Result<void> seal();
+
+  std::uint64_t size() const { return file_.size(); }
+  const AppendFile& file() const { return file_; }
+
+ private:
+  explicit BlockWriter(AppendFile file) : file_(std::move(file)) {}
+  Result<void> append_stored(const EncodedBlock& block);
+  Result<void> append_index();
+
+  AppendFile file_;
+  std::uint32_t file_tag_ = 0;
+  std::uint32_t ordinal_ = 0;
+  bool sealed_ = false;
+  std::vector<IndexEntry> entries_;
+  std::vector<std::uint8_t> scratch_;
+};
+
+class BlockFile {
+ public:
+  struct Block {
+    BlockKind kind;
+    std::uint64_t offset;         // of the block's header in the file
+    std::uint32_t stored_bytes;   // of the payload as it lies in the file
+    std::uint32_t payload_bytes;  // after decompression
+    bool compressed;
+  };
+  struct Damage {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::string what;  // "block at byte 4096 ends early"
+  };
+
+  // Fails only where nothing can be read at all: no such file, no permission, not a Sonde file, a
+  // version newer than ours.
+  static Result<BlockFile> open(const std::string& path);
+  // The same over bytes in memory, which must outlive it; `name` stands in messages.
+  static Result<BlockFile> parse(std::span<const std::uint8_t> bytes, const std::string& name);
+
+  const std::string& name() const { return name_; }
+  std::uint32_t version() const { return version_; }
+  // When the file was begun, in nanoseconds since the Unix epoch.
+  std::int64_t created_ns() const { return created_ns_; }
+  // Whether it has its proper end, with an index that fits.
+  bool sealed() const { return sealed_; }
+  std::uint64_t file_bytes() const { return bytes_.size(); }
+  // In the order of the file; the index is not among them. Unknown kinds are.
+  const std::vector<Block>& blocks() const { return blocks_; }
+  // What could not be taken for blocks. Damage inside a block is found by payload().
+  const std::vector<Damage>& damage() const { return damage_; }
+
+  // The payload with checksum verified, decompressed into `scratch` if need be; valid while this
+  // and `scratch` live. Thread-safe for different `scratch`.
+  Result<std::span<const std::uint8_t>> payload(const Block& block,
+                                                std::vector<std::uint8_t>& scratch) const;
+
+ private:
+  BlockFile() = default;
+  Result<void> read_file_header();
+  bool read_index();
+  void scan();
+  std::size_t scan_block(std::size_t at);
+  void add_damage(std::size_t offset, std::size_t bytes, std::string what);
+
+  std::shared_ptr<const MappedFile> mapped_;
+  std::span<const std::uint8_t> bytes_;
+  std::string name_;
+  std::uint32_t version_ = 0;
+  std::uint32_t file_tag_ = 0;
+  std::int64_t created_ns_ = 0;
+  bool sealed_ = false;
+  std::vector<Block> blocks_;
+  std::vector<Damage> damage_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A trace as text for people and for tests: the same trace always gives the same text, and a
+// difference in any column shows.
+//
+//   track 0: thread 43 "main"
+//     0.000 us +10.000 us step
+//       1.000 us +4.000 us conv2d [cpu_op]
+//
+// Times count from the trace's first; all are exact to the nanosecond.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// Takes one line without its end; returns whether to go on.
+using LineSink = std::function<bool(std::string_view line)>;
+
+// Line by line, so that no size of trace needs memory.
+void dump_text(const Trace& trace, const LineSink& sink);
+std::string dump_text(const Trace& trace);
+
+}  // namespace sonde

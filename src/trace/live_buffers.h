@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Reading the live file of a process that was killed, or of one that is still recording.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+#include "trace/thread_decoder.h"
+
+namespace sonde {
+
+struct LiveBuffers {
+  std::vector<Piece> pieces;
+  std::vector<std::vector<std::uint8_t>> dictionaries;
+
+  // Only chunks of `stream` count: a file of that name may be of another recording.
+  static Result<LiveBuffers> open(const std::string& path, std::uint64_t stream);
+};
+
+}  // namespace sonde

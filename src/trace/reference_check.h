@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Making tables of unknown origin safe to read.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+#include "sonde/trace_strings.h"
+#include "sonde/trace_tables_gen.h"
+
+namespace sonde {
+
+// What was cleared or corrected in one column.
+struct Correction {
+  std::string what;  // "spans.name: no such row in strings"
+  std::uint64_t count;
+};
+
+// Fails unless all columns of each table are of one length that ids can count.
+Result<void> check_lengths(const TraceTables& tables);
+
+// Clears ids of rows that do not exist, ranges that leave their table, and numbers that are no
+// enumerator; brings times and durations into a range in which no sum or difference overflows.
+std::vector<Correction> correct_values(TraceTables& tables, const StringPool& strings);
+
+// Clears parents (of spans, stacks, modules) that do not stand before their child, so that no walk
+// upwards is endless. To be called when rows have their final places.
+std::vector<Correction> correct_parents(TraceTables& tables);
+
+}  // namespace sonde

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace/span_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/parallel.h"
+
+namespace sonde {
+
+namespace {
+
+// Threads are not worth starting for few spans.
+unsigned threads_for(const SpanTable& spans) {
+  return spans.size() < 65536 ? 1 : 0;
+}
+
+// Spans without a track come last.
+std::size_t bucket_of(TrackId track, std::size_t tracks) {
+  return track.valid() ? track.index() : tracks;
+}
+
+bool in_order(const SpanTable& spans) {
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    const TrackId before = spans.track[i - 1];
+    const TrackId track = spans.track[i];
+    if (track < before) return false;
+    if (before < track) continue;
+    const Nanos earlier = spans.start_ns[i - 1];
+    const Nanos start = spans.start_ns[i];
+    if (start < earlier) return false;
+    if (start == earlier && spans.duration_ns[i] > spans.duration_ns[i - 1]) return false;
+  }
+  return true;
+}
+
+// begin[t] is where the spans of track t begin; one more bucket for those without a track.
+std::vector<std::uint32_t> count_tracks(const TraceTables& tables) {
+  const std::size_t tracks = tables.tracks.size();
+  std::vector<std::uint32_t> begin(tracks + 2, 0);
+  for (std::size_t i = 0; i < tables.spans.size(); ++i) {
+    ++begin[bucket_of(tables.spans.track[i], tracks) + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  return begin;
+}
+
+// order[new row] = old row.
+std::vector<std::uint32_t> sorted_order(const TraceTables& tables,
+                                        const std::vector<std::uint32_t>& begin) {
+  const SpanTable& spans = tables.spans;
+  std::vector<std::uint32_t> order(spans.size());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    order[next[bucket_of(spans.track[i], tables.tracks.size())]++] = static_cast<std::uint32_t>(i);
+  }
+  // The old row decides last, which makes the order total and the sort stable.
+  const auto before = [&spans](std::uint32_t a, std::uint32_t b) {
+    if (const Nanos gap = spans.start_ns[a] - spans.start_ns[b]; gap != 0) return gap < 0;
+    if (const Nanos more = spans.duration_ns[a] - spans.duration_ns[b]; more != 0) return more > 0;
+    return a < b;
+  };
+  const auto sort_bucket = [&](std::size_t bucket) {
+    const auto first = order.begin() + begin[bucket];
+    const auto last = order.begin() + begin[bucket + 1];
+    if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
+  };
+  parallel_for(begin.size() - 1, sort_bucket, threads_for(spans));
+  return order;
+}
+
+template <typename T>
+void reorder(Column<T>& column, const std::vector<std::uint32_t>& order) {
+  if (!column.materialised()) return;
+  std::vector<T> sorted(order.size());
+  const T* values = column.data();
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
+  column.assign(std::move(sorted));
+}
+
+void follow(Column<SpanId>& column, const std::vector<std::uint32_t>& new_row) {
+  if (!column.materialised()) return;
+  SpanId* values = column.mutable_data();
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (values[i].valid()) values[i] = SpanId(new_row[values[i].index()]);
+  }
+}
+
+void follow_extras(ExtraTable& extras, const std::vector<std::uint32_t>& new_row) {
+  for (std::size_t i = 0; i < extras.size(); ++i) {
+    const std::uint32_t row = extras.of_row[i];
+    if (extras.of_table[i] == TableKind::Spans && row != SpanId::kInvalid) {
+      extras.of_row.set(i, new_row[row]);
+    }
+  }
+}
+
+void follow_all(TraceTables& tables, const std::vector<std::uint32_t>& new_row) {
+  tables.visit_tables([&new_row](const char*, auto& table) {
+    table.visit_columns([&new_row](const char*, auto& column) {
+      using Column = std::remove_reference_t<decltype(column)>;
+      if constexpr (std::is_same_v<typename Column::ValueType, SpanId>) follow(column, new_row);
+    });
+  });
+  follow_extras(tables.extras, new_row);
+}
+
+// A span that may be the parent of the next one.
+struct Open {
+  SpanId span;
+  Nanos end_ns;
+};
+
+// `open` holds candidates with rising starts and falling ends. A later candidate that reaches as
+// far as an earlier one is the better parent for all that follows, so the earlier one is forgotten:
+// each span is pushed and popped once, whatever the overlaps.
+void find_parents_on(SpanTable& spans, SpanId* parents, std::uint32_t first, std::uint32_t last) {
+  std::vector<Open> open;
+  for (std::uint32_t row = first; row < last; ++row) {
+    if ((spans.flags[row] & SpanFlags::kAsync) != 0) continue;
+    const Nanos start = spans.start_ns[row];
+    const Nanos end = start + spans.duration_ns[row];
+    while (!open.empty() && (open.back().end_ns <= start || open.back().end_ns < end)) {
+      open.pop_back();
+    }
+    if (!parents[row].valid() && !open.empty()) parents[row] = open.back().span;
+    open.push_back({SpanId(row), end});
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> order_spans(TraceTables& tables) {
+  const std::vector<std::uint32_t> begin = count_tracks(tables);
+  if (in_order(tables.spans)) return begin;
+  const std::vector<std::uint32_t> order = sorted_order(tables, begin);
+  tables.spans.visit_columns([&order](const char*, auto& column) { reorder(column, order); });
+  std::vector<std::uint32_t> new_row(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) new_row[order[i]] = static_cast<std::uint32_t>(i);
+  follow_all(tables, new_row);
+  return begin;
+}
+
+void find_parents(TraceTables& tables, const std::vector<std::uint32_t>& track_begin) {
+  SpanTable& spans = tables.spans;
+  if (spans.empty()) return;
+  SpanId* parents = spans.parent.mutable_data();
+  const auto find_on_track = [&](std::size_t track) {
+    if (tables.tracks.kind[track] != TrackKind::Thread) return;
+    find_parents_on(spans, parents, track_begin[track], track_begin[track + 1]);
+  };
+  parallel_for(tables.tracks.size(), find_on_track, threads_for(spans));
+}
+
+}  // namespace sonde

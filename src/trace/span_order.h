@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Bringing spans into row order, and finding their parents.
+
+#include <cstdint>
+#include <vector>
+
+#include "sonde/trace_tables_gen.h"
+
+namespace sonde {
+
+// Sorts spans by track, start and falling duration, stably, and lets every column that refers to a
+// span follow. Ids must be checked before. A table that is in order already costs one pass.
+// Returns the first span of each track, then the end of the last track's.
+std::vector<std::uint32_t> order_spans(TraceTables& tables);
+
+// Gives spans on thread tracks that have no parent the innermost span that contains them. Spans
+// must be in row order. `track_begin` is what order_spans() returned.
+void find_parents(TraceTables& tables, const std::vector<std::uint32_t>& track_begin);
+
+}  // namespace sonde

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/trace_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "trace/reference_check.h"
+#include "trace/span_order.h"
+
+namespace sonde {
+
+namespace {
+
+// The first and the last time in the tables.
+class Extent {
+ public:
+  void add(Nanos time) { add(time, time); }
+  void add(Nanos first, Nanos last) {
+    first_ = empty_ ? first : std::min(first_, first);
+    last_ = empty_ ? last : std::max(last_, last);
+    empty_ = false;
+  }
+  Nanos first() const { return first_; }
+  Nanos last() const { return last_; }
+
+ private:
+  bool empty_ = true;
+  Nanos first_ = 0;
+  Nanos last_ = 0;
+};
+
+Extent extent_of(const TraceTables& tables) {
+  Extent extent;
+  const SpanTable& spans = tables.spans;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    extent.add(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
+  }
+  const WindowTable& windows = tables.windows;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    extent.add(windows.start_ns[i], std::max(windows.start_ns[i], windows.end_ns[i]));
+  }
+  const auto add_times = [&extent](const Column<Nanos>& times) {
+    for (std::size_t i = 0; i < times.size(); ++i) extent.add(times[i]);
+  };
+  add_times(tables.instants.time_ns);
+  add_times(tables.counters.time_ns);
+  add_times(tables.allocations.time_ns);
+  return extent;
+}
+
+}  // namespace
+
+Trace::Trace() : data_(std::make_shared<const Data>()) {}
+
+IdRange<SpanId> Trace::track_spans(TrackId track) const noexcept {
+  const std::vector<std::uint32_t>& begin = data_->track_begin;
+  const std::size_t bucket = track.valid() ? track.index() : tracks().size();
+  if (bucket + 1 >= begin.size()) return {};
+  return {begin[bucket], begin[bucket + 1]};
+}
+
+void TraceBuilder::add_ledger(LedgerKind kind, std::uint64_t count, std::string_view source,
+                              std::string_view detail, ProcessId process) {
+  LedgerRow row;
+  row.process = process;
+  row.kind = kind;
+  row.count = count;
+  if (!source.empty()) row.source = intern(source);
+  if (!detail.empty()) row.detail = intern(detail);
+  ledger().push_back(row);
+}
+
+Result<Trace> TraceBuilder::build() && {
+  SONDE_TRY_VOID(check_lengths(data_.tables));
+  const auto note = [this](const std::vector<Correction>& corrections) {
+    for (const Correction& c : corrections) {
+      add_ledger(LedgerKind::Undecodable, c.count, "trace builder", c.what);
+    }
+  };
+  note(correct_values(data_.tables, data_.strings));
+  data_.track_begin = order_spans(data_.tables);
+  find_parents(data_.tables, data_.track_begin);
+  note(correct_parents(data_.tables));
+  const Extent extent = extent_of(data_.tables);
+  data_.first_ns = extent.first();
+  data_.last_ns = extent.last();
+  return Trace(std::make_shared<const Trace::Data>(std::move(data_)));
+}
+
+}  // namespace sonde

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace/trace_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "trace/recording_reader.h"
+
+namespace sonde {
+
+namespace {
+
+bool has_block(const BlockFile& file, std::initializer_list<BlockKind> kinds) {
+  return std::any_of(file.blocks().begin(), file.blocks().end(), [&](const auto& block) {
+    return std::find(kinds.begin(), kinds.end(), block.kind) != kinds.end();
+  });
+}
+
+Result<void> write_sealed(const Trace& trace, const std::string& path) {
+  SONDE_TRY(BlockWriter writer, BlockWriter::create(path));
+  SONDE_TRY_VOID(write_columns(writer, trace));
+  return writer.seal();
+}
+
+}  // namespace
+
+void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_written) {
+  for (const BlockFile::Damage& damage : file.damage()) {
+    builder.add_ledger(LedgerKind::DamagedBytes, damage.bytes, file.name(), damage.what);
+  }
+  if (!file.sealed() && !still_written) {
+    builder.add_ledger(LedgerKind::Truncated, 1, file.name(), "the file has no proper end");
+  }
+}
+
+Result<Trace> read_trace(const BlockFile& file) {
+  const bool is_recording =
+      has_block(file, {BlockKind::Dictionary, BlockKind::Events, BlockKind::Anchors});
+  if (is_recording && !has_block(file, {BlockKind::Columns})) {
+    return read_recording(file);
+  }
+  return read_columns(file, TraceBuilder());
+}
+
+Result<Trace> open_sonde(const std::string& path) {
+  SONDE_TRY(const BlockFile file, BlockFile::open(path));
+  return read_trace(file);
+}
+
+Result<void> save_trace(const Trace& trace, const std::string& path) {
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  Result<void> written = write_sealed(trace, temporary);
+  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = io_failure(path, "write", errno);
+  }
+  if (!written) unlink(temporary.c_str());
+  return written;
+}
+
+}  // namespace sonde

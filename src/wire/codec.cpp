@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "wire/codec.h"
+
+#include <cstring>
+
+#include "base/bytes.h"
+
+namespace sonde {
+
+using detail::WordKind;
+
+namespace {
+
+constexpr std::size_t kMaxWordsPerBlock = detail::kChunkBytes / 8;
+// A varint of the time, one of the id; payload words take 8.
+constexpr std::size_t kMaxEncodedWord = 13;
+
+std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = static_cast<std::uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  *out++ = static_cast<std::uint8_t>(value);
+  return out;
+}
+
+}  // namespace
+
+void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
+                   std::vector<std::uint8_t>& out) {
+  const std::size_t start = out.size();
+  out.resize(start + sizeof(EventsHead) + words.size() * kMaxEncodedWord);
+  std::uint8_t* at = out.data() + start;
+  std::memcpy(at, &head, sizeof(head));
+  at += sizeof(head);
+
+  std::uint64_t previous = head.base_ticks & detail::kTicksMask;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint64_t word = words[i];
+    const WordKind kind = detail::word_kind(word);
+    const std::uint64_t ticks = detail::word_ticks(word);
+    const auto delta = static_cast<std::int64_t>((ticks - previous) << detail::kTicksShift) >> detail::kTicksShift;
+    previous = ticks;
+    const std::uint64_t zigzag = (static_cast<std::uint64_t>(delta) << 1) ^ static_cast<std::uint64_t>(delta >> 63);
+    at = put_varint(at, (zigzag << 2) | static_cast<std::uint64_t>(kind));
+    if (kind == WordKind::End) continue;
+    at = put_varint(at, detail::word_value(word));
+    if (kind == WordKind::Extended) {
+      const std::size_t payload = detail::payload_words(word);
+      std::memcpy(at, words.data() + i + 1, payload * 8);
+      at += payload * 8;
+      i += payload;
+    }
+  }
+  out.resize(static_cast<std::size_t>(at - out.data()));
+}
+
+Result<EventsHead> decode_events(std::span<const std::uint8_t> piece, std::vector<std::uint64_t>& words) {
+  words.clear();
+  ByteReader in(piece);
+  const auto head = in.read<EventsHead>();
+  if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece of events is too short for its head");
+  if (head.word_count > kMaxWordsPerBlock || head.first_offset % 8 != 0 || head.first_offset > detail::kChunkBytes) {
+    return Failure(ErrorCode::Corrupt, "a piece of events claims more words than a chunk has");
+  }
+  words.reserve(head.word_count);
+  std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
+  while (words.size() < head.word_count) {
+    const std::uint64_t token = in.varint();
+    const auto kind = static_cast<WordKind>(token & 3);
+    const std::uint64_t zigzag = token >> 2;
+    ticks += (zigzag >> 1) ^ (0 - (zigzag & 1));
+    const std::uint64_t value = kind == WordKind::End ? 0 : in.varint();
+    if (!in.ok() || value > 0xffff) return Failure(ErrorCode::Corrupt, "a piece of events ends inside a record");
+    const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
+    words.push_back(word);
+    const std::uint32_t extra = detail::payload_words(word);
+    if (extra == 0) continue;
+    if (words.size() + extra > head.word_count) {
+      return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
+    }
+    const auto bytes = in.bytes(std::size_t{extra} * 8);
+    if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece of events ends inside a payload");
+    const std::size_t first = words.size();
+    words.resize(first + extra);
+    std::memcpy(words.data() + first, bytes.data(), bytes.size());
+  }
+  return head;
+}
+
+std::size_t whole_records(std::span<const std::uint64_t> words) {
+  std::size_t at = 0;
+  while (at < words.size()) {
+    const std::size_t next = at + 1 + detail::payload_words(words[at]);
+    if (next > words.size()) break;
+    at = next;
+  }
+  return at;
+}
+
+}  // namespace sonde

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// How stretches of threads' words lie in an Events block: any number of pieces, each a u32 with its
+// length in bytes and then that many bytes: a head, and each record as
+//
+//   varint( zigzag(ticks since the record before) * 4 + WordKind )
+//   Begin, Lap:  varint( id )
+//   Extended:    varint( value ), then its payload words, 8 bytes each, unchanged
+//
+// About 5 to 8 bytes a scope where memory has 16. The first record's ticks count from base_ticks.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sonde/detail/words.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+// Which words these are. `thread` and `sequence` name a chunk, `first_offset` the place in it.
+struct EventsHead {
+  std::uint64_t thread = 0;
+  std::uint64_t sequence = 0;
+  std::uint32_t first_offset = 0;  // in bytes, of the first word
+  std::uint32_t word_count = 0;
+  std::uint64_t base_ticks = 0;    // full stamp of the chunk
+  std::uint64_t lost_before = 0;   // records lost on the thread before this chunk
+  std::uint64_t lost_ends_before = 0;
+};
+static_assert(sizeof(EventsHead) == 48);
+
+// Appends head and records to `out`. The words are whole records.
+void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
+                   std::vector<std::uint8_t>& out);
+
+// The words of one piece, without its length, `words` being overwritten. Any bytes may be given.
+Result<EventsHead> decode_events(std::span<const std::uint8_t> piece, std::vector<std::uint64_t>& words);
+
+// The full stamp of a word in a chunk that began at `base_ticks`.
+constexpr std::uint64_t full_ticks(std::uint64_t word, std::uint64_t base_ticks) {
+  // Sign-extended, since a counter may run back by a hair when a thread changes cores.
+  const std::uint64_t difference = (detail::word_ticks(word) - base_ticks) << detail::kTicksShift;
+  return base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> detail::kTicksShift);
+}
+
+// How many words of `words` form whole records from its start, at most all of them.
+std::size_t whole_records(std::span<const std::uint64_t> words);
+
+}  // namespace sonde

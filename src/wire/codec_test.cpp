@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "wire/codec.h"
+
+#include <gtest/gtest.h>
+
+namespace sonde {
+namespace {
+
+using detail::ExtendedKind;
+using detail::make_extended;
+using detail::make_word;
+using detail::WordKind;
+
+EventsHead head_for(const std::vector<std::uint64_t>& words, std::uint64_t base = 1'000'000) {
+  return {.thread = 7, .sequence = 3, .first_offset = 64, .word_count = static_cast<std::uint32_t>(words.size()),
+          .base_ticks = base, .lost_before = 2, .lost_ends_before = 1};
+}
+
+std::vector<std::uint64_t> round_trip(const std::vector<std::uint64_t>& words, std::uint64_t base = 1'000'000) {
+  std::vector<std::uint8_t> bytes;
+  encode_events(head_for(words, base), words, bytes);
+  std::vector<std::uint64_t> back;
+  const auto head = decode_events(bytes, back);
+  EXPECT_TRUE(head.has_value());
+  if (head) {
+    EXPECT_EQ(head->thread, 7u);
+    EXPECT_EQ(head->sequence, 3u);
+    EXPECT_EQ(head->lost_before, 2u);
+  }
+  return back;
+}
+
+TEST(Codec, GivesBackTheWordsItWasGiven) {
+  const std::vector<std::uint64_t> words = {
+      make_word(1'000'100, 5, WordKind::Begin),
+      make_word(1'000'200, 65535, WordKind::Begin),
+      make_word(1'000'250, 6, WordKind::Lap),
+      make_extended(1'000'260, ExtendedKind::Counter, 2), 9, 0xffff'ffff'ffff'ffffu,
+      make_word(1'000'270, 0, WordKind::End),
+      make_word(1'000'269, 0, WordKind::End),  // the counter ran back by one
+      make_extended(1'000'300, ExtendedKind::Instant, 1), 0,
+  };
+  EXPECT_EQ(round_trip(words), words);
+}
+
+TEST(Codec, SurvivesTheWrapOfTheLowBits) {
+  const std::uint64_t base = (std::uint64_t{3} << 46) - 10;
+  const std::vector<std::uint64_t> words = {make_word((base + 5) & detail::kTicksMask, 1, WordKind::Begin),
+                                            make_word((base + 50) & detail::kTicksMask, 0, WordKind::End)};
+  EXPECT_EQ(round_trip(words, base), words);
+  EXPECT_EQ(full_ticks(words[0], base), base + 5);
+  EXPECT_EQ(full_ticks(words[1], base), base + 50);
+  EXPECT_EQ(full_ticks(make_word((base - 3) & detail::kTicksMask, 0, WordKind::End), base), base - 3);
+}
+
+TEST(Codec, NeedsFewerThanTenBytesForAScopeOfTenMicroseconds) {
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    words.push_back(make_word(1'000'000 + i * 40'000, 100, WordKind::Begin));
+    words.push_back(make_word(1'000'000 + i * 40'000 + 30'000, 0, WordKind::End));
+  }
+  std::vector<std::uint8_t> bytes;
+  encode_events(head_for(words), words, bytes);
+  EXPECT_LT(bytes.size(), 1000u * 10u);
+}
+
+TEST(Codec, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
+  const std::vector<std::uint64_t> words = {make_word(1'000'100, 5, WordKind::Begin),
+                                            make_extended(1'000'260, ExtendedKind::Counter, 2), 9, 1,
+                                            make_word(1'000'270, 0, WordKind::End)};
+  std::vector<std::uint8_t> bytes;
+  encode_events(head_for(words), words, bytes);
+  std::vector<std::uint64_t> back;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_events(std::span(bytes).first(size), back)) << size;
+  }
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::vector<std::uint8_t> damaged = bytes;
+    damaged[bit / 8] = static_cast<std::uint8_t>(damaged[bit / 8] ^ (1u << (bit % 8)));
+    if (decode_events(damaged, back)) {
+      EXPECT_EQ(whole_records(back), back.size());
+    }
+  }
+}
+
+TEST(Codec, CountsOnlyWholeRecords) {
+  const std::vector<std::uint64_t> words = {make_word(1, 5, WordKind::Begin),
+                                            make_extended(2, ExtendedKind::Counter, 2), 9};
+  EXPECT_EQ(whole_records(words), 1u);
+}
+
+}  // namespace
+}  // namespace sonde
