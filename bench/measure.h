@@ -26,9 +26,11 @@ inline double process_cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Work that the compiler cannot leave out. Without a "memory" clobber: that would make g++ keep what
-// a scope remembers on the stack, which no real work does.
-inline void barrier() { __asm__ volatile(""); }
+// Work that the compiler cannot leave out. Without a "memory" clobber: that would make g++ keep
+// what a scope remembers on the stack, which no real work does.
+inline void barrier() {
+  __asm__ volatile("");
+}
 
 struct Timing {
   double min = 0;
@@ -63,6 +65,8 @@ inline std::uint64_t status_bytes(const std::string& key) {
 }
 
 // Makes VmHWM start again from the present.
-inline void reset_peak_rss() { std::ofstream("/proc/self/clear_refs") << "5"; }
+inline void reset_peak_rss() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
 
 }  // namespace sonde::bench

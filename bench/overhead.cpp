@@ -26,7 +26,8 @@ constexpr int kIterations = 1000;
 
 std::string folder = ".";
 
-std::unique_ptr<Session> open_session(BufferPolicy policy, std::uint64_t budget, const std::string& name = "") {
+std::unique_ptr<Session> open_session(BufferPolicy policy, std::uint64_t budget,
+                                      const std::string& name = "") {
   SessionOptions options;
   options.output = name.empty() ? "" : folder + "/" + name;
   options.policy = policy;
@@ -95,23 +96,29 @@ void measure_small_costs(double& two_clocks) {
   time_scopes();  // every chunk once
   row("scope, recording, warm", time_scopes(), two.median);
   static sonde_site site = SONDE_SITE("c api");
-  row("scope, recording, warm, through the C API", time_loop(kBatches, kIterations, [] {
-        const int begun = sonde_begin(&site);
-        barrier();
-        if (begun != 0) sonde_end();
-      }),
+  row("scope, recording, warm, through the C API",
+      time_loop(kBatches, kIterations,
+                [] {
+                  const int begun = sonde_begin(&site);
+                  barrier();
+                  if (begun != 0) sonde_end();
+                }),
       two.median);
   row("scope, recording, two threads", time_scopes_on_two_threads(), two.median);
-  row("record_function, name seen before", time_loop(kBatches, 100, [] {
-        const record_function range("a name made at run time");
-        barrier();
-      }),
+  row("record_function, name seen before",
+      time_loop(kBatches, 100,
+                [] {
+                  const record_function range("a name made at run time");
+                  barrier();
+                }),
       two.median);
   Laps laps;
-  row("lap, recording (x is to one clock read)", time_loop(kBatches, kIterations, [&] {
-        SONDE_LAP(laps, "lap");
-        barrier();
-      }),
+  row("lap, recording (x is to one clock read)",
+      time_loop(kBatches, kIterations,
+                [&] {
+                  SONDE_LAP(laps, "lap");
+                  barrier();
+                }),
       one.median);
   laps.end();
   session->end_window();
@@ -129,7 +136,8 @@ void record_scopes(std::uint64_t count) {
 void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, const char* how) {
   const std::string name = "bench_kept.sonde";
   const auto session = open_session(policy, std::uint64_t{256} << 20, name);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as a program that does not start at once
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(50));  // as a program that does not start at once
   reset_peak_rss();
   begin(*session);
   const double before = now_ns();
@@ -138,13 +146,17 @@ void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, c
   session->end_window();
   const double stopped = now_ns();
   const std::uint64_t peak = status_bytes("VmHWM");
-  if (auto closed = session->close(); !closed) std::printf("  %s\n", closed.error().message.c_str());
+  if (auto closed = session->close(); !closed)
+    std::printf("  %s\n", closed.error().message.c_str());
   const double closed_at = now_ns();
   const auto bytes = static_cast<double>(std::filesystem::file_size(folder + "/" + name));
   const double mean = (recorded - before) / static_cast<double>(count);
-  std::printf("%9llu scopes, %-6s mean %6.2f ns x %.3f, stop %7.3f ms, file whole after %7.1f ms, %5.2f bytes a scope on disk, peak RSS %4.0f MiB\n",
-              static_cast<unsigned long long>(count), how, mean, mean / two_clocks, (stopped - recorded) / 1e6,
-              (closed_at - stopped) / 1e6, bytes / static_cast<double>(count), static_cast<double>(peak) / 1048576.0);
+  std::printf(
+      "%9llu scopes, %-6s mean %6.2f ns x %.3f, stop %7.3f ms, file whole after %7.1f ms, %5.2f "
+      "bytes a scope on disk, peak RSS %4.0f MiB\n",
+      static_cast<unsigned long long>(count), how, mean, mean / two_clocks,
+      (stopped - recorded) / 1e6, (closed_at - stopped) / 1e6, bytes / static_cast<double>(count),
+      static_cast<double>(peak) / 1048576.0);
 }
 
 void measure_open(const std::string& path) {
@@ -163,10 +175,13 @@ void measure_open(const std::string& path) {
   for (std::size_t i = 0; i < trace->ledger().size(); ++i) {
     if (trace->ledger().kind[i] == LedgerKind::DroppedByBudget) dropped += trace->ledger().count[i];
   }
-  std::printf("open: %.0f spans (%llu dropped) in %.3f s, %.3f core-seconds; %.1f bytes a span resident, %.1f at the peak\n", spans,
-              static_cast<unsigned long long>(dropped), (after - before) / 1e9, (process_cpu_ns() - cpu_before) / 1e9,
-              static_cast<double>(status_bytes("VmRSS") - rss_before) / spans,
-              static_cast<double>(status_bytes("VmHWM") - rss_before) / spans);
+  std::printf(
+      "open: %.0f spans (%llu dropped) in %.3f s, %.3f core-seconds; %.1f bytes a span resident, "
+      "%.1f at the peak\n",
+      spans, static_cast<unsigned long long>(dropped), (after - before) / 1e9,
+      (process_cpu_ns() - cpu_before) / 1e9,
+      static_cast<double>(status_bytes("VmRSS") - rss_before) / spans,
+      static_cast<double>(status_bytes("VmHWM") - rss_before) / spans);
 }
 
 }  // namespace

@@ -40,14 +40,16 @@ int main(int argc, char** argv) {
       }
     });
   }
-  std::printf("%8s %12s %12s %14s %12s\n", "seconds", "RSS MiB", "peak MiB", "scopes, M", "file MiB");
+  std::printf("%8s %12s %12s %14s %12s\n", "seconds", "RSS MiB", "peak MiB", "scopes, M",
+              "file MiB");
   std::uint64_t worst = 0;
   const int step = seconds >= 60 ? seconds / 20 : 1;
   for (int t = 0; t < seconds; t += step) {
     std::this_thread::sleep_for(std::chrono::seconds(step));
     const std::uint64_t peak = bench::status_bytes("VmHWM");
     worst = peak > worst ? peak : worst;
-    std::printf("%8d %12.1f %12.1f %14.1f %12.1f\n", t + step, static_cast<double>(bench::status_bytes("VmRSS")) / 1048576.0,
+    std::printf("%8d %12.1f %12.1f %14.1f %12.1f\n", t + step,
+                static_cast<double>(bench::status_bytes("VmRSS")) / 1048576.0,
                 static_cast<double>(peak) / 1048576.0, static_cast<double>(scopes.load()) / 1e6,
                 static_cast<double>(std::filesystem::file_size(options.output)) / 1048576.0);
     std::fflush(stdout);
@@ -56,7 +58,8 @@ int main(int argc, char** argv) {
   for (std::thread& worker : workers) worker.join();
   (*session)->end_window();
   const auto closed = (*session)->close();
-  std::printf("peak %.1f MiB against a budget of %.0f MiB: %+.1f MiB\n", static_cast<double>(worst) / 1048576.0,
+  std::printf("peak %.1f MiB against a budget of %.0f MiB: %+.1f MiB\n",
+              static_cast<double>(worst) / 1048576.0,
               static_cast<double>(options.budget_bytes) / 1048576.0,
               (static_cast<double>(worst) - static_cast<double>(options.budget_bytes)) / 1048576.0);
   std::filesystem::remove(options.output);

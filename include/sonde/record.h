@@ -35,7 +35,8 @@ using Site = ::sonde_site;
 class Scope {
  public:
   explicit Scope(Site& site) noexcept
-      : begun_(__builtin_expect(detail::recording(), 0) && detail::write_begin(&site, detail::WordKind::Begin)) {}
+      : begun_(__builtin_expect(detail::recording(), 0) &&
+               detail::write_begin(&site, detail::WordKind::Begin)) {}
   // Ends what was begun, also if recording stopped in between.
   ~Scope() {
     if (__builtin_expect(begun_, 0)) detail::write_end();
@@ -77,17 +78,20 @@ class Laps {
 };
 
 // A range with a name made at run time and, if wanted, a text that goes with it; PyTorch's
-// record_function. Ends with the object, or earlier by end(), which may be called on another thread.
+// record_function. Ends with the object, or earlier by end(), which may be called on another
+// thread.
 class record_function {  // NOLINT(readability-identifier-naming): the name PyTorch users know
  public:
   explicit record_function(std::string_view name) noexcept {
-    if (__builtin_expect(detail::recording(), 0)) range_ = sonde_range_begin(name.data(), name.size());
+    if (__builtin_expect(detail::recording(), 0))
+      range_ = sonde_range_begin(name.data(), name.size());
   }
   record_function(std::string_view name, std::string_view args) noexcept : record_function(name) {
     if (range_.position != 0) sonde_text(args.data(), args.size());
   }
   ~record_function() { end(); }
-  record_function(record_function&& other) noexcept : range_(std::exchange(other.range_, sonde_range{0, 0})) {}
+  record_function(record_function&& other) noexcept
+      : range_(std::exchange(other.range_, sonde_range{0, 0})) {}
   record_function& operator=(record_function&& other) noexcept {
     std::swap(range_, other.range_);
     return *this;
@@ -143,34 +147,38 @@ class Flow {
   std::uint64_t id_;
 };
 
-inline bool is_recording() noexcept { return detail::recording(); }
+inline bool is_recording() noexcept {
+  return detail::recording();
+}
 
 #else
 
 // Of another name for the linker, so that units with and without recording may be mixed.
 inline namespace disabled {
 
-class Scope {};
-class Laps {
+class [[maybe_unused]] Scope {};
+class [[maybe_unused]] Laps {
  public:
   void end() noexcept {}
 };
-class record_function {  // NOLINT(readability-identifier-naming)
+class [[maybe_unused]] record_function {  // NOLINT(readability-identifier-naming)
  public:
   explicit record_function(std::string_view) noexcept {}
   record_function(std::string_view, std::string_view) noexcept {}
   void end() noexcept {}
 };
-class AsyncScope {
+class [[maybe_unused]] AsyncScope {
  public:
   void end() noexcept {}
 };
-class Flow {
+class [[maybe_unused]] Flow {
  public:
   void out() const noexcept {}
   void in() const noexcept {}
 };
-inline bool is_recording() noexcept { return false; }
+inline bool is_recording() noexcept {
+  return false;
+}
 
 }  // namespace disabled
 
@@ -190,44 +198,45 @@ inline bool is_recording() noexcept { return false; }
   static ::sonde::Site variable = {"" name, __func__, __FILE__, __LINE__, 0}
 
 // From here to the end of the block.
-#define SONDE_SCOPE(name)                                            \
-  SONDE_STATIC_SITE(SONDE_PASTE(sonde_site_, __LINE__), name);       \
+#define SONDE_SCOPE(name)                                      \
+  SONDE_STATIC_SITE(SONDE_PASTE(sonde_site_, __LINE__), name); \
   const ::sonde::Scope SONDE_PASTE(sonde_scope_, __LINE__)(SONDE_PASTE(sonde_site_, __LINE__))
 
 // The same, named after the function it stands in.
-#define SONDE_FUNCTION()                                                                                  \
-  static ::sonde::Site SONDE_PASTE(sonde_site_, __LINE__) = {__func__, __func__, __FILE__, __LINE__, 0};  \
+#define SONDE_FUNCTION()                                                                   \
+  static ::sonde::Site SONDE_PASTE(sonde_site_, __LINE__) = {__func__, __func__, __FILE__, \
+                                                             __LINE__, 0};                 \
   const ::sonde::Scope SONDE_PASTE(sonde_scope_, __LINE__)(SONDE_PASTE(sonde_site_, __LINE__))
 
 // The next of a row of scopes; `laps` is a sonde::Laps.
-#define SONDE_LAP(laps, name)                         \
-  do {                                                \
-    SONDE_STATIC_SITE(sonde_lap_site, name);          \
-    (laps).next(sonde_lap_site);                      \
+#define SONDE_LAP(laps, name)                \
+  do {                                       \
+    SONDE_STATIC_SITE(sonde_lap_site, name); \
+    (laps).next(sonde_lap_site);             \
   } while (false)
 
 // A moment.
-#define SONDE_INSTANT(name)                           \
-  do {                                                \
-    if (::sonde::is_recording()) {                    \
-      SONDE_STATIC_SITE(sonde_instant_site, name);    \
-      ::sonde_instant(&sonde_instant_site);           \
-    }                                                 \
+#define SONDE_INSTANT(name)                        \
+  do {                                             \
+    if (::sonde::is_recording()) {                 \
+      SONDE_STATIC_SITE(sonde_instant_site, name); \
+      ::sonde_instant(&sonde_instant_site);        \
+    }                                              \
   } while (false)
 
 // A value at this moment; `value` is evaluated only while something records.
-#define SONDE_COUNTER(name, value)                                          \
-  do {                                                                      \
-    if (::sonde::is_recording()) {                                          \
-      SONDE_STATIC_SITE(sonde_counter_site, name);                          \
-      ::sonde_counter(&sonde_counter_site, static_cast<double>(value));     \
-    }                                                                       \
+#define SONDE_COUNTER(name, value)                                      \
+  do {                                                                  \
+    if (::sonde::is_recording()) {                                      \
+      SONDE_STATIC_SITE(sonde_counter_site, name);                      \
+      ::sonde_counter(&sonde_counter_site, static_cast<double>(value)); \
+    }                                                                   \
   } while (false)
 
 // An expression: a sonde::AsyncScope that has begun. One to a line.
-#define SONDE_ASYNC(name)                        \
-  ([]() -> ::sonde::AsyncScope {                 \
-    SONDE_STATIC_SITE(sonde_async_site, name);   \
+#define SONDE_ASYNC(name)                         \
+  ([]() -> ::sonde::AsyncScope {                  \
+    SONDE_STATIC_SITE(sonde_async_site, name);    \
     return ::sonde::AsyncScope(sonde_async_site); \
   }())
 

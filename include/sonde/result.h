@@ -17,16 +17,17 @@
 namespace sonde {
 
 enum class ErrorCode {
-  Invalid = 1,   // the caller asked for something that makes no sense
-  NotFound,      // no such file, symbol or row
-  Io,            // the system refused: permissions, a full disk, a broken pipe
-  Corrupt,       // bytes that are not what they claim to be
-  TooNew,        // a file written by a later version
-  Unsupported,   // understood, but not possible here
-  Internal,      // a bug of ours
+  Invalid = 1,  // the caller asked for something that makes no sense
+  NotFound,     // no such file, symbol or row
+  Io,           // the system refused: permissions, a full disk, a broken pipe
+  Corrupt,      // bytes that are not what they claim to be
+  TooNew,       // a file written by a later version
+  Unsupported,  // understood, but not possible here
+  Internal,     // a bug of ours
 };
 
-// The message names the thing and the place, for a person: "step.sonde: block 3 at byte 4096 ends early".
+// The message names the thing and the place, for a person: "step.sonde: block 3 at byte 4096 ends
+// early".
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
@@ -49,8 +50,9 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;  // NOLINT(readability-identifier-naming): std::expected's name
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Failure failure)  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Failure failure)                                    // NOLINT(google-explicit-constructor)
       : state_(std::in_place_index<1>, std::move(failure).error()) {}
 
   bool has_value() const noexcept { return state_.index() == 0; }
@@ -136,9 +138,9 @@ class [[nodiscard]] Result<void> {
   decl = *std::move(tmp)
 
 // Returns the error of a Result<void> from this function; goes on otherwise.
-#define SONDE_TRY_VOID(...)                                                       \
-  do {                                                                            \
-    if (auto sonde_try_void = (__VA_ARGS__); !sonde_try_void) {                   \
-      return ::sonde::Failure(std::move(sonde_try_void).error());                 \
-    }                                                                             \
+#define SONDE_TRY_VOID(...)                                       \
+  do {                                                            \
+    if (auto sonde_try_void = (__VA_ARGS__); !sonde_try_void) {   \
+      return ::sonde::Failure(std::move(sonde_try_void).error()); \
+    }                                                             \
   } while (false)

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* A place in the program, static and never moved. `id` is Sonde's own and starts as 0. */
-typedef struct sonde_site {
+typedef struct sonde_site { /* NOLINT(readability-identifier-naming): a C name */
   const char* name;
   const char* function;
   const char* file;
@@ -43,8 +43,8 @@ void sonde_end(void);
 int sonde_lap(sonde_site* site);
 
 /* A range has a name made at run time and may be ended in any order and from any thread, once. */
-typedef struct sonde_range {
-  uint64_t position; /* 0: nothing was recorded */
+typedef struct sonde_range { /* NOLINT(readability-identifier-naming): a C name */
+  uint64_t position;         /* 0: nothing was recorded */
   uint64_t thread;
 } sonde_range;
 sonde_range sonde_range_begin(const char* name, size_t name_bytes);

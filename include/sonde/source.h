@@ -17,7 +17,14 @@
 namespace sonde {
 
 // Numbered as PyTorch's ProfilerActivity.
-enum class Activity : std::uint8_t { Cpu = 0, Xpu = 1, Cuda = 2, Hpu = 3, Mtia = 4, PrivateUse1 = 5 };
+enum class Activity : std::uint8_t {
+  Cpu = 0,
+  Xpu = 1,
+  Cuda = 2,
+  Hpu = 3,
+  Mtia = 4,
+  PrivateUse1 = 5
+};
 
 // What a session asks its sources for.
 struct SourceRequest {

@@ -15,13 +15,15 @@
 
 namespace sonde {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files and live buffers are little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "files and live buffers are little-endian");
 
 class ByteReader {
  public:
   ByteReader(const void* data, std::size_t size)
       : begin_(static_cast<const std::uint8_t*>(data)), at_(begin_), end_(begin_ + size) {}
-  explicit ByteReader(std::span<const std::uint8_t> bytes) : ByteReader(bytes.data(), bytes.size()) {}
+  explicit ByteReader(std::span<const std::uint8_t> bytes)
+      : ByteReader(bytes.data(), bytes.size()) {}
 
   bool ok() const { return ok_; }
   bool at_end() const { return at_ == end_; }

@@ -58,9 +58,13 @@ bool counter_is_steady() {
   return kernel_keeps_time_by_tsc();
 }
 #elif defined(__aarch64__)
-bool counter_is_steady() { return true; }
+bool counter_is_steady() {
+  return true;
+}
 #else
-bool counter_is_steady() { return false; }
+bool counter_is_steady() {
+  return false;
+}
 #endif
 
 TickSource choose_source() {
@@ -88,8 +92,12 @@ std::uint64_t read_ticks() {
              : static_cast<std::uint64_t>(read_ns(CLOCK_MONOTONIC_RAW));
 }
 
-std::int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC_RAW); }
-std::int64_t thread_cpu_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t monotonic_ns() {
+  return read_ns(CLOCK_MONOTONIC_RAW);
+}
+std::int64_t thread_cpu_ns() {
+  return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
 
 ClockAnchor take_anchor() {
   constexpr int kTries = 16;
@@ -114,7 +122,8 @@ TickMap::TickMap(std::vector<ClockAnchor> anchors) {
   // Damaged files bring anchors that run backwards or stand still: those say nothing.
   std::vector<ClockAnchor> kept;
   for (const ClockAnchor& a : anchors) {
-    if (kept.empty() || (a.ticks > kept.back().ticks && a.monotonic_ns > kept.back().monotonic_ns)) {
+    if (kept.empty() ||
+        (a.ticks > kept.back().ticks && a.monotonic_ns > kept.back().monotonic_ns)) {
       kept.push_back(a);
     }
   }
@@ -127,14 +136,15 @@ TickMap::TickMap(std::vector<ClockAnchor> anchors) {
             static_cast<double>(last.ticks - first.ticks);
   }
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    Knot knot{kept[i].ticks, first.realtime_ns + (kept[i].monotonic_ns - first.monotonic_ns), rate_};
+    Knot knot{kept[i].ticks, first.realtime_ns + (kept[i].monotonic_ns - first.monotonic_ns),
+              rate_};
     if (i + 1 < kept.size()) {
       knot.rate = static_cast<double>(kept[i + 1].monotonic_ns - kept[i].monotonic_ns) /
                   static_cast<double>(kept[i + 1].ticks - kept[i].ticks);
     }
     knots_.push_back(knot);
-    const auto half = static_cast<std::int64_t>(std::min(
-        1e15, std::ceil(static_cast<double>(kept[i].spread_ticks) * rate_ / 2)));
+    const auto half = static_cast<std::int64_t>(
+        std::min(1e15, std::ceil(static_cast<double>(kept[i].spread_ticks) * rate_ / 2)));
     error_ns_ = std::max(error_ns_, half);
   }
   for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
@@ -161,11 +171,14 @@ TickMap::Segment TickMap::segment_at(std::uint64_t ticks) const {
 
 std::int64_t TickMap::Segment::to_ns(std::uint64_t t) const {
   // Clamped: a damaged stamp may lie anywhere.
-  const double away = std::clamp(static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate, -4e18, 4e18);
+  const double away =
+      std::clamp(static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate, -4e18, 4e18);
   std::int64_t sum = 0;
   return __builtin_add_overflow(ns, std::llround(away), &sum) ? ns : sum;
 }
 
-std::int64_t TickMap::to_ns(std::uint64_t ticks) const { return segment_at(ticks).to_ns(ticks); }
+std::int64_t TickMap::to_ns(std::uint64_t ticks) const {
+  return segment_at(ticks).to_ns(ticks);
+}
 
 }  // namespace sonde

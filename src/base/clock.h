@@ -3,7 +3,8 @@
 
 // Time. Events are stamped with raw ticks: the processor's counter where it runs at one rate on
 // all cores, CLOCK_MONOTONIC_RAW otherwise. Anchors tie ticks to nanoseconds; a TickMap made of
-// them turns a recording's ticks into nanoseconds since the Unix epoch and says how far off it may be.
+// them turns a recording's ticks into nanoseconds since the Unix epoch and says how far off it may
+// be.
 
 #include <cstdint>
 #include <span>
@@ -22,9 +23,9 @@ std::uint64_t read_ticks();
 // times over, and keeping the tightest.
 struct ClockAnchor {
   std::uint64_t ticks = 0;
-  std::int64_t monotonic_ns = 0;  // CLOCK_MONOTONIC_RAW
-  std::int64_t realtime_ns = 0;   // since the Unix epoch
-  std::uint64_t spread_ticks = 0; // between the two looks: the anchor is off by at most half of it
+  std::int64_t monotonic_ns = 0;   // CLOCK_MONOTONIC_RAW
+  std::int64_t realtime_ns = 0;    // since the Unix epoch
+  std::uint64_t spread_ticks = 0;  // between the two looks: the anchor is off by at most half of it
 };
 ClockAnchor take_anchor();
 

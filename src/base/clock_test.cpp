@@ -27,7 +27,8 @@ TEST(TickMap, FollowsARateThatChanges) {
   const TickMap map({anchor(0, 0), anchor(100, 100), anchor(200, 300)});
   EXPECT_EQ(map.to_ns(50), 50);
   EXPECT_EQ(map.to_ns(150), 200);
-  EXPECT_EQ(map.error_ns(), 50) << "the inner anchor lies 50 ns off the line between its neighbours";
+  EXPECT_EQ(map.error_ns(), 50)
+      << "the inner anchor lies 50 ns off the line between its neighbours";
 }
 
 TEST(TickMap, ReportsHalfTheSpreadOfAnAnchorAsError) {

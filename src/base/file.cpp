@@ -26,8 +26,8 @@ int open_retrying(const char* path, int flags, mode_t mode = 0) {
 // An unnamed file in TMPDIR, or in memory where that folder's file system has none.
 int open_unnamed() {
   const char* folder = std::getenv("TMPDIR");
-  const int fd =
-      open_retrying(folder != nullptr && *folder != '\0' ? folder : "/tmp", O_TMPFILE | O_RDWR, 0600);
+  const int fd = open_retrying(folder != nullptr && *folder != '\0' ? folder : "/tmp",
+                               O_TMPFILE | O_RDWR, 0600);
   return fd >= 0 ? fd : memfd_create("sonde", MFD_CLOEXEC);
 }
 
@@ -52,8 +52,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   }
   if (!S_ISREG(info.st_mode)) {
     ::close(fd);
-    return Failure(ErrorCode::Invalid,
-                   path + (S_ISDIR(info.st_mode) ? ": is a folder, not a trace" : ": is not a regular file"));
+    return Failure(ErrorCode::Invalid, path + (S_ISDIR(info.st_mode) ? ": is a folder, not a trace"
+                                                                     : ": is not a regular file"));
   }
   MappedFile file;
   file.path_ = path;
@@ -89,8 +89,10 @@ MappedFile::~MappedFile() {
 Result<AppendFile> AppendFile::create(const std::string& path) {
   AppendFile file;
   file.path_ = path;
-  file.fd_ = path.empty() ? open_unnamed() : open_retrying(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
-  if (file.fd_ < 0) return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
+  file.fd_ =
+      path.empty() ? open_unnamed() : open_retrying(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
+  if (file.fd_ < 0)
+    return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
   return file;
 }
 
@@ -113,8 +115,8 @@ AppendFile::~AppendFile() {
 Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t n = ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
-                               static_cast<off_t>(size_ + done));
+    const ssize_t n =
+        ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
@@ -126,6 +128,20 @@ Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
     done += static_cast<std::size_t>(n);
   }
   size_ += bytes.size();
+  return {};
+}
+
+Result<void> AppendFile::cut(std::uint64_t size) {
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+    return io_failure(path_, "cannot cut", errno);
+  size_ = size;
+  return {};
+}
+
+Result<void> AppendFile::rename(const std::string& path) {
+  if (std::rename(path_.c_str(), path.c_str()) != 0)
+    return io_failure(path, "cannot replace", errno);
+  path_ = path;
   return {};
 }
 

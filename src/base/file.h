@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Files: mapped for reading, appended to, or replaced whole. Errors name the path and the system's reason.
+// Files: mapped for reading, appended to, or replaced whole. Errors name the path and the system's
+// reason.
 
 #include <cstdint>
 #include <span>
@@ -49,6 +50,10 @@ class AppendFile {
 
   // All of it or an error; after an error the file is cut back to what it was before the call.
   Result<void> append(std::span<const std::uint8_t> bytes);
+  // Cuts the file back to `size`, which is not more than it has.
+  Result<void> cut(std::uint64_t size);
+  // Gives the file its name, replacing what was there: whoever looks finds the one or the other.
+  Result<void> rename(const std::string& path);
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
   // A name under which this process can open the file, also if it is unnamed.

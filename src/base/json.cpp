@@ -47,7 +47,8 @@ class Checker {
   static constexpr int kMaxDepth = 1000;
 
   Failure wrong(const char* what) const {
-    return {ErrorCode::Invalid, "not JSON: " + std::string(what) + " at byte " + std::to_string(at_)};
+    return {ErrorCode::Invalid,
+            "not JSON: " + std::string(what) + " at byte " + std::to_string(at_)};
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c) {
@@ -56,7 +57,9 @@ class Checker {
     return true;
   }
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
   bool digits() {
     const std::size_t first = at_;
@@ -119,12 +122,14 @@ class Checker {
         if (peek() == 'u') {
           for (int i = 1; i <= 4; ++i) {
             const std::size_t k = at_ + static_cast<std::size_t>(i);
-            if (k >= text_.size() || std::string_view("0123456789abcdefABCDEF").find(text_[k]) == std::string_view::npos) {
+            if (k >= text_.size() || std::string_view("0123456789abcdefABCDEF").find(text_[k]) ==
+                                         std::string_view::npos) {
               return wrong("\\u needs four hexadecimal digits");
             }
           }
           at_ += 5;
-        } else if (at_ < text_.size() && std::string_view("\"\\/bfnrt").find(text_[at_]) != std::string_view::npos) {
+        } else if (at_ < text_.size() &&
+                   std::string_view("\"\\/bfnrt").find(text_[at_]) != std::string_view::npos) {
           ++at_;
         } else {
           return wrong("an unknown escape");
@@ -204,6 +209,8 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
-Result<void> validate_json(std::string_view text) { return Checker(text).run(); }
+Result<void> validate_json(std::string_view text) {
+  return Checker(text).run();
+}
 
 }  // namespace sonde

@@ -16,7 +16,8 @@ namespace sonde {
 void append_json_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
 
-// An error with the byte offset unless `text` is exactly one JSON value (RFC 8259), at most 1000 deep.
+// An error with the byte offset unless `text` is exactly one JSON value (RFC 8259), at most 1000
+// deep.
 Result<void> validate_json(std::string_view text);
 
 }  // namespace sonde

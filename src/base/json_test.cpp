@@ -8,8 +8,9 @@ namespace {
 
 TEST(Json, WritesWhateverBytesAsAValidString) {
   for (const std::string_view text :
-       {std::string_view("plain"), std::string_view("quote\" back\\slash"), std::string_view("tab\t nul\0 bell\a", 15),
-        std::string_view("snow \xe2\x98\x83"), std::string_view("torn \xe2\x98"), std::string_view("\xff\xfe"),
+       {std::string_view("plain"), std::string_view("quote\" back\\slash"),
+        std::string_view("tab\t nul\0 bell\a", 15), std::string_view("snow \xe2\x98\x83"),
+        std::string_view("torn \xe2\x98"), std::string_view("\xff\xfe"),
         std::string_view("over-long \xc0\xaf"), std::string_view("surrogate \xed\xa0\x80")}) {
     EXPECT_TRUE(validate_json(json_string(text)).has_value()) << json_string(text);
   }
@@ -18,15 +19,16 @@ TEST(Json, WritesWhateverBytesAsAValidString) {
 }
 
 TEST(Json, AcceptsEveryKindOfValue) {
-  for (const char* text : {"{}", "[]", " [1, 2.5, -0, 1e9, 1E-3]\n", "\"s\"", "true", "false", "null",
-                           R"({"a": {"b": [null, "\u00e9\n"]}})"}) {
+  for (const char* text : {"{}", "[]", " [1, 2.5, -0, 1e9, 1E-3]\n", "\"s\"", "true", "false",
+                           "null", R"({"a": {"b": [null, "\u00e9\n"]}})"}) {
     EXPECT_TRUE(validate_json(text).has_value()) << text;
   }
 }
 
 TEST(Json, RefusesWhatIsNotOneValueAndSaysWhere) {
-  for (const char* text : {"", "{", "[1,]", "{\"a\":}", "{a:1}", "01", "1.", "+1", "nul", "\"open", "\"\\x\"",
-                           "\"\\u12\"", "\"a\tb\"", "1 2", "[1 2]", "{\"a\" 1}", "NaN", "'a'", "\"\xff\""}) {
+  for (const char* text :
+       {"", "{", "[1,]", "{\"a\":}", "{a:1}", "01", "1.", "+1", "nul", "\"open", "\"\\x\"",
+        "\"\\u12\"", "\"a\tb\"", "1 2", "[1 2]", "{\"a\" 1}", "NaN", "'a'", "\"\xff\""}) {
     const auto checked = validate_json(text);
     ASSERT_FALSE(checked.has_value()) << text;
     EXPECT_NE(checked.error().message.find("at byte"), std::string::npos);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/file.h"
@@ -22,19 +23,24 @@ using detail::kChunkBytes;
 
 namespace {
 
-std::size_t range_bytes(std::uint32_t chunks) { return (std::size_t{chunks} + 1) * kChunkBytes; }
+std::size_t range_bytes(std::uint32_t chunks) {
+  return (std::size_t{chunks} + 1) * kChunkBytes;
+}
 
 }  // namespace
 
 Arena::Arena(std::uint32_t max_chunks) : max_chunks_(max_chunks) {
   const std::size_t bytes = range_bytes(max_chunks) + kChunkBytes;
-  void* range = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* range =
+      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) return;
   const auto address = reinterpret_cast<std::uintptr_t>(range);
-  base_ = reinterpret_cast<char*>((address + kChunkBytes - 1) / kChunkBytes * kChunkBytes);
+  base_ = static_cast<char*>(range) + (kChunkBytes - address % kChunkBytes) % kChunkBytes;
 }
 
-char* Arena::chunks() const { return base_ + kChunkBytes; }
+char* Arena::chunks() const {
+  return base_ + kChunkBytes;
+}
 
 void Arena::open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream,
                  std::string& why) {
@@ -53,7 +59,9 @@ bool Arena::map_file(const std::string& path, std::uint32_t chunk_count, std::ui
   }
   // Not posix_fallocate, which writes zeros where the file system cannot reserve.
   if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) {
-    why = io_failure(path, "cannot reserve " + std::to_string(bytes >> 20) + " MiB", errno).error().message;
+    why = io_failure(path, "cannot reserve " + std::to_string(bytes >> 20) + " MiB", errno)
+              .error()
+              .message;
     ::close(fd);
     ::unlink(path.c_str());
     return false;
@@ -78,8 +86,10 @@ bool Arena::map_file(const std::string& path, std::uint32_t chunk_count, std::ui
 }
 
 void Arena::map_plain() {
-  ::mmap(base_, range_bytes(max_chunks_), PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Over addresses that are ours already this fails only when the kernel is out of memory.
+  void* mapped = ::mmap(base_, range_bytes(max_chunks_), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (mapped == MAP_FAILED) std::abort();
 }
 
 void Arena::touch(std::uint32_t chunks) {

@@ -26,7 +26,8 @@ class Arena {
   // Maps `live_path`, newly made and with all its blocks reserved on disk, or plain memory if that
   // path is empty or it cannot be done; `why` then says why. A full disk shows here and not as a
   // SIGBUS in the program.
-  void open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream, std::string& why);
+  void open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream,
+            std::string& why);
   // Whether the chunks outlive a kill.
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
@@ -38,7 +39,8 @@ class Arena {
   void close();
 
  private:
-  bool map_file(const std::string& path, std::uint32_t chunk_count, std::uint64_t stream, std::string& why);
+  bool map_file(const std::string& path, std::uint32_t chunk_count, std::uint64_t stream,
+                std::string& why);
   void map_plain();
 
   char* base_ = nullptr;

@@ -47,17 +47,22 @@ std::uint64_t count_records(std::span<const std::uint64_t> words) {
   return records;
 }
 
-void load_words(const ChunkHeader* chunk, std::uint32_t from, std::uint32_t to, std::vector<std::uint64_t>& words) {
-  const auto* first = reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(chunk) + from);
+void load_words(const ChunkHeader* chunk, std::uint32_t from, std::uint32_t to,
+                std::vector<std::uint64_t>& words) {
+  const auto* first =
+      reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(chunk) + from);
   words.resize((to - from) / 8);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = __atomic_load_n(first + i, __ATOMIC_RELAXED);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = __atomic_load_n(first + i, __ATOMIC_RELAXED);
 }
 
 // Copies a chunk that its thread may be writing and that others may take for themselves meanwhile.
 // False if it holds no events, or was taken while it was read.
-bool copy_chunk(const ChunkHeader* chunk, std::uint64_t stream, EventsHead& head, std::vector<std::uint64_t>& words) {
+bool copy_chunk(const ChunkHeader* chunk, std::uint64_t stream, EventsHead& head,
+                std::vector<std::uint64_t>& words) {
   const auto state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);  // pairs with next_chunk
-  if (state != detail::ChunkState::Events || __atomic_load_n(&chunk->stream, __ATOMIC_RELAXED) != stream) return false;
+  if (state != detail::kChunkEvents || __atomic_load_n(&chunk->stream, __ATOMIC_RELAXED) != stream)
+    return false;
   head.thread = __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED);
   head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);
   head.base_ticks = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
@@ -80,7 +85,8 @@ struct TickRange {
 
 TickRange ticks_of(const EventsHead& head, std::span<const std::uint64_t> words) {
   std::uint64_t last_word = words[0];
-  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) last_word = words[i];
+  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i]))
+    last_word = words[i];
   return {full_ticks(words[0], head.base_ticks), full_ticks(last_word, head.base_ticks)};
 }
 
@@ -89,7 +95,8 @@ bool overlaps(const TickRange& range, std::uint64_t start, std::uint64_t end) {
   return range.last >= start && (end == 0 || range.first <= end);
 }
 
-void add_losses(detail::LossCounts& sum, const detail::LossCounts& now, const detail::LossCounts& before) {
+void add_losses(detail::LossCounts& sum, const detail::LossCounts& now,
+                const detail::LossCounts& before) {
   sum.spans += now.spans - before.spans;
   sum.ends += now.ends - before.ends;
   sum.others += now.others - before.others;
@@ -130,7 +137,8 @@ Result<void> Collector::start_stream(const SessionOptions& options, const std::s
   } else {
     arena_ = new Arena(chunk_count);
     if (!arena_->reserved()) {
-      return Failure(ErrorCode::Io, "cannot reserve addresses for a budget of " + bytes_text(options.budget_bytes));
+      return Failure(ErrorCode::Io, "cannot reserve addresses for a budget of " +
+                                        bytes_text(options.budget_bytes));
     }
     arenas_.push_back(arena_);
   }
@@ -139,9 +147,11 @@ Result<void> Collector::start_stream(const SessionOptions& options, const std::s
   stream_ = (static_cast<std::uint64_t>(::getpid()) << 32) ^ read_ticks();
   not_crash_safe_.clear();
   const bool wants_file = options.crash_safe && !path.empty();
-  if (!wants_file) not_crash_safe_ = path.empty() ? "the session has no file name" : "it was asked for";
+  if (!wants_file)
+    not_crash_safe_ = path.empty() ? "the session has no file name" : "it was asked for";
   arena_->open(wants_file ? path + ".live" : "", chunk_count, stream_, not_crash_safe_);
-  pool_.reset(arena_->chunks(), chunk_count, stream_, detail::held_chunks(arena_->chunks(), chunk_count));
+  pool_.reset(arena_->chunks(), chunk_count, stream_,
+              detail::held_chunks(arena_->chunks(), chunk_count));
   drained_.assign(chunk_count, {});
   last_fresh_ = 0;
   anchor_interval_ns_ = kFirstAnchorNs;
@@ -185,7 +195,8 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   done_.wait(lock, [&] {
     if (!stream_on_) return true;
     const bool suits = pool_.chunk_count() == chunk_count && (arena_->file_backed() || !wants_file);
-    return suits || std::any_of(sessions_.begin(), sessions_.end(), [](const auto& s) { return !s->closing; });
+    return suits || std::any_of(sessions_.begin(), sessions_.end(),
+                                [](const auto& s) { return !s->closing; });
   });
   if (!stream_on_) SONDE_TRY_VOID(start_stream(session->options, session->path));
   start_drainer();
@@ -223,7 +234,8 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   }
   if (const detail::ForkState fork = detail::fork_state(); fork.forked) {
     session->file->add_ledger(LedgerKind::Forked, 1, "collect",
-                              "forked from process " + std::to_string(fork.parent) + ", whose recording it is not part of");
+                              "forked from process " + std::to_string(fork.parent) +
+                                  ", whose recording it is not part of");
   }
   session->drainer_ns_at_open = drainer_ns_.load(std::memory_order_relaxed);
   sessions_.push_back(session);
@@ -236,7 +248,8 @@ void Collector::refresh_flags() {
   bool only_rings = true;
   for (const auto& session : sessions_) {
     if (session->recording()) recording = true;
-    if (!session->all_written() && session->options.policy != BufferPolicy::Ring) only_rings = false;
+    if (!session->all_written() && session->options.policy != BufferPolicy::Ring)
+      only_rings = false;
   }
   pool_.set_ring(only_rings);
   detail::set_recording(recording);
@@ -254,7 +267,8 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     window.start_ticks = read_ticks();
     window.first_step = first_step;
     session.windows.push_back(window);
-    session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 0, window.start_ticks, first_step});
+    session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 0,
+                              window.start_ticks, first_step});
     refresh_flags();
   }
   session.sources.start();
@@ -266,8 +280,8 @@ void Collector::end_window_locked(SessionState& session) {
   window.end_ticks = read_ticks();
   add_losses(session.losses, detail::loss_counts(), session.losses_at_begin);
   session.overwritten += pool_.overwritten_records() - session.overwritten_at_begin;
-  session.file->add_window(
-      {static_cast<std::uint32_t>(session.windows.size() - 1), 1, window.end_ticks, window.first_step});
+  session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 1,
+                            window.end_ticks, window.first_step});
   session.file->add_anchor(take_anchor());
   refresh_flags();
   urgent_ = true;
@@ -310,8 +324,10 @@ int Collector::window_count(const SessionState& session) {
 Result<void> Collector::wait_written(SessionState& session, int window) {
   std::unique_lock lock(mutex_);
   const auto index = static_cast<std::size_t>(window);
-  if (window < 0 || index >= session.windows.size()) return Failure(ErrorCode::NotFound, "no such window");
-  if (session.windows[index].end_ticks == 0) return Failure(ErrorCode::Invalid, "the window is still open");
+  if (window < 0 || index >= session.windows.size())
+    return Failure(ErrorCode::NotFound, "no such window");
+  if (session.windows[index].end_ticks == 0)
+    return Failure(ErrorCode::Invalid, "the window is still open");
   done_.wait(lock, [&] { return session.windows[index].written; });
   return {};
 }
@@ -392,7 +408,8 @@ void Collector::pass() {
   }
   if (now - last_rotation_ns_ >= kRotationEveryNs) {
     last_rotation_ns_ = now;
-    // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's rate.
+    // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's
+    // rate.
     detail::leave_chunks_older_than(pool_, pass_ticks_ - (std::uint64_t{1} << 41));
   }
   last_fresh_ = pool_.fresh_used();
@@ -444,6 +461,8 @@ void Collector::drain_chunk(ChunkHeader* chunk) {
   head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);
   if (drained.thread != head.thread || drained.sequence != head.sequence) {
     drained = {head.thread, head.sequence, detail::kChunkFirstWord};
+  }
+  if (drained.offset == detail::kChunkFirstWord) {
     head.lost_before = __atomic_load_n(&chunk->lost_before, __ATOMIC_RELAXED);
     head.lost_ends_before = __atomic_load_n(&chunk->lost_ends_before, __ATOMIC_RELAXED);
   }
@@ -465,9 +484,10 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
     // Looked up for every chunk: a session that began after this pass did must not miss it.
     const std::lock_guard guard(mutex_);
     for (const auto& session : sessions_) {
-      const bool wanted = std::any_of(session->windows.begin(), session->windows.end(), [&](const auto& window) {
-        return !window.written && overlaps(range, window.start_ticks, window.end_ticks);
-      });
+      const bool wanted =
+          std::any_of(session->windows.begin(), session->windows.end(), [&](const auto& window) {
+            return !window.written && overlaps(range, window.start_ticks, window.end_ticks);
+          });
       if (!wanted) continue;
       if (session->options.policy == BufferPolicy::Drop) {
         if (session->kept_bytes + words.size_bytes() > session->options.budget_bytes) {
@@ -489,7 +509,8 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
   }
 }
 
-void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks, bool compress) {
+void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
+                           bool compress) {
   const std::uint32_t used = std::min(pool_.fresh_used(), pool_.chunk_count());
   std::vector<std::uint64_t> words;
   std::vector<std::uint8_t> encoded;
@@ -527,6 +548,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
     }
     if (session->closing && session->pins == 0 && session->all_written()) {
       std::erase(sessions_, session);
+      session->file->make_room_for_the_end();
       write_ledger(*session);
       // A failure is in the file's first_error(), which close() tells.
       (void)session->file->seal();
@@ -549,25 +571,31 @@ void Collector::write_ledger(SessionState& session) {
   note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
   note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");
   note(LedgerKind::DroppedByBudget, file.records_failed(),
-       "events that could not be written: " + (file.first_error() ? file.first_error()->message : ""));
-  note(LedgerKind::DroppedInSignal, lost.in_signal, "recorded by a signal handler that interrupted the recorder");
+       "events that could not be written: " +
+           (file.first_error() ? file.first_error()->message : ""));
+  note(LedgerKind::DroppedInSignal, lost.in_signal,
+       "recorded by a signal handler that interrupted the recorder");
   note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");
   note(LedgerKind::ChunksLost, pool_.mislaid_chunks());
   const std::int64_t drainer = thread_cpu_ns() - session.drainer_ns_at_open;
   note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer, 0)));
   const double ns_per_tick = TickMap({first_anchor_, take_anchor()}).ns_per_tick();
-  note(LedgerKind::EventCostPs, static_cast<std::uint64_t>(static_cast<double>(scope_ticks_) * ns_per_tick * 1000 / 2),
+  note(LedgerKind::EventCostPs,
+       static_cast<std::uint64_t>(static_cast<double>(scope_ticks_) * ns_per_tick * 1000 / 2),
        "half a scope, measured when recording began");
 }
 
-Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session, const std::string& path) {
+Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
+                                 const std::string& path) {
   std::uint64_t start = 0;
   std::int64_t step = 0;
   std::uint32_t index = 0;
   {
     const std::lock_guard guard(mutex_);
     if (session->options.policy != BufferPolicy::Ring) {
-      return Failure(ErrorCode::Unsupported, "a snapshot needs BufferPolicy::Ring; other sessions' files can be opened at any time");
+      return Failure(
+          ErrorCode::Unsupported,
+          "a snapshot needs BufferPolicy::Ring; other sessions' files can be opened at any time");
     }
     if (!session->recording()) return Failure(ErrorCode::Invalid, "the session is not recording");
     start = session->windows.back().start_ticks;

@@ -38,12 +38,12 @@ struct SessionState {
   std::vector<Window> windows;
   bool closing = false;
   bool closed = false;
-  int pins = 0;  // snapshots under way: the buffers must stay
-  std::uint64_t kept_bytes = 0;     // BufferPolicy::Drop: how much of the budget is spent
-  std::uint64_t dropped = 0;        // records beyond it
-  std::uint64_t overwritten = 0;    // records, in closed windows
+  int pins = 0;                   // snapshots under way: the buffers must stay
+  std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: how much of the budget is spent
+  std::uint64_t dropped = 0;      // records beyond it
+  std::uint64_t overwritten = 0;  // records, in closed windows
   std::uint64_t chunks_lost = 0;
-  detail::LossCounts losses;        // in closed windows
+  detail::LossCounts losses;  // in closed windows
   detail::LossCounts losses_at_begin;
   std::uint64_t overwritten_at_begin = 0;
   std::int64_t drainer_ns_at_open = 0;
@@ -96,7 +96,8 @@ class Collector {
   void flush_events();
   void drain_chunk(detail::ChunkHeader* chunk);
   void distribute(const EventsHead& head, std::span<const std::uint64_t> words);
-  void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks, bool compress);
+  void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
+                  bool compress);
 
   std::mutex mutex_;
   std::condition_variable work_;

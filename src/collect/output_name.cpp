@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/output_name.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,7 +15,9 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
-std::string program_name() { return program_invocation_short_name; }
+std::string program_name() {
+  return program_invocation_short_name;
+}
 
 Result<std::string> fill_output_name(const std::string& pattern) {
   std::string filled;
@@ -35,8 +38,11 @@ Result<std::string> fill_output_name(const std::string& pattern) {
     } else if (word == "{program}") {
       filled += program_name();
     } else {
-      return Failure(ErrorCode::Invalid, "output \"" + pattern + "\": " + word +
-                                             " is not known; {pid}, {rank}, {host} and {program} are");
+      return Failure(
+          ErrorCode::Invalid,
+          fmt::format(
+              "output \"{}\": {} is not known; {{pid}}, {{rank}}, {{host}} and {{program}} are",
+              pattern, word));
     }
     at = close + 1;
   }

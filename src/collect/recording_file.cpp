@@ -11,6 +11,9 @@ namespace {
 
 // Large enough that blocks are few, small enough to be written and read in parallel.
 constexpr std::size_t kEventsBlockBytes = 256 * 1024;
+constexpr std::size_t kRememberedBlocks = 64;
+// Ledger, index and trailer of all but the longest recordings.
+constexpr std::uint64_t kRoomForTheEnd = 64 * 1024;
 
 }  // namespace
 
@@ -44,6 +47,7 @@ void RecordingFile::add_window(const WindowBlock& window) {
   ByteWriter out;
   window.write(out);
   const std::lock_guard guard(mutex_);
+  repeated_.emplace_back(BlockKind::Windows, std::vector(out.bytes().begin(), out.bytes().end()));
   append(BlockKind::Windows, out.bytes(), false);
 }
 
@@ -51,7 +55,8 @@ Result<void> RecordingFile::add_metadata(const std::string& key, const std::stri
   ByteWriter out;
   MetadataBlock{key, json}.write(out);
   const std::lock_guard guard(mutex_);
-  if (sealed_) return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": the session is closed");
+  if (sealed_)
+    return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": the session is closed");
   return writer_.append(BlockKind::Metadata, out.bytes(), true);
 }
 
@@ -60,10 +65,14 @@ void RecordingFile::add_ledger(LedgerKind kind, std::uint64_t count, const std::
   ByteWriter out;
   LedgerBlock{static_cast<std::uint8_t>(kind), count, source, detail}.write(out);
   const std::lock_guard guard(mutex_);
+  // What is said once, when a session begins, must not be taken back for good.
+  if (block_records_.empty())
+    repeated_.emplace_back(BlockKind::Ledger, std::vector(out.bytes().begin(), out.bytes().end()));
   append(BlockKind::Ledger, out.bytes(), false);
 }
 
-void RecordingFile::keep_only(std::vector<std::int64_t> thread_ids, std::vector<std::string> thread_names) {
+void RecordingFile::keep_only(std::vector<std::int64_t> thread_ids,
+                              std::vector<std::string> thread_names) {
   const std::lock_guard guard(mutex_);
   only_ids_ = std::move(thread_ids);
   only_names_ = std::move(thread_names);
@@ -88,7 +97,8 @@ void RecordingFile::sync_dictionary_locked() {
     if (entry.kind != DictionaryKind::Thread) return;
     bool& kept = kept_threads_[entry.id];
     kept = kept ||
-           std::find(only_ids_.begin(), only_ids_.end(), static_cast<std::int64_t>(entry.number)) != only_ids_.end() ||
+           std::find(only_ids_.begin(), only_ids_.end(), static_cast<std::int64_t>(entry.number)) !=
+               only_ids_.end() ||
            std::find(only_names_.begin(), only_names_.end(), entry.name) != only_names_.end();
   });
   // Entries are small; a block takes many, and must end between two of them.
@@ -130,8 +140,36 @@ void RecordingFile::flush_events_locked() {
   if (pending_.empty()) return;
   const bool written = append(BlockKind::Events, pending_, pending_compress_);
   (written ? records_written_ : records_failed_) += pending_records_;
+  if (written) {
+    if (block_records_.size() == kRememberedBlocks) block_records_.erase(block_records_.begin());
+    block_records_.push_back(pending_records_);
+  }
   pending_.clear();
   pending_records_ = 0;
+}
+
+void RecordingFile::make_room_for_the_end() {
+  const std::lock_guard guard(mutex_);
+  if (!first_error_) return;
+  const auto took_back = [this](BlockKind kind) {
+    const auto taken = writer_.take_back(kind);
+    return taken && *taken;
+  };
+  const std::uint64_t target =
+      writer_.size() > kRoomForTheEnd ? writer_.size() - kRoomForTheEnd : 0;
+  while (writer_.size() > target) {
+    // Small blocks stand between the events: anchors are many, sums are told anew, windows follow
+    // below.
+    if (took_back(BlockKind::Anchors) || took_back(BlockKind::Ledger) ||
+        took_back(BlockKind::Windows))
+      continue;
+    if (block_records_.empty() || !took_back(BlockKind::Events)) break;
+    records_written_ -= block_records_.back();
+    records_failed_ += block_records_.back();
+    block_records_.pop_back();
+  }
+  for (const auto& [kind, payload] : repeated_) append(kind, payload, false);
+  sync_dictionary_locked();
 }
 
 Result<void> RecordingFile::seal() {

@@ -40,10 +40,13 @@ class RecordingFile {
   void sync_dictionary();
   // `encoded` is encode_events' result for `records` records of `thread`. It is in the file when
   // flush_events() has returned: many pieces go into one block.
-  void add_events(std::uint64_t thread, std::uint64_t records, const std::vector<std::uint8_t>& encoded,
-                  bool compress);
+  void add_events(std::uint64_t thread, std::uint64_t records,
+                  const std::vector<std::uint8_t>& encoded, bool compress);
   void flush_events();
 
+  // After a write failed for want of space: takes back the last events, so that ledger and index
+  // find room. What is taken back counts as failed.
+  void make_room_for_the_end();
   Result<void> seal();
 
   std::string readable_path() const { return writer_.file().readable_path(); }
@@ -66,6 +69,9 @@ class RecordingFile {
   std::vector<std::uint8_t> pending_;  // pieces for the next Events block
   std::uint64_t pending_records_ = 0;
   bool pending_compress_ = true;
+  std::vector<std::pair<BlockKind, std::vector<std::uint8_t>>>
+      repeated_;                              // see make_room_for_the_end
+  std::vector<std::uint64_t> block_records_;  // of the last Events blocks
   std::uint64_t records_written_ = 0;
   std::uint64_t records_failed_ = 0;
   std::optional<Error> first_error_;

@@ -15,7 +15,8 @@ namespace {
 
 class RecordingSession : public Session {
  public:
-  RecordingSession(std::shared_ptr<SessionState> state) : state_(std::move(state)), pid_(::getpid()) {}
+  explicit RecordingSession(std::shared_ptr<SessionState> state)
+      : state_(std::move(state)), pid_(::getpid()) {}
 
   // Does not wait: the drainer writes what is left, at the latest when the program ends.
   ~RecordingSession() override {
@@ -74,7 +75,8 @@ class RecordingSession : public Session {
   static Collector& collector() { return Collector::instance(); }
   bool is_mine() const { return ::getpid() == pid_; }
   static Failure not_mine() {
-    return {ErrorCode::Unsupported, "the session belongs to the process that this one was forked from"};
+    return {ErrorCode::Unsupported,
+            "the session belongs to the process that this one was forked from"};
   }
 
   Result<Trace> read(const RecordingFilter& filter) const {
@@ -98,7 +100,8 @@ Result<std::unique_ptr<Session>> Session::open(SessionOptions options) {
   auto session = std::make_unique<RecordingSession>(state);
   std::vector<std::string> failures;
   state->sources.prepare(state->options.request, failures);
-  for (const std::string& failure : failures) state->file->add_ledger(LedgerKind::SourceFailed, 1, "collect", failure);
+  for (const std::string& failure : failures)
+    state->file->add_ledger(LedgerKind::SourceFailed, 1, "collect", failure);
   return std::unique_ptr<Session>(std::move(session));
 }
 

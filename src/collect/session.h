@@ -3,16 +3,16 @@
 
 // A session: a file, and windows over the process's stream of events that go into it.
 //
-//   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));   // ready, nothing recorded yet
-//   SONDE_TRY_VOID(session->begin_window(0));                          // recording
+//   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));   // ready, nothing recorded
+//   yet SONDE_TRY_VOID(session->begin_window(0));                          // recording
 //   ...
 //   session->end_window();                                             // sealed; returns at once
 //   SONDE_TRY(Trace cycle, session->read_window(0));                   // waits for the drainer
 //   SONDE_TRY_VOID(session->close());
 //
-// Several sessions may be open at once, nested or overlapping, each call from any thread. All threads of
-// the process are recorded, unless the session filters. The destructor closes. In a child of fork()
-// every call is nothing: the file belongs to the parent.
+// Several sessions may be open at once, nested or overlapping, each call from any thread. All
+// threads of the process are recorded, unless the session filters. The destructor closes. In a
+// child of fork() every call is nothing: the file belongs to the parent.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,8 @@
 namespace sonde {
 
 struct SessionOptions {
-  std::string output = "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
+  std::string output =
+      "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
   bool crash_safe = true;  // buffers in a file beside the output, so that they outlive a SIGKILL

@@ -25,16 +25,22 @@ using testing::open_session;
 using testing::record_window;
 using testing::TempDir;
 
-void nap() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+void nap() {
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
 
 TEST(Session, RecordsTheScopesOfAWindowAndNoOthers) {
   const auto session = open_session({});
-  { SONDE_SCOPE("before"); }
+  {
+    SONDE_SCOPE("before");
+  }
   const Trace trace = record_window(*session, [] {
     SONDE_SCOPE("outer");
     SONDE_SCOPE("inner");
   });
-  { SONDE_SCOPE("after"); }
+  {
+    SONDE_SCOPE("after");
+  }
   ASSERT_EQ(trace.spans().size(), 2u);
   const SpanId outer = find_span(trace, "outer");
   const SpanId inner = find_span(trace, "inner");
@@ -65,7 +71,9 @@ TEST(Session, TellsTimesOnTheSystemsClock) {
 TEST(Session, KeepsItsWindowsApart) {
   const auto session = open_session({});
   const Trace first = record_window(*session, [] { SONDE_SCOPE("one"); }, 10);
-  { SONDE_SCOPE("between"); }
+  {
+    SONDE_SCOPE("between");
+  }
   const Trace second = record_window(*session, [] { SONDE_SCOPE("two"); }, 20);
   EXPECT_EQ(first.spans().size(), 1u);
   EXPECT_EQ(second.spans().size(), 1u);
@@ -83,13 +91,19 @@ TEST(Session, MayOverlapAndNestWithOthers) {
   const auto outer = open_session({});
   const auto inner = open_session({});
   ASSERT_TRUE(outer->begin_window(0));
-  { SONDE_SCOPE("outer only"); }
+  {
+    SONDE_SCOPE("outer only");
+  }
   nap();
   ASSERT_TRUE(inner->begin_window(0));
-  { SONDE_SCOPE("both"); }
+  {
+    SONDE_SCOPE("both");
+  }
   outer->end_window();
   nap();
-  { SONDE_SCOPE("inner only"); }
+  {
+    SONDE_SCOPE("inner only");
+  }
   inner->end_window();
   const auto first = outer->read_window(0);
   const auto second = inner->read_window(0);
@@ -105,7 +119,9 @@ TEST(Session, MayOverlapAndNestWithOthers) {
 TEST(Session, StartsAndStopsOnDifferentThreads) {
   const auto session = open_session({});
   std::thread([&] { ASSERT_TRUE(session->begin_window(0)); }).join();
-  { SONDE_SCOPE("here"); }
+  {
+    SONDE_SCOPE("here");
+  }
   std::thread([&] { session->end_window(); }).join();
   const auto trace = session->read_window(0);
   ASSERT_TRUE(trace);
@@ -160,7 +176,9 @@ TEST(Session, LetsThreadsOutliveItAndRecordAgainInTheNext) {
   std::thread worker([&] {
     for (int expected = 1; expected <= 3; expected += 2) {
       while (turn.load() != expected) std::this_thread::yield();
-      { SONDE_SCOPE("worker"); }
+      {
+        SONDE_SCOPE("worker");
+      }
       turn.store(expected + 1);
     }
   });
@@ -180,7 +198,9 @@ TEST(Session, NamesItsThreads) {
   const auto session = open_session({});
   const Trace trace = record_window(*session, [] {
     std::thread([] {
-      { SONDE_SCOPE("early"); }
+      {
+        SONDE_SCOPE("early");
+      }
       ::pthread_setname_np(::pthread_self(), "late-name");
       SONDE_SCOPE("work");
     }).join();
@@ -195,7 +215,9 @@ TEST(Session, RecordsOnlyTheThreadsAskedFor) {
   options.only_thread_ids = {::syscall(SYS_gettid)};
   const auto session = open_session(options);
   const Trace trace = record_window(*session, [] {
-    { SONDE_SCOPE("main"); }
+    {
+      SONDE_SCOPE("main");
+    }
     for (const char* name : {"chosen", "other"}) {
       std::thread([name] {
         ::pthread_setname_np(::pthread_self(), name);
@@ -251,7 +273,8 @@ TEST(Session, FillsThePatternOfItsName) {
 TEST(Session, SaysWhyItsFileCannotBeMade) {
   const auto session = Session::open({.output = "/no/such/folder/run.sonde"});
   ASSERT_FALSE(session);
-  EXPECT_THAT(session.error().message, ::testing::HasSubstr("/no/such/folder/run.sonde: cannot create: No such file"));
+  EXPECT_THAT(session.error().message,
+              ::testing::HasSubstr("/no/such/folder/run.sonde: cannot create: No such file"));
 }
 
 TEST(Session, KeepsTheOldestUnderDropAndCountsTheRest) {
@@ -261,8 +284,12 @@ TEST(Session, KeepsTheOldestUnderDropAndCountsTheRest) {
   options.budget_bytes = 2u << 20;
   const auto session = open_session(options);
   const Trace trace = record_window(*session, [] {
-    { SONDE_SCOPE("first"); }
-    for (std::uint64_t i = 1; i < kScopes; ++i) { SONDE_SCOPE("one of many"); }
+    {
+      SONDE_SCOPE("first");
+    }
+    for (std::uint64_t i = 1; i < kScopes; ++i) {
+      SONDE_SCOPE("one of many");
+    }
   });
   EXPECT_EQ(count_spans(trace, "first"), 1u);
   EXPECT_LE(trace.spans().size() * 16, options.budget_bytes + 64 * 1024);
@@ -279,14 +306,22 @@ TEST(Session, KeepsTheNewestUnderRingAndCountsTheRest) {
   options.budget_bytes = 2u << 20;
   const auto session = open_session(options);
   const Trace trace = record_window(*session, [] {
-    { SONDE_SCOPE("first"); }
-    for (std::uint64_t i = 2; i < kScopes; ++i) { SONDE_SCOPE("one of many"); }
-    { SONDE_SCOPE("last"); }
+    {
+      SONDE_SCOPE("first");
+    }
+    for (std::uint64_t i = 2; i < kScopes; ++i) {
+      SONDE_SCOPE("one of many");
+    }
+    {
+      SONDE_SCOPE("last");
+    }
   });
   EXPECT_EQ(count_spans(trace, "first"), 0u);
   EXPECT_EQ(count_spans(trace, "last"), 1u);
   EXPECT_GT(trace.spans().size(), 50'000u);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::EventsWritten) + ledger_sum(trace, LedgerKind::Overwritten), kScopes * 2);
+  EXPECT_EQ(
+      ledger_sum(trace, LedgerKind::EventsWritten) + ledger_sum(trace, LedgerKind::Overwritten),
+      kScopes * 2);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget), 0u);
 }
 
@@ -307,8 +342,10 @@ TEST(Session, AccountsForEveryScopeUnderSpillWithHardlyAnyMemory) {
     }
     for (std::thread& thread : threads) thread.join();
   });
-  EXPECT_EQ(trace.spans().size() + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"), 4 * 2 * kScopes);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), ledger_sum(trace, LedgerKind::DroppedByBudget, "ends"));
+  EXPECT_EQ(trace.spans().size() + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"),
+            4 * 2 * kScopes);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished),
+            ledger_sum(trace, LedgerKind::DroppedByBudget, "ends"));
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
@@ -318,9 +355,13 @@ TEST(Session, TakesASnapshotOfARingThatGoesOn) {
   options.policy = BufferPolicy::Ring;
   const auto session = open_session(options);
   ASSERT_TRUE(session->begin_window(3));
-  { SONDE_SCOPE("before"); }
+  {
+    SONDE_SCOPE("before");
+  }
   ASSERT_TRUE(session->snapshot(dir.file("now.sonde")));
-  { SONDE_SCOPE("after"); }
+  {
+    SONDE_SCOPE("after");
+  }
   session->end_window();
   const auto snapshot = open_sonde(dir.file("now.sonde"));
   ASSERT_TRUE(snapshot) << snapshot.error().message;
@@ -339,12 +380,18 @@ TEST(Session, LosesNothingWhenARingAndASpillOverlap) {
   ring_options.budget_bytes = 8u << 20;
   const auto ring = open_session(ring_options);
   ASSERT_TRUE(ring->begin_window(0));
-  { SONDE_SCOPE("ring alone"); }
+  {
+    SONDE_SCOPE("ring alone");
+  }
   const auto spill = open_session({});
   const Trace both = record_window(*spill, [] {
-    for (int i = 0; i < 20'000; ++i) { SONDE_SCOPE("both"); }
+    for (int i = 0; i < 20'000; ++i) {
+      SONDE_SCOPE("both");
+    }
   });
-  { SONDE_SCOPE("ring alone"); }
+  {
+    SONDE_SCOPE("ring alone");
+  }
   ring->end_window();
   const auto trace = ring->read_window(0);
   ASSERT_TRUE(trace);

@@ -27,7 +27,8 @@ std::vector<std::shared_ptr<Source>> all_sources() {
 void add_source(std::shared_ptr<Source> source) {
   const std::lock_guard guard(registry().mutex);
   auto& sources = registry().sources;
-  if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(std::move(source));
+  if (std::find(sources.begin(), sources.end(), source) == sources.end())
+    sources.push_back(std::move(source));
 }
 
 void remove_source(const Source& source) {

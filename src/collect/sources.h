@@ -11,7 +11,8 @@
 
 namespace sonde {
 
-// The activities that some added source serves, each once, ascending; the host's own is not among them.
+// The activities that some added source serves, each once, ascending; the host's own is not among
+// them.
 std::vector<Activity> source_activities();
 
 // The sources that a session asked for and that could be prepared.

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -57,7 +58,8 @@ std::uint32_t Dictionary::name_id(std::string_view name) noexcept {
   return id;
 }
 
-void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) noexcept {
+void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id,
+                            std::string_view name) noexcept {
   DictionaryEntryWriter entry(DictionaryKind::Thread, thread);
   entry.varint(kernel_id);
   entry.string(name);
@@ -68,7 +70,8 @@ void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::
 bool Dictionary::append(std::span<const std::uint8_t> entry) noexcept {
   if (slab_count_ == 0 || slab_used_[slab_count_ - 1] + entry.size() > kSlabBytes) {
     if (slab_count_ == kMaxSlabs) return false;
-    void* slab = ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* slab =
+        ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (slab == MAP_FAILED) return false;
     slabs_[slab_count_] = static_cast<std::uint8_t*>(slab);
     slab_used_[slab_count_++] = 0;
@@ -83,7 +86,9 @@ void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
   if (pool_ == nullptr) return;
   if (chunk_ == nullptr || chunk_->committed + entry.size() > kChunkBytes) {
     // No chunk to be had means that after a kill this entry is missing; files have it all the same.
-    chunk_ = pool_->take();
+    // So that events keep most of the buffers, whatever the program calls its work.
+    const bool enough = chunk_sequence_ >= std::max(1u, pool_->chunk_count() / kMirrorShare);
+    chunk_ = enough ? nullptr : pool_->take();
     if (chunk_ == nullptr) return;
     __atomic_store_n(&chunk_->committed, kChunkFirstWord, __ATOMIC_RELAXED);
     chunk_->stream = pool_->stream();
@@ -93,7 +98,7 @@ void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
     chunk_->payload_words = 0;
     chunk_->lost_before = 0;
     chunk_->lost_ends_before = 0;
-    __atomic_store_n(&chunk_->state, ChunkState::Dictionary, __ATOMIC_RELEASE);
+    __atomic_store_n(&chunk_->state, kChunkDictionary, __ATOMIC_RELEASE);
   }
   std::memcpy(reinterpret_cast<char*>(chunk_) + chunk_->committed, entry.data(), entry.size());
   __atomic_store_n(&chunk_->committed, chunk_->committed + static_cast<std::uint32_t>(entry.size()),

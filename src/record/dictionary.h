@@ -3,7 +3,8 @@
 
 // What events name by a number, for the life of the process: call sites, names made at run time,
 // threads. Entries are only ever added. They are kept twice: in memory of our own, from which
-// sessions copy them to their files, and in chunks of the running stream, where they survive a kill.
+// sessions copy them to their files, and in chunks of the running stream, where they survive a
+// kill.
 
 #include <cstdint>
 #include <mutex>
@@ -33,7 +34,7 @@ class Dictionary {
   // Appends to `out` the entries that came after the first `from` bytes; returns the new total.
   std::uint64_t copy_since(std::uint64_t from, std::vector<std::uint8_t>& out) const;
 
-  void lock() { mutex_.lock(); }      // around fork()
+  void lock() { mutex_.lock(); }  // around fork()
   void unlock() { mutex_.unlock(); }
 
  private:
@@ -42,6 +43,8 @@ class Dictionary {
   // Ids that fit a word are kept for call sites, but for this many.
   static constexpr std::uint32_t kSmallNameIds = 16 * 1024;
   static constexpr std::uint64_t kMaxNameBytes = std::uint64_t{64} << 20;
+  // At most one chunk in this many is used for entries.
+  static constexpr std::uint32_t kMirrorShare = 4;
 
   bool append(std::span<const std::uint8_t> entry) noexcept;
   void mirror(std::span<const std::uint8_t> entry) noexcept;

@@ -6,9 +6,10 @@
 namespace sonde::detail {
 namespace {
 
-// Readers of the mapping look at `state` first and last: words are only overwritten while it is Free.
+// Readers of the mapping look at `state` first and last: words are only overwritten while it is
+// Free.
 void mark_free(ChunkHeader* chunk) noexcept {
-  __atomic_store_n(&chunk->state, ChunkState::Free, __ATOMIC_RELEASE);
+  __atomic_store_n(&chunk->state, kChunkFree, __ATOMIC_RELEASE);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with copy_chunk
 }
 
@@ -62,14 +63,17 @@ ChunkHeader* Pool::take() noexcept {
 }
 
 void Pool::put(IndexQueue& queue, ChunkHeader* chunk) noexcept {
-  // A push fails only while a pop of one whole round earlier is still under way on a stalled thread.
+  // A push fails only while a pop of one whole round earlier is still under way on a stalled
+  // thread.
   for (int tries = 0; tries < 1000; ++tries) {
     if (queue.push(index_of(chunk))) return;
   }
   mislaid_chunks_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Pool::retire(ChunkHeader* chunk) noexcept { put(full_, chunk); }
+void Pool::retire(ChunkHeader* chunk) noexcept {
+  put(full_, chunk);
+}
 
 void Pool::release(ChunkHeader* chunk) noexcept {
   mark_free(chunk);

@@ -45,19 +45,27 @@ class Pool {
   }
   bool owns(const ChunkHeader* chunk) const noexcept {
     const char* at = reinterpret_cast<const char*>(chunk);
-    return memory_ != nullptr && at >= memory_ && at < memory_ + std::uint64_t{chunk_count_} * kChunkBytes;
+    return memory_ != nullptr && at >= memory_ &&
+           at < memory_ + std::uint64_t{chunk_count_} * kChunkBytes;
   }
   std::uint32_t index_of(const ChunkHeader* chunk) const noexcept {
-    return static_cast<std::uint32_t>((reinterpret_cast<const char*>(chunk) - memory_) / kChunkBytes);
+    return static_cast<std::uint32_t>((reinterpret_cast<const char*>(chunk) - memory_) /
+                                      kChunkBytes);
   }
   // Chunks handed out for the first time so far, and those waiting for the drainer.
   std::uint32_t fresh_used() const noexcept { return fresh_.load(std::memory_order_relaxed); }
   std::uint64_t full_count() const noexcept { return full_.size(); }
   std::uint64_t free_count() const noexcept { return free_.size(); }
-  std::uint64_t overwritten_records() const noexcept { return overwritten_records_.load(std::memory_order_relaxed); }
-  std::uint64_t overwritten_chunks() const noexcept { return overwritten_chunks_.load(std::memory_order_relaxed); }
+  std::uint64_t overwritten_records() const noexcept {
+    return overwritten_records_.load(std::memory_order_relaxed);
+  }
+  std::uint64_t overwritten_chunks() const noexcept {
+    return overwritten_chunks_.load(std::memory_order_relaxed);
+  }
 
-  std::uint64_t mislaid_chunks() const noexcept { return mislaid_chunks_.load(std::memory_order_relaxed); }
+  std::uint64_t mislaid_chunks() const noexcept {
+    return mislaid_chunks_.load(std::memory_order_relaxed);
+  }
 
  private:
   void put(IndexQueue& queue, ChunkHeader* chunk) noexcept;

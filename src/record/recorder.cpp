@@ -18,7 +18,7 @@ namespace sonde::detail {
 namespace {
 
 // What a cursor points at before its thread has a chunk: no room in it.
-constinit ChunkHeader no_chunk{~std::uint32_t{0}, ChunkState::Free, 0, 0, 0, 0, 0, 0, 0, 0};
+constinit ChunkHeader no_chunk{~std::uint32_t{0}, kChunkFree, 0, 0, 0, 0, 0, 0, 0, 0};
 
 }  // namespace
 
@@ -69,7 +69,7 @@ class SlowPath {
     entered_ = true;
     cursor.busy = 1;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    slow_users.fetch_add(1, std::memory_order_seq_cst);     // pairs with detach_pool
+    slow_users.fetch_add(1, std::memory_order_seq_cst);  // pairs with detach_pool
     pool_ = current_pool.load(std::memory_order_seq_cst);
   }
   ~SlowPath() {
@@ -93,8 +93,10 @@ class SlowPath {
 void leave_thread(void* opaque) noexcept {
   auto* record = static_cast<ThreadRecord*>(opaque);
   ThreadCursor& cursor = sonde_detail_cursor;
-  if (read_thread_name(*record)) dictionary().add_thread(record->thread, record->kernel_id, record->name);
+  // First of all, or a signal handler could come to record while this thread holds a lock.
   const SlowPath slow(cursor);
+  if (read_thread_name(*record))
+    dictionary().add_thread(record->thread, record->kernel_id, record->name);
   give_up_chunk(*record, slow.pool());
   cursor.chunk = &no_chunk;
   __atomic_store_n(&cursor.begin_limit, 0, __ATOMIC_RELAXED);
@@ -123,12 +125,13 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
   chunk->payload_words = 0;
   const std::uint64_t lost = record.lost();
-  chunk->lost_before = lost - record.lost_noted;
+  __atomic_store_n(&chunk->lost_before, lost - record.lost_noted, __ATOMIC_RELAXED);
   record.lost_noted = lost;
   const std::uint64_t ends = record.lost_ends.load(std::memory_order_relaxed);
-  chunk->lost_ends_before = static_cast<std::uint32_t>(ends - record.lost_ends_noted);
+  __atomic_store_n(&chunk->lost_ends_before,
+                   static_cast<std::uint32_t>(ends - record.lost_ends_noted), __ATOMIC_RELAXED);
   record.lost_ends_noted = ends;
-  __atomic_store_n(&chunk->state, ChunkState::Events, __ATOMIC_RELEASE);  // pairs with copy_chunk
+  __atomic_store_n(&chunk->state, kChunkEvents, __ATOMIC_RELEASE);  // pairs with copy_chunk
   cursor.chunk = chunk;
   cursor.payload_words = 0;
   record.stream.store(pool.stream(), std::memory_order_relaxed);
@@ -142,7 +145,8 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
 std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, std::uint32_t words,
                         std::uint32_t limit) noexcept {
   ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
-  const bool current = chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
+  const bool current =
+      chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
   bool fits = current && chunk->committed + words * 8 <= limit;
   if (!fits || record.leave_chunk.load(std::memory_order_relaxed)) {
     if (ChunkHeader* taken = next_chunk(record, cursor, pool)) {
@@ -163,18 +167,22 @@ void store_words(ChunkHeader* chunk, std::uint32_t offset, const std::uint64_t* 
                  std::uint32_t count) noexcept {
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
   for (std::uint32_t i = 0; i < count; ++i) __atomic_store_n(at + i, words[i], __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->committed, offset + count * 8, __ATOMIC_RELEASE);  // pairs with committed_bytes
+  __atomic_store_n(&chunk->committed, offset + count * 8,
+                   __ATOMIC_RELEASE);  // pairs with committed_bytes
 }
 
 enum class Loss { Span, End, Other };
 
 void count_loss(ThreadRecord& record, Loss loss) noexcept {
-  count(loss == Loss::Span ? record.lost_spans : loss == Loss::End ? record.lost_ends : record.lost_others);
+  count(loss == Loss::Span  ? record.lost_spans
+        : loss == Loss::End ? record.lost_ends
+                            : record.lost_others);
 }
 
 // Writes an extended record; returns its position, 0 if it was lost.
-std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind, const std::uint64_t* payload,
-                             std::uint32_t payload_count, Loss loss) noexcept {
+std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind,
+                             const std::uint64_t* payload, std::uint32_t payload_count,
+                             Loss loss) noexcept {
   ThreadCursor& cursor = *record.cursor;
   const std::uint32_t limit = loss == Loss::End ? kEndLimit : kBeginLimit;
   const std::uint32_t offset = make_room(record, cursor, pool, payload_count + 1, limit);
@@ -184,11 +192,19 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
   }
   ChunkHeader* chunk = cursor.chunk;
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < payload_count; ++i) __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
+  for (std::uint32_t i = 0; i < payload_count; ++i)
+    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
   __atomic_store_n(at, make_extended(read_ticks(), kind, payload_count), __ATOMIC_RELAXED);
   cursor.payload_words += payload_count;
   __atomic_store_n(&chunk->committed, offset + (payload_count + 1) * 8, __ATOMIC_RELEASE);
   return make_position(chunk->sequence, offset);
+}
+
+void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
+  const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
+  if (offset == 0) return count_loss(record, Loss::End);
+  const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
+  store_words(record.cursor->chunk, offset, &word, 1);
 }
 
 // The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
@@ -227,43 +243,24 @@ bool begin_slow(sonde_site* site, WordKind kind) noexcept {
   bool written = false;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
     const std::uint32_t id = id_of(site);
-    if (id == 0) return count_loss(record, Loss::Span);
-    if (id > kMaxWordId) {
-      if (kind == WordKind::Lap) {
-        const std::uint32_t at = make_room(record, *record.cursor, pool, 1, kEndLimit);
-        if (at == 0) return count_loss(record, Loss::End);
-        const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
-        store_words(record.cursor->chunk, at, &word, 1);
-      }
-      const std::uint64_t payload = id;
-      written = write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
+    const bool fits_word = id != 0 && id <= kMaxWordId;
+    if (const std::uint32_t offset =
+            fits_word ? make_room(record, *record.cursor, pool, 1, kBeginLimit) : 0) {
+      const std::uint64_t word = make_word(read_ticks(), id, kind);
+      store_words(record.cursor->chunk, offset, &word, 1);
+      written = true;
       return;
     }
-    const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kBeginLimit);
-    if (offset == 0) {
-      count_loss(record, Loss::Span);
-      if (kind == WordKind::Lap) {  // what went before still ends here
-        const std::uint32_t at = make_room(record, *record.cursor, pool, 1, kEndLimit);
-        if (at == 0) return count_loss(record, Loss::End);
-        const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
-        store_words(record.cursor->chunk, at, &word, 1);
-      }
-      return;
-    }
-    const std::uint64_t word = make_word(read_ticks(), id, kind);
-    store_words(record.cursor->chunk, offset, &word, 1);
-    written = true;
+    if (kind == WordKind::Lap) write_plain_end(record, pool);  // what went before still ends here
+    if (id <= kMaxWordId) return count_loss(record, Loss::Span);
+    const std::uint64_t payload = id;
+    written = write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
   });
   return written;
 }
 
 void end_slow() noexcept {
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
-    if (offset == 0) return count_loss(record, Loss::End);
-    const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
-    store_words(record.cursor->chunk, offset, &word, 1);
-  });
+  in_slow_path([&](ThreadRecord& record, Pool& pool) { write_plain_end(record, pool); });
 }
 
 void set_recording(bool on) noexcept {
@@ -341,7 +338,9 @@ std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_c
   const auto* first = static_cast<const char*>(memory);
   thread_registry().for_each([&](const ThreadRecord& record) {
     const auto* chunk = reinterpret_cast<const char*>(record.chunk.load(std::memory_order_acquire));
-    if (chunk == nullptr || chunk < first || chunk >= first + std::uint64_t{chunk_count} * kChunkBytes) return;
+    if (chunk == nullptr || chunk < first ||
+        chunk >= first + std::uint64_t{chunk_count} * kChunkBytes)
+      return;
     held.push_back(static_cast<std::uint32_t>((chunk - first) / kChunkBytes));
   });
   return held;
@@ -367,7 +366,9 @@ void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
   thread_registry().for_each([&](ThreadRecord& record) {
     const ChunkHeader* chunk = record.chunk.load(std::memory_order_acquire);
     if (chunk == nullptr || !pool.owns(chunk)) return;
-    if (static_cast<std::int64_t>(ticks - __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED)) <= 0) return;
+    if (static_cast<std::int64_t>(ticks - __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED)) <=
+        0)
+      return;
     record.leave_chunk.store(true, std::memory_order_relaxed);
     __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
@@ -376,7 +377,8 @@ void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
 
 void refresh_thread_names() {
   thread_registry().for_each([](ThreadRecord& record) {
-    if (read_thread_name(record)) dictionary().add_thread(record.thread, record.kernel_id, record.name);
+    if (read_thread_name(record))
+      dictionary().add_thread(record.thread, record.kernel_id, record.name);
   });
 }
 
@@ -405,9 +407,13 @@ std::uint64_t measure_scope_ticks() {
   return batches[kBatches / 2];
 }
 
-ForkState fork_state() noexcept { return {forked_from.load() != 0, forked_from.load()}; }
+ForkState fork_state() noexcept {
+  return {forked_from.load() != 0, forked_from.load()};
+}
 
-void on_fork_child(void (*handler)()) noexcept { fork_after_in_child.store(handler); }
+void on_fork_child(void (*handler)()) noexcept {
+  fork_after_in_child.store(handler);
+}
 
 void on_fork_prepare(void (*before)(), void (*after_in_parent)()) noexcept {
   fork_before.store(before);
@@ -420,13 +426,21 @@ using namespace sonde::detail;  // NOLINT(google-build-using-namespace): the C A
 
 extern "C" {
 
-int sonde_is_recording(void) { return recording() ? 1 : 0; }
+int sonde_is_recording(void) {
+  return recording() ? 1 : 0;
+}
 
-int sonde_begin(sonde_site* site) { return recording() && write_begin(site, WordKind::Begin) ? 1 : 0; }
+int sonde_begin(sonde_site* site) {
+  return recording() && write_begin(site, WordKind::Begin) ? 1 : 0;
+}
 
-void sonde_end(void) { write_end(); }
+void sonde_end(void) {
+  write_end();
+}
 
-int sonde_lap(sonde_site* site) { return write_begin(site, WordKind::Lap) ? 1 : 0; }
+int sonde_lap(sonde_site* site) {
+  return write_begin(site, WordKind::Lap) ? 1 : 0;
+}
 
 sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
   sonde_range range = {0, 0};
@@ -456,8 +470,8 @@ void sonde_range_end(sonde_range range) {
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
     const std::uint64_t payload[2] = {range.position, range.thread};
     const bool here = range.thread == record.thread;
-    write_extended(record, pool, here ? ExtendedKind::EndRange : ExtendedKind::EndRangeOf, payload, here ? 1 : 2,
-                   Loss::End);
+    write_extended(record, pool, here ? ExtendedKind::EndRange : ExtendedKind::EndRangeOf, payload,
+                   here ? 1 : 2, Loss::End);
   });
 }
 
@@ -465,7 +479,8 @@ void sonde_text(const char* text, size_t text_bytes) {
   if (!recording()) return;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
     const TextPayload payload(std::string_view(text, text_bytes));
-    write_extended(record, pool, ExtendedKind::Text, payload.words.data(), payload.count, Loss::Other);
+    write_extended(record, pool, ExtendedKind::Text, payload.words.data(), payload.count,
+                   Loss::Other);
   });
 }
 
@@ -474,8 +489,10 @@ uint64_t sonde_async_begin(sonde_site* site) {
   if (!recording()) return async;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
     const std::uint64_t id = id_of(site);
-    const std::uint64_t payload[2] = {id, (record.thread << 32) | (++record.next_async & 0xffffffffu)};
-    if (write_extended(record, pool, ExtendedKind::AsyncBegin, payload, 2, Loss::Span) != 0) async = payload[1];
+    const std::uint64_t payload[2] = {id,
+                                      (record.thread << 32) | (++record.next_async & 0xffffffffu)};
+    if (write_extended(record, pool, ExtendedKind::AsyncBegin, payload, 2, Loss::Span) != 0)
+      async = payload[1];
   });
   return async;
 }
@@ -504,7 +521,9 @@ void sonde_counter(sonde_site* site, double value) {
   });
 }
 
-uint64_t sonde_flow_new(void) { return next_flow.fetch_add(1, std::memory_order_relaxed); }
+uint64_t sonde_flow_new(void) {
+  return next_flow.fetch_add(1, std::memory_order_relaxed);
+}
 
 void sonde_flow_out(uint64_t flow) {
   if (!recording()) return;

@@ -13,7 +13,8 @@
 
 namespace sonde::detail {
 
-// Gives the threads chunks to fill. One pool at a time, which must outlive every thread's use of it.
+// Gives the threads chunks to fill. One pool at a time, which must outlive every thread's use of
+// it.
 void attach_pool(Pool* pool);
 // Takes the pool away: when this returns no thread is taking or returning chunks, and the next
 // record of each goes the slow way. Recording must be off.

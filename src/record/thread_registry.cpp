@@ -53,7 +53,8 @@ bool read_thread_name(ThreadRecord& record) noexcept {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   char name[16] = {};
-  const ssize_t n = ::read(fd, name, sizeof(name) - 1);
+  const ssize_t n = ::read(
+      fd, name, sizeof(name) - 1);  // NOLINT(clang-analyzer-unix.BlockInCriticalSection): procfs
   ::close(fd);
   if (n <= 0) return false;
   if (name[n - 1] == '\n') name[n - 1] = '\0';
@@ -64,8 +65,9 @@ bool read_thread_name(ThreadRecord& record) noexcept {
 
 ThreadRecord* ThreadRegistry::allocate() noexcept {
   if (free_ == nullptr) {
-    constexpr std::size_t kSlabBytes = 64 * 1024;
-    void* slab = ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    constexpr std::size_t kSlabBytes = std::size_t{64} << 10;
+    void* slab =
+        ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (slab == MAP_FAILED) return nullptr;
     auto* records = static_cast<ThreadRecord*>(slab);
     for (std::size_t i = 0; i < kSlabBytes / sizeof(ThreadRecord); ++i) {

@@ -68,7 +68,10 @@ Result<BlockFile> BlockFile::parse(std::span<const std::uint8_t> bytes, const st
   file.name_ = name;
   SONDE_TRY_VOID(file.read_file_header());
   file.sealed_ = file.read_index();
-  if (!file.sealed_) file.scan();
+  if (!file.sealed_) {
+    file.scan();
+    file.sealed_ = file.damage_.empty() && file.ends_without_index();
+  }
   return file;
 }
 
@@ -143,6 +146,12 @@ bool BlockFile::read_index() {
   if (next != trailer->index_offset || blocks.size() != trailer->block_count) return false;
   blocks_ = std::move(blocks);
   return true;
+}
+
+bool BlockFile::ends_without_index() const {
+  if (bytes_.size() < sizeof(FileHeader) + sizeof(Trailer)) return false;
+  const auto trailer = trailer_at(bytes_, bytes_.size() - sizeof(Trailer));
+  return trailer && trailer->file_tag == file_tag_ && trailer->block_count == kNoIndex;
 }
 
 void BlockFile::scan() {

@@ -68,11 +68,14 @@ static_assert(sizeof(IndexEntry) == 24);
 
 class BlockWriter {
  public:
-  // Creates or truncates; an empty path makes an unnamed file.
+  // Replaces what was at `path` by a file with a header: never is there one without. An empty path
+  // makes an unnamed file.
   static Result<BlockWriter> create(const std::string& path);
 
   Result<void> append(const EncodedBlock& block);
   Result<void> append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
+  // Takes back the block appended last if it is of that kind; false if it is not.
+  Result<bool> take_back(BlockKind kind);
   // Index and trailer. An append after it fails.
   Result<void> seal();
 
@@ -88,6 +91,7 @@ class BlockWriter {
   std::uint32_t file_tag_ = 0;
   std::uint32_t ordinal_ = 0;
   bool sealed_ = false;
+  bool is_indexed_ = true;
   std::vector<IndexEntry> entries_;
   std::vector<std::uint8_t> scratch_;
 };
@@ -134,6 +138,7 @@ class BlockFile {
   BlockFile() = default;
   Result<void> read_file_header();
   bool read_index();
+  bool ends_without_index() const;
   void scan();
   std::size_t scan_block(std::size_t at);
   void add_damage(std::size_t offset, std::size_t bytes, std::string what);

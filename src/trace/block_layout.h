@@ -21,6 +21,8 @@ inline constexpr std::array<std::uint8_t, 4> kBlockMagic = {'S', 'B', 0xb1, 'K'}
 inline constexpr std::array<std::uint8_t, 8> kTrailerMagic = {'S', 'O', 'N', 'D',
                                                               'E', 'N', 'D', '\n'};
 inline constexpr std::uint16_t kBlockFlagZstd = 1;
+// In Trailer::block_count: the file is whole, but has too many blocks for an index.
+inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
 struct FileHeader {
   std::array<std::uint8_t, 8> magic = kFileMagic;

@@ -15,6 +15,8 @@ namespace sonde {
 namespace {
 
 constexpr int kZstdLevel = 1;
+// 24 MB of memory; a longer file is read by scanning.
+constexpr std::size_t kMaxIndexEntries = std::size_t{1} << 20;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -62,8 +64,15 @@ EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload,
 }
 
 Result<BlockWriter> BlockWriter::create(const std::string& path) {
-  SONDE_TRY(AppendFile file, AppendFile::create(path));
-  BlockWriter writer(std::move(file));
+  const std::string temporary = path.empty() ? "" : path + ".tmp" + std::to_string(getpid());
+  auto file = AppendFile::create(temporary);
+  if (!file) {
+    // Told under the name that was asked for.
+    Error error = std::move(file).error();
+    error.message.replace(0, temporary.size(), path);
+    return Failure(std::move(error));
+  }
+  BlockWriter writer(*std::move(file));
   FileHeader header;
   header.version = kFormatVersion;
   header.created_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -72,7 +81,12 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
   header.file_id = random_id(header.created_ns);
   header.crc = crc_of(header);
   writer.file_tag_ = tag_of(header);
-  SONDE_TRY_VOID(writer.file_.append(bytes_of(header)));
+  Result<void> ready = writer.file_.append(bytes_of(header));
+  if (ready && !path.empty()) ready = writer.file_.rename(path);
+  if (!ready) {
+    unlink(temporary.c_str());
+    return Failure(std::move(ready).error());
+  }
   return writer;
 }
 
@@ -89,6 +103,8 @@ Result<void> BlockWriter::append(const EncodedBlock& block) {
   }
   const std::uint64_t offset = file_.size();
   SONDE_TRY_VOID(append_stored(block));
+  if (entries_.size() == kMaxIndexEntries) is_indexed_ = false;
+  if (!is_indexed_) return {};
   entries_.push_back({offset, static_cast<std::uint32_t>(block.stored.size()), block.payload_bytes,
                       static_cast<std::uint16_t>(block.kind),
                       block.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
@@ -127,14 +143,23 @@ Result<void> BlockWriter::append_index() {
   return {};
 }
 
+Result<bool> BlockWriter::take_back(BlockKind kind) {
+  if (sealed_ || !is_indexed_ || entries_.empty()) return false;
+  if (entries_.back().kind != static_cast<std::uint16_t>(kind)) return false;
+  SONDE_TRY_VOID(file_.cut(entries_.back().offset));
+  entries_.pop_back();
+  --ordinal_;
+  return true;
+}
+
 Result<void> BlockWriter::seal() {
   if (sealed_) return {};
   Trailer trailer;
   trailer.index_offset = file_.size();
-  trailer.block_count = static_cast<std::uint32_t>(entries_.size());
+  trailer.block_count = is_indexed_ ? static_cast<std::uint32_t>(entries_.size()) : kNoIndex;
   trailer.file_tag = file_tag_;
   trailer.crc = crc_of(trailer);
-  SONDE_TRY_VOID(append_index());
+  if (is_indexed_) SONDE_TRY_VOID(append_index());
   SONDE_TRY_VOID(file_.append(bytes_of(trailer)));
   sealed_ = true;
   return {};

@@ -10,7 +10,6 @@
 namespace sonde {
 
 using detail::ChunkHeader;
-using detail::ChunkState;
 using detail::kChunkBytes;
 
 namespace {
@@ -25,16 +24,20 @@ ChunkHeader header_at(std::span<const std::uint8_t> chunk) {
 
 Result<LiveBuffers> LiveBuffers::open(const std::string& path, std::uint64_t stream) {
   SONDE_TRY(const MappedFile file, MappedFile::open(path));
-  const auto bytes = file.bytes();
+  return parse(file.bytes(), path, stream);
+}
+
+Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, const std::string& name,
+                                       std::uint64_t stream) {
   if (bytes.size() < kChunkBytes)
-    return Failure(ErrorCode::Corrupt, path + ": is too short for live buffers");
+    return Failure(ErrorCode::Corrupt, name + ": is too short for live buffers");
   LiveFileHead head;
   std::memcpy(&head, bytes.data(), sizeof(head));
   if (head.magic != LiveFileHead::kMagic || head.chunk_bytes != kChunkBytes) {
-    return Failure(ErrorCode::Corrupt, path + ": does not hold live buffers");
+    return Failure(ErrorCode::Corrupt, name + ": does not hold live buffers");
   }
   if (head.stream != stream)
-    return Failure(ErrorCode::NotFound, path + ": belongs to another recording");
+    return Failure(ErrorCode::NotFound, name + ": belongs to another recording");
 
   LiveBuffers buffers;
   for (std::size_t at = kChunkBytes; bytes.size() - at >= kChunkBytes; at += kChunkBytes) {
@@ -45,9 +48,9 @@ Result<LiveBuffers> LiveBuffers::open(const std::string& path, std::uint64_t str
       continue;
     const auto content =
         chunk.subspan(detail::kChunkFirstWord, before.committed - detail::kChunkFirstWord);
-    if (before.state == ChunkState::Dictionary) {
+    if (before.state == detail::kChunkDictionary) {
       buffers.dictionaries.emplace_back(content.begin(), content.end());
-    } else if (before.state == ChunkState::Events) {
+    } else if (before.state == detail::kChunkEvents) {
       Piece piece;
       piece.head.thread = before.thread;
       piece.head.sequence = before.sequence;

@@ -4,6 +4,7 @@
 // Reading the live file of a process that was killed, or of one that is still recording.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct LiveBuffers {
 
   // Only chunks of `stream` count: a file of that name may be of another recording.
   static Result<LiveBuffers> open(const std::string& path, std::uint64_t stream);
+  // The same over bytes in memory; `name` stands in messages.
+  static Result<LiveBuffers> parse(std::span<const std::uint8_t> bytes, const std::string& name,
+                                   std::uint64_t stream);
 };
 
 }  // namespace sonde

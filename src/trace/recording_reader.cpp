@@ -80,6 +80,13 @@ void read_items(std::span<const std::uint8_t> payload, Recording& recording,
   if (!in.ok()) ++recording.undecodable;
 }
 
+// Times since boot and since 1970, such that no sum of them overflows.
+bool makes_sense(const ClockAnchor& anchor) {
+  constexpr std::int64_t kLatest = std::int64_t{1} << 62;
+  return anchor.monotonic_ns >= 0 && anchor.monotonic_ns < kLatest / 2 && anchor.realtime_ns >= 0 &&
+         anchor.realtime_ns < kLatest;
+}
+
 void add_small_block(Recording& recording, BlockKind kind, std::span<const std::uint8_t> payload) {
   switch (kind) {
     case BlockKind::Process: {
@@ -91,7 +98,13 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
     case BlockKind::Anchors: {
       std::vector<AnchorBlock> anchors;
       read_items(payload, recording, anchors);
-      for (const AnchorBlock& a : anchors) recording.anchors.push_back(a.anchor);
+      for (const AnchorBlock& a : anchors) {
+        if (makes_sense(a.anchor)) {
+          recording.anchors.push_back(a.anchor);
+        } else {
+          ++recording.undecodable;
+        }
+      }
       break;
     }
     case BlockKind::Windows: {
@@ -168,18 +181,29 @@ void read_blocks(const BlockFile& file, Recording& recording) {
     for (Piece& piece : pieces[i]) recording.pieces.push_back(std::move(piece));
     if (errors[i].empty()) continue;
     const BlockFile::Block& block = file.blocks()[events[i]];
-    recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
-                                 errors[i] + " (block at byte " + std::to_string(block.offset) + ")");
+    recording.builder.add_ledger(
+        LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
+        errors[i] + " (block at byte " + std::to_string(block.offset) + ")");
   }
+}
+
+// Opening a pipe would wait for its other end.
+Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return Failure(ErrorCode::NotFound, path + ": is not there");
+  return LiveBuffers::open(path, stream);
 }
 
 // What a process that did not end well left in its live buffers.
 void read_live_buffers(const BlockFile& file, Recording& recording) {
   if (file.sealed() || recording.process.live_name.empty()) return;
+  // Its name alone: what a file says must not lead us elsewhere.
   const std::filesystem::path beside =
-      std::filesystem::path(file.name()).parent_path() / recording.process.live_name;
-  auto live = LiveBuffers::open(beside.string(), recording.process.stream);
-  if (!live) live = LiveBuffers::open(recording.process.live_path, recording.process.stream);
+      std::filesystem::path(file.name()).parent_path() /
+      std::filesystem::path(recording.process.live_name).filename();
+  auto live = open_live(beside.string(), recording.process.stream);
+  if (!live) live = open_live(recording.process.live_path, recording.process.stream);
   if (!live) {
     recording.builder.add_ledger(LedgerKind::Truncated, 1, file.name(),
                                  "what was still in memory is missing: " + live.error().message);
@@ -225,10 +249,22 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
     if (filter.window >= 0 && index != static_cast<std::uint32_t>(filter.window)) continue;
     const std::uint64_t end = window.second ? window.second->ticks : ~std::uint64_t{0};
     if (end < window.first.ticks) continue;
-    windows.push_back({window.first.ticks, end, static_cast<std::uint32_t>(windows.size())});
+    windows.push_back({window.first.ticks, end, 0, window.first.first_step});
+  }
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const auto& a, const auto& b) { return a.start_ticks < b.start_ticks; });
+  // One whose end is missing lasts until the next begins.
+  const auto same_start = [](const auto& a, const auto& b) {
+    return a.start_ticks == b.start_ticks;
+  };
+  windows.erase(std::unique(windows.begin(), windows.end(), same_start), windows.end());
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    windows[i].row = static_cast<std::uint32_t>(i);
+    if (i > 0)
+      windows[i - 1].end_ticks = std::min(windows[i - 1].end_ticks, windows[i].start_ticks - 1);
   }
   // A file whose windows are damaged is shown whole.
-  if (windows.empty() && recording.windows.empty()) windows.push_back({0, ~std::uint64_t{0}, 0});
+  if (windows.empty() && filter.window < 0) windows.push_back({0, ~std::uint64_t{0}, 0, 0});
   return windows;
 }
 
@@ -257,9 +293,7 @@ class Assembler {
       row.start_ns = context_.clock->to_ns(window.start_ticks);
       row.end_ns = context_.clock->to_ns(std::min(window.end_ticks, context_.last_ticks));
       row.end_ns = std::max(row.start_ns, row.end_ns);
-      for (const auto& [index, known] : recording_.windows) {
-        if (known.first.ticks == window.start_ticks) row.first_step = known.first.first_step;
-      }
+      row.first_step = window.first_step;
       builder_.windows().push_back(row);
     }
   }
@@ -349,7 +383,10 @@ class Assembler {
         span.flags |= SpanFlags::kUnfinished;
         ++unfinished_;
       }
-      span.duration_ns = std::max<Nanos>(0, context_.clock->to_ns(until) - span.start_ns);
+      Nanos duration = 0;
+      const Nanos end_ns = context_.clock->to_ns(until);
+      if (!__builtin_sub_overflow(end_ns, span.start_ns, &duration))
+        span.duration_ns = std::max<Nanos>(0, duration);
       builder_.spans().push_back(span);
     }
   }
@@ -434,6 +471,8 @@ class Assembler {
     for (const DecodedThread::NamedSpan& named : decoded.named) {
       NameInfo info;
       info.name = builder_.intern(named.name);
+      info.step = step_number(named.name);
+      if (info.step >= 0) decoded.kind[named.span] = SpanKind::Step;
       decoded.name[named.span] = recording_.names.add(info);
     }
   }
@@ -557,15 +596,16 @@ Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filte
   }
   recording.pieces = {};
   std::vector<std::pair<std::uint64_t, std::vector<Piece>>> threads;
+  threads.reserve(by_thread.size());
   for (auto& [thread, pieces] : by_thread) threads.emplace_back(thread, std::move(pieces));
   by_thread.clear();
   std::vector<DecodedThread> decoded(threads.size());
-  static const ForeignEnds kNone;
+  const ForeignEnds none;
   parallel_for(threads.size(), [&](std::size_t i) {
     const auto foreign = known.foreign_ends.find(threads[i].first);
     decoded[i] =
         decode_thread(std::move(threads[i].second),
-                      foreign != known.foreign_ends.end() ? foreign->second : kNone, context);
+                      foreign != known.foreign_ends.end() ? foreign->second : none, context);
   });
 
   Assembler assembler(recording, context);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <unordered_set>
 
 namespace sonde {
 
@@ -30,6 +31,12 @@ namespace {
 
 constexpr std::uint32_t kNoRow = SpanId::kInvalid;
 
+std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
+  std::int64_t duration = 0;
+  if (__builtin_sub_overflow(end_ns, start_ns, &duration)) return 0;
+  return std::max<std::int64_t>(0, duration);
+}
+
 class ThreadDecoder {
  public:
   ThreadDecoder(const ForeignEnds& foreign_ends, const DecodeContext& context)
@@ -52,12 +59,14 @@ class ThreadDecoder {
     if (position < next_position_) {
       skip = static_cast<std::size_t>((next_position_ - position) / 8);
       if (skip >= piece.words.size()) return;
-    } else if (started_ && is_gap(piece)) {
-      cut_open_spans();
     }
+    if (piece.words.empty()) return;
+    // What is open across words that are missing ends, as far as we know, where the next ones are.
+    const std::uint64_t first_ticks = full_ticks(piece.words[skip], piece.head.base_ticks);
+    if (skip == 0 && started_ && is_gap(piece)) cut_open_spans(first_ticks);
     if (piece.head.first_offset == detail::kChunkFirstWord && skip == 0) {
       out_.lost += piece.head.lost_before;
-      if (piece.head.lost_ends_before > 0) cut_open_spans();
+      if (piece.head.lost_ends_before > 0) cut_open_spans(first_ticks);
     }
     started_ = true;
     sequence_ = piece.head.sequence;
@@ -69,16 +78,22 @@ class ThreadDecoder {
   }
 
   DecodedThread finish() {
-    cut_open_spans();
+    cut_open_spans(context_.last_ticks);
     return std::move(out_);
   }
 
  private:
-  struct Open {
-    std::uint32_t row;  // kNoRow: began outside every window
-    bool range;
-    std::uint64_t position;
+  struct OpenScope {
+    std::uint32_t row;        // kNoRow: began outside every window
+    std::uint32_t innermost;  // row of the innermost open scope that has one, this one included
     std::uint64_t end_limit;  // the end of its window
+  };
+  // Ranges end in any order: those that have ended stay until they are the last, or too many.
+  struct OpenRange {
+    std::uint32_t row;
+    bool ended;
+    std::uint64_t position;
+    std::uint64_t end_limit;
   };
 
   // Whether words are missing before this piece. A chunk is left when the next record does not
@@ -95,27 +110,29 @@ class ThreadDecoder {
     return segment_.to_ns(ticks);
   }
 
-  // The window that `ticks` lies in; windows are looked through from the last one found.
+  // The window that `ticks` lies in, -1 if in none. Neighbouring records nearly always share it.
   int window_at(std::uint64_t ticks) {
     const auto& windows = context_.windows;
     const auto inside = [&](std::size_t i) {
       return ticks >= windows[i].start_ticks && ticks <= windows[i].end_ticks;
     };
     if (window_ < windows.size() && inside(window_)) return static_cast<int>(window_);
-    for (std::size_t i = 0; i < windows.size(); ++i) {
-      if (inside(i)) {
-        window_ = i;
-        return static_cast<int>(i);
-      }
-    }
-    return -1;
+    const auto after = std::upper_bound(
+        windows.begin(), windows.end(), ticks,
+        [](std::uint64_t t, const TickWindow& window) { return t < window.start_ticks; });
+    if (after == windows.begin()) return -1;
+    const auto found = static_cast<std::size_t>(after - windows.begin()) - 1;
+    if (!inside(found)) return -1;
+    window_ = found;
+    return static_cast<int>(found);
   }
 
   std::uint32_t innermost() const {
-    for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
-      if (open->row != kNoRow) return open->row;
-    }
-    return kNoRow;
+    const std::uint32_t scope = scopes_.empty() ? kNoRow : scopes_.back().innermost;
+    const std::uint32_t range = ranges_.empty() ? kNoRow : ranges_.back().row;
+    if (scope == kNoRow) return range;
+    if (range == kNoRow) return scope;
+    return std::max(scope, range);  // rows are counted in order of begin
   }
 
   std::uint32_t name_of(std::uint64_t id) {
@@ -159,7 +176,11 @@ class ThreadDecoder {
     last_begun_ = kNoRow;
     if (window < 0) {
       ++out_.out_of_window;
-      open_.push_back({kNoRow, range, position_, ticks});
+      if (range) {
+        unseen_ranges_.insert(position_);
+      } else {
+        scopes_.push_back({kNoRow, scopes_.empty() ? kNoRow : scopes_.back().innermost, ticks});
+      }
       return;
     }
     const auto row = static_cast<std::uint32_t>(out_.start_ns.size());
@@ -167,13 +188,17 @@ class ThreadDecoder {
     out_.start_ns.push_back(to_ns(ticks));
     out_.duration_ns.push_back(0);
     out_.name.push_back(name);
-    out_.parent.push_back(open_.empty() ? kNoRow : innermost());
+    out_.parent.push_back(innermost());
     out_.flags.push_back(0);
     if (several_windows_) out_.window.push_back(static_cast<std::uint32_t>(window));
     const bool step = range && (*context_.names)[name].step >= 0;
     out_.kind.push_back(step ? SpanKind::Step : range ? SpanKind::UserAnnotation : SpanKind::Scope);
     const std::uint64_t limit = context_.windows[static_cast<std::size_t>(window)].end_ticks;
-    if (range) {
+    if (!range) {
+      scopes_.push_back({row, row, limit});
+      return;
+    }
+    if (!foreign_ends_.empty()) {
       if (const auto foreign = foreign_ends_.find(position_); foreign != foreign_ends_.end()) {
         out_.flags[row] |= SpanFlags::kAsync;
         out_.ended_elsewhere.emplace_back(row, foreign->second.thread);
@@ -181,7 +206,7 @@ class ThreadDecoder {
         return;
       }
     }
-    open_.push_back({row, range, position_, limit});
+    ranges_.push_back({row, false, position_, limit});
   }
 
   void finish_row(std::uint32_t row, std::uint64_t ticks, std::uint64_t limit) {
@@ -190,41 +215,57 @@ class ThreadDecoder {
       out_.flags[row] |= SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow;
       ++out_.unfinished;
     }
-    out_.duration_ns[row] = std::max<std::int64_t>(0, to_ns(ticks) - out_.start_ns[row]);
+    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(ticks));
   }
 
   void end_scope(std::uint64_t ticks) {
-    // Nearly always the last; ranges that are still open may stand above it.
-    for (std::size_t i = open_.size(); i-- > 0;) {
-      if (open_[i].range) continue;
-      if (open_[i].row != kNoRow) finish_row(open_[i].row, ticks, open_[i].end_limit);
-      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (scopes_.empty()) {
+      ++(after_gap_ ? out_.unmatched : out_.out_of_window);
       return;
     }
-    ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+    const OpenScope scope = scopes_.back();
+    scopes_.pop_back();
+    if (scope.row != kNoRow) finish_row(scope.row, ticks, scope.end_limit);
   }
 
   void end_range(std::uint64_t ticks, std::uint64_t position) {
-    for (std::size_t i = open_.size(); i-- > 0;) {
-      if (!open_[i].range || open_[i].position != position) continue;
-      if (open_[i].row != kNoRow) finish_row(open_[i].row, ticks, open_[i].end_limit);
-      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+    // They were begun in the order of their positions.
+    const auto found = std::lower_bound(
+        ranges_.begin(), ranges_.end(), position,
+        [](const OpenRange& range, std::uint64_t at) { return range.position < at; });
+    if (found == ranges_.end() || found->position != position || found->ended) {
+      if (unseen_ranges_.erase(position) == 0) ++(after_gap_ ? out_.unmatched : out_.out_of_window);
       return;
     }
-    ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+    finish_row(found->row, ticks, found->end_limit);
+    found->ended = true;
+    ++ended_ranges_;
+    for (; !ranges_.empty() && ranges_.back().ended; --ended_ranges_) ranges_.pop_back();
+    if (ended_ranges_ * 2 > ranges_.size()) {
+      std::erase_if(ranges_, [](const OpenRange& range) { return range.ended; });
+      ended_ranges_ = 0;
+    }
   }
 
-  // What is open ends where we know no more, and is marked so.
-  void cut_open_spans() {
-    for (const Open& open : open_) {
-      if (open.row == kNoRow) continue;
-      out_.flags[open.row] |= SpanFlags::kUnfinished;
-      ++out_.unfinished;
-      const std::uint64_t until = std::min(open.end_limit, context_.last_ticks);
-      out_.duration_ns[open.row] =
-          std::max<std::int64_t>(0, to_ns(until) - out_.start_ns[open.row]);
+  void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
+    out_.flags[row] |= SpanFlags::kUnfinished;
+    ++out_.unfinished;
+    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(std::min(until, limit)));
+  }
+
+  // What is open ends at `until`, where we know no more, and is marked so.
+  void cut_open_spans(std::uint64_t until) {
+    for (const OpenScope& scope : scopes_) {
+      if (scope.row != kNoRow) cut_row(scope.row, until, scope.end_limit);
     }
-    open_.clear();
+    for (const OpenRange& range : ranges_) {
+      if (!range.ended) cut_row(range.row, until, range.end_limit);
+    }
+    scopes_.clear();
+    ranges_.clear();
+    unseen_ranges_.clear();
+    ended_ranges_ = 0;
+    last_begun_ = kNoRow;
     after_gap_ = true;
   }
 
@@ -305,7 +346,10 @@ class ThreadDecoder {
   const DecodeContext& context_;
   const bool several_windows_;
   DecodedThread out_;
-  std::vector<Open> open_;
+  std::vector<OpenScope> scopes_;
+  std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
+  std::size_t ended_ranges_ = 0;
+  std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of those outside every window
   TickMap::Segment segment_;
   std::size_t window_ = 0;
   std::uint64_t base_ticks_ = 0;

@@ -29,6 +29,7 @@ struct TickWindow {
   std::uint64_t start_ticks = 0;
   std::uint64_t end_ticks = 0;  // ~0 while open
   std::uint32_t row = 0;        // in the windows table
+  std::int64_t first_step = 0;
 };
 
 // What an id in the words stands for.

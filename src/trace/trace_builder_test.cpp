@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,28 @@ TEST(Parents, EndBeforeTheNextSiblingBegins) {
       main  ..c.
   )")),
               ElementsAre("a", "b", "c<b"));
+}
+
+TEST(Parents, AreTheLastRowsBeforeThemThatContainThem) {
+  std::mt19937 random(7);
+  TraceBuilder builder;
+  const TrackId track = builder.tracks().push_back({.id = 1});
+  for (int i = 0; i < 2'000; ++i) {
+    const auto start = static_cast<Nanos>(random() % 500);
+    builder.spans().push_back(
+        {.start_ns = start, .duration_ns = static_cast<Nanos>(random() % 40), .track = track});
+  }
+  const Result<Trace> trace = std::move(builder).build();
+  ASSERT_TRUE(trace);
+  for (const SpanId span : trace->all_spans()) {
+    SpanId expected;
+    for (std::uint32_t row = 0; row < span.value(); ++row) {
+      const Nanos end = trace->end_ns(SpanId(row));
+      const bool contains = end >= trace->end_ns(span) && end > trace->spans().start_ns[span];
+      if (contains) expected = SpanId(row);
+    }
+    ASSERT_EQ(trace->spans().parent[span], expected) << span.value();
+  }
 }
 
 TEST(Parents, AreNotLookedForOnStreams) {

@@ -11,7 +11,6 @@ using detail::WordKind;
 
 namespace {
 
-constexpr std::size_t kMaxWordsPerBlock = detail::kChunkBytes / 8;
 // A varint of the time, one of the id; payload words take 8.
 constexpr std::size_t kMaxEncodedWord = 13;
 
@@ -39,9 +38,11 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
     const std::uint64_t word = words[i];
     const WordKind kind = detail::word_kind(word);
     const std::uint64_t ticks = detail::word_ticks(word);
-    const auto delta = static_cast<std::int64_t>((ticks - previous) << detail::kTicksShift) >> detail::kTicksShift;
+    const auto delta =
+        static_cast<std::int64_t>((ticks - previous) << detail::kTicksShift) >> detail::kTicksShift;
     previous = ticks;
-    const std::uint64_t zigzag = (static_cast<std::uint64_t>(delta) << 1) ^ static_cast<std::uint64_t>(delta >> 63);
+    const std::uint64_t zigzag =
+        (static_cast<std::uint64_t>(delta) << 1) ^ static_cast<std::uint64_t>(delta >> 63);
     at = put_varint(at, (zigzag << 2) | static_cast<std::uint64_t>(kind));
     if (kind == WordKind::End) continue;
     at = put_varint(at, detail::word_value(word));
@@ -55,12 +56,15 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
   out.resize(static_cast<std::size_t>(at - out.data()));
 }
 
-Result<EventsHead> decode_events(std::span<const std::uint8_t> piece, std::vector<std::uint64_t>& words) {
+Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
+                                 std::vector<std::uint64_t>& words) {
   words.clear();
   ByteReader in(piece);
   const auto head = in.read<EventsHead>();
   if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece of events is too short for its head");
-  if (head.word_count > kMaxWordsPerBlock || head.first_offset % 8 != 0 || head.first_offset > detail::kChunkBytes) {
+  if (head.first_offset % 8 != 0 || head.first_offset < detail::kChunkFirstWord ||
+      head.first_offset > detail::kChunkBytes ||
+      head.word_count > (detail::kChunkBytes - head.first_offset) / 8) {
     return Failure(ErrorCode::Corrupt, "a piece of events claims more words than a chunk has");
   }
   words.reserve(head.word_count);
@@ -71,7 +75,8 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece, std::vecto
     const std::uint64_t zigzag = token >> 2;
     ticks += (zigzag >> 1) ^ (0 - (zigzag & 1));
     const std::uint64_t value = kind == WordKind::End ? 0 : in.varint();
-    if (!in.ok() || value > 0xffff) return Failure(ErrorCode::Corrupt, "a piece of events ends inside a record");
+    if (!in.ok() || value > 0xffff)
+      return Failure(ErrorCode::Corrupt, "a piece of events ends inside a record");
     const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
     words.push_back(word);
     const std::uint32_t extra = detail::payload_words(word);

@@ -25,8 +25,8 @@ struct EventsHead {
   std::uint64_t sequence = 0;
   std::uint32_t first_offset = 0;  // in bytes, of the first word
   std::uint32_t word_count = 0;
-  std::uint64_t base_ticks = 0;    // full stamp of the chunk
-  std::uint64_t lost_before = 0;   // records lost on the thread before this chunk
+  std::uint64_t base_ticks = 0;   // full stamp of the chunk
+  std::uint64_t lost_before = 0;  // records lost on the thread before this chunk
   std::uint64_t lost_ends_before = 0;
 };
 static_assert(sizeof(EventsHead) == 48);
@@ -36,13 +36,15 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out);
 
 // The words of one piece, without its length, `words` being overwritten. Any bytes may be given.
-Result<EventsHead> decode_events(std::span<const std::uint8_t> piece, std::vector<std::uint64_t>& words);
+Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
+                                 std::vector<std::uint64_t>& words);
 
 // The full stamp of a word in a chunk that began at `base_ticks`.
 constexpr std::uint64_t full_ticks(std::uint64_t word, std::uint64_t base_ticks) {
   // Sign-extended, since a counter may run back by a hair when a thread changes cores.
   const std::uint64_t difference = (detail::word_ticks(word) - base_ticks) << detail::kTicksShift;
-  return base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> detail::kTicksShift);
+  return base_ticks +
+         static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> detail::kTicksShift);
 }
 
 // How many words of `words` form whole records from its start, at most all of them.

@@ -12,11 +12,17 @@ using detail::make_word;
 using detail::WordKind;
 
 EventsHead head_for(const std::vector<std::uint64_t>& words, std::uint64_t base = 1'000'000) {
-  return {.thread = 7, .sequence = 3, .first_offset = 64, .word_count = static_cast<std::uint32_t>(words.size()),
-          .base_ticks = base, .lost_before = 2, .lost_ends_before = 1};
+  return {.thread = 7,
+          .sequence = 3,
+          .first_offset = 64,
+          .word_count = static_cast<std::uint32_t>(words.size()),
+          .base_ticks = base,
+          .lost_before = 2,
+          .lost_ends_before = 1};
 }
 
-std::vector<std::uint64_t> round_trip(const std::vector<std::uint64_t>& words, std::uint64_t base = 1'000'000) {
+std::vector<std::uint64_t> round_trip(const std::vector<std::uint64_t>& words,
+                                      std::uint64_t base = 1'000'000) {
   std::vector<std::uint8_t> bytes;
   encode_events(head_for(words, base), words, bytes);
   std::vector<std::uint64_t> back;
@@ -35,22 +41,27 @@ TEST(Codec, GivesBackTheWordsItWasGiven) {
       make_word(1'000'100, 5, WordKind::Begin),
       make_word(1'000'200, 65535, WordKind::Begin),
       make_word(1'000'250, 6, WordKind::Lap),
-      make_extended(1'000'260, ExtendedKind::Counter, 2), 9, 0xffff'ffff'ffff'ffffu,
+      make_extended(1'000'260, ExtendedKind::Counter, 2),
+      9,
+      0xffff'ffff'ffff'ffffu,
       make_word(1'000'270, 0, WordKind::End),
       make_word(1'000'269, 0, WordKind::End),  // the counter ran back by one
-      make_extended(1'000'300, ExtendedKind::Instant, 1), 0,
+      make_extended(1'000'300, ExtendedKind::Instant, 1),
+      0,
   };
   EXPECT_EQ(round_trip(words), words);
 }
 
 TEST(Codec, SurvivesTheWrapOfTheLowBits) {
   const std::uint64_t base = (std::uint64_t{3} << 46) - 10;
-  const std::vector<std::uint64_t> words = {make_word((base + 5) & detail::kTicksMask, 1, WordKind::Begin),
-                                            make_word((base + 50) & detail::kTicksMask, 0, WordKind::End)};
+  const std::vector<std::uint64_t> words = {
+      make_word((base + 5) & detail::kTicksMask, 1, WordKind::Begin),
+      make_word((base + 50) & detail::kTicksMask, 0, WordKind::End)};
   EXPECT_EQ(round_trip(words, base), words);
   EXPECT_EQ(full_ticks(words[0], base), base + 5);
   EXPECT_EQ(full_ticks(words[1], base), base + 50);
-  EXPECT_EQ(full_ticks(make_word((base - 3) & detail::kTicksMask, 0, WordKind::End), base), base - 3);
+  EXPECT_EQ(full_ticks(make_word((base - 3) & detail::kTicksMask, 0, WordKind::End), base),
+            base - 3);
 }
 
 TEST(Codec, NeedsFewerThanTenBytesForAScopeOfTenMicroseconds) {
@@ -66,8 +77,8 @@ TEST(Codec, NeedsFewerThanTenBytesForAScopeOfTenMicroseconds) {
 
 TEST(Codec, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
   const std::vector<std::uint64_t> words = {make_word(1'000'100, 5, WordKind::Begin),
-                                            make_extended(1'000'260, ExtendedKind::Counter, 2), 9, 1,
-                                            make_word(1'000'270, 0, WordKind::End)};
+                                            make_extended(1'000'260, ExtendedKind::Counter, 2), 9,
+                                            1, make_word(1'000'270, 0, WordKind::End)};
   std::vector<std::uint8_t> bytes;
   encode_events(head_for(words), words, bytes);
   std::vector<std::uint64_t> back;

@@ -24,7 +24,7 @@ struct ThreadCursor {
   ChunkHeader* chunk;         // never null: before the first record a chunk without room
   std::uint32_t begin_limit;  // scopes begin while `committed` is below this
   std::uint32_t end_limit;    // and end while it is below this
-  std::uint32_t busy;         // a record is being written: what a signal handler records now is lost
+  std::uint32_t busy;  // a record is being written: what a signal handler records now is lost
   std::uint32_t payload_words;  // of this chunk so far, see ChunkHeader
 };
 
@@ -38,7 +38,9 @@ extern __thread ThreadCursor sonde_detail_cursor __attribute__((tls_model("initi
 bool begin_slow(sonde_site* site, WordKind kind) noexcept;
 void end_slow() noexcept;
 
-inline bool recording() noexcept { return __atomic_load_n(&sonde_detail_recording, __ATOMIC_RELAXED) != 0; }
+inline bool recording() noexcept {
+  return __atomic_load_n(&sonde_detail_recording, __ATOMIC_RELAXED) != 0;
+}
 
 // Only read where the inlined path is on: without a counter to read at user level, `limit` stays 0.
 inline std::uint64_t fast_ticks() noexcept {
@@ -58,7 +60,8 @@ inline std::uint64_t fast_ticks() noexcept {
 inline std::uint32_t claim_word(ThreadCursor& cursor, const std::uint32_t& limit) noexcept {
   if (__builtin_expect(cursor.busy != 0, 0)) return 0;
   cursor.busy = 1;
-  // `committed` must be read after `busy` is set, or what a handler writes in between is overwritten.
+  // `committed` must be read after `busy` is set, or what a handler writes in between is
+  // overwritten.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const std::uint32_t offset = cursor.chunk->committed;
   if (__builtin_expect(offset < __atomic_load_n(&limit, __ATOMIC_RELAXED), 1)) return offset;

@@ -28,18 +28,19 @@ namespace detail {
 enum class WordKind : std::uint8_t { Lap = 0, Begin = 1, End = 2, Extended = 3 };
 
 enum class ExtendedKind : std::uint8_t {
-  BeginWide = 1,    // [id]: Begin for ids that do not fit a word
-  BeginRange = 2,   // [id]: begins a range, which only EndRange ends
-  EndRange = 3,     // [position of its BeginRange] on the thread that began it
-  EndRangeOf = 4,   // [position, thread]: the same from another thread
-  Instant = 5,      // [id]
-  Counter = 6,      // [id, bits of a double]
-  FlowOut = 7,      // [flow id]: an arrow leaves the innermost open span
-  FlowIn = 8,       // [flow id]: and arrives
-  AsyncBegin = 9,   // [id, async id]
-  AsyncEnd = 10,    // [async id], on any thread
-  Text = 11,        // [bytes, the bytes padded with zeros]: argument of the span begun last
-  RangeInline = 12, // [bytes, the bytes padded]: BeginRange with its name, where too many were interned
+  BeginWide = 1,   // [id]: Begin for ids that do not fit a word
+  BeginRange = 2,  // [id]: begins a range, which only EndRange ends
+  EndRange = 3,    // [position of its BeginRange] on the thread that began it
+  EndRangeOf = 4,  // [position, thread]: the same from another thread
+  Instant = 5,     // [id]
+  Counter = 6,     // [id, bits of a double]
+  FlowOut = 7,     // [flow id]: an arrow leaves the innermost open span
+  FlowIn = 8,      // [flow id]: and arrives
+  AsyncBegin = 9,  // [id, async id]
+  AsyncEnd = 10,   // [async id], on any thread
+  Text = 11,       // [bytes, the bytes padded with zeros]: argument of the span begun last
+  RangeInline =
+      12,  // [bytes, the bytes padded]: BeginRange with its name, where too many were interned
 };
 
 constexpr unsigned kTicksShift = 18;
@@ -50,12 +51,20 @@ constexpr std::uint32_t kMaxPayloadWords = 1023;
 constexpr std::uint64_t make_word(std::uint64_t ticks, std::uint32_t value, WordKind kind) {
   return (ticks << kTicksShift) | (std::uint64_t{value} << 2) | static_cast<std::uint64_t>(kind);
 }
-constexpr std::uint64_t make_extended(std::uint64_t ticks, ExtendedKind kind, std::uint32_t payload_words) {
-  return make_word(ticks, static_cast<std::uint32_t>(kind) | (payload_words << 6), WordKind::Extended);
+constexpr std::uint64_t make_extended(std::uint64_t ticks, ExtendedKind kind,
+                                      std::uint32_t payload_words) {
+  return make_word(ticks, static_cast<std::uint32_t>(kind) | (payload_words << 6),
+                   WordKind::Extended);
 }
-constexpr WordKind word_kind(std::uint64_t word) { return static_cast<WordKind>(word & 3); }
-constexpr std::uint32_t word_value(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 2) & 0xffff; }
-constexpr std::uint64_t word_ticks(std::uint64_t word) { return word >> kTicksShift; }
+constexpr WordKind word_kind(std::uint64_t word) {
+  return static_cast<WordKind>(word & 3);
+}
+constexpr std::uint32_t word_value(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word >> 2) & 0xffff;
+}
+constexpr std::uint64_t word_ticks(std::uint64_t word) {
+  return word >> kTicksShift;
+}
 constexpr ExtendedKind extended_kind(std::uint64_t word) {
   return static_cast<ExtendedKind>(word_value(word) & 63);
 }
@@ -63,21 +72,24 @@ constexpr std::uint32_t payload_words(std::uint64_t word) {
   return word_kind(word) == WordKind::Extended ? word_value(word) >> 6 : 0;
 }
 
-enum class ChunkState : std::uint32_t { Free = 0, Events = 0x31435653, Dictionary = 0x31444353 };
+// What ChunkHeader::state is.
+constexpr std::uint32_t kChunkFree = 0;
+constexpr std::uint32_t kChunkEvents = 0x31435653;
+constexpr std::uint32_t kChunkDictionary = 0x31444353;
 
 constexpr std::uint32_t kChunkBytes = 32 * 1024;
 
 // The head of a chunk, one cache line; words follow. Its thread alone writes `committed`.
 struct ChunkHeader {
   std::uint32_t committed;      // bytes from the chunk's start that hold finished records
-  ChunkState state;             // set last when a chunk is taken
+  std::uint32_t state;          // set last when a chunk is taken
   std::uint64_t stream;         // which life of the buffers this chunk was filled in
   std::uint64_t thread;         // unique in the process, never used again; 0 in dictionary chunks
   std::uint64_t sequence;       // counts the chunks of this thread from 0
   std::uint64_t base_ticks;     // full stamp, not after the first word's
   std::uint32_t payload_words;  // how many words are not the head of a record; set when it is left
   std::uint32_t lost_ends_before;  // ends this thread lost since its last chunk
-  std::uint64_t lost_before;    // records it lost since then, those ends among them
+  std::uint64_t lost_before;       // records it lost since then, those ends among them
   std::uint64_t reserved;
 };
 static_assert(sizeof(ChunkHeader) == 64, "one cache line");

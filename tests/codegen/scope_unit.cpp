@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What check_assembly.py looks at.
+
+#include <sonde/record.h>
+
+extern "C" void sonde_test_work() noexcept;
+
+extern "C" void sonde_test_scope() {
+  SONDE_SCOPE("scope");
+  sonde_test_work();
+}
+
+extern "C" void sonde_test_two_scopes() {
+  SONDE_SCOPE("outer");
+  SONDE_SCOPE("inner");
+  sonde_test_work();
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A program that records until it is killed or ends itself in one of several bad ways.
+//
+//   pipeline_victim OUTPUT POLICY ENDING PROGRESS_FILE
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "progress.h"
+#include "sonde/profiler.h"
+#include "sonde/record.h"
+
+namespace {
+
+void work(std::atomic<std::uint64_t>& completed) {
+  for (std::uint64_t i = 1;; ++i) {
+    {
+      SONDE_SCOPE("work");
+      SONDE_SCOPE("inner");
+    }
+    completed.store(i, std::memory_order_relaxed);
+    if (i % 200 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+[[noreturn]] void end_badly(const std::string& ending) {
+  if (ending == "abort") std::abort();
+  if (ending == "_exit") ::_exit(7);
+  if (ending == "exit") std::exit(8);
+  if (ending == "crash") {
+    volatile int* nowhere = nullptr;
+    *nowhere = 1;
+  }
+  for (;;) ::pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  sonde::testing::Progress* progress = sonde::testing::map_progress(argv[4]);
+  if (progress == nullptr) return 3;
+
+  sonde::ProfilerOptions options;
+  options.output = argv[1];
+  options.policy = std::strcmp(argv[2], "ring") == 0   ? sonde::BufferPolicy::Ring
+                   : std::strcmp(argv[2], "drop") == 0 ? sonde::BufferPolicy::Drop
+                                                       : sonde::BufferPolicy::Spill;
+  auto* profiler = new sonde::Profiler(options);  // as a global: nobody destroys it in time
+  profiler->add_metadata("purpose", "to be killed");
+  profiler->start();
+  SONDE_SCOPE("for ever");
+  std::thread(work, std::ref(progress->completed[0])).detach();
+  std::thread(work, std::ref(progress->completed[1])).detach();
+  const std::string ending = argv[3];
+  if (ending != "wait") std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  end_badly(ending);
+}
