@@ -49,15 +49,22 @@ function(sonde_module target)
   endif()
 endfunction()
 
-# sonde_test(NAME SOURCES … [LABELS …] [LIBS …]): a GoogleTest executable; each case is a ctest case.
+# sonde_test(NAME SOURCES … [LABELS label] [LIBS …]): a GoogleTest executable; each case is a ctest case.
 function(sonde_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   sonde_private_flags(${name})
   target_link_libraries(${name} PRIVATE sonde sonde_testing ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SONDE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  # One label each: gtest_discover_tests takes a list apart.
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+                       PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 300)
+  if(ARG_LABELS STREQUAL threads)
+    set_property(GLOBAL APPEND PROPERTY SONDE_THREAD_TESTS ${name})
+  endif()
 endfunction()
 
 function(sonde_print_summary)

@@ -5,40 +5,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "promises.h"
 #include "sonde/trace.h"
 #include "trace/block_file.h"
 #include "trace/block_layout.h"
-#include "trace/dump.h"
 #include "trace/trace_file.h"
 
 namespace {
 
 using namespace sonde;
+using sonde::testing::check_promises;
 using Bytes = std::vector<std::uint8_t>;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-// What sonde/trace.h promises of every trace.
-void check_promises(const Trace& trace) {
-  const SpanTable& spans = trace.spans();
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    require(spans.duration_ns[i] >= 0);
-    require(!spans.parent[i].valid() || spans.parent[i].index() < i);
-    require(!spans.track[i].valid() || spans.track[i].index() < trace.tracks().size());
-    require(!spans.name[i].valid() || spans.name[i].index() < trace.strings().size());
-    if (i == 0 || spans.track[i] != spans.track[i - 1]) continue;
-    require(spans.start_ns[i] >= spans.start_ns[i - 1]);
-  }
-  std::size_t bytes = 0;
-  dump_text(trace, [&bytes](std::string_view line) { return (bytes += line.size()) < 1'000'000; });
-}
 
 void read(std::span<const std::uint8_t> bytes) {
   const Result<BlockFile> file = BlockFile::parse(bytes, "fuzz");

@@ -119,9 +119,13 @@ ClockAnchor take_anchor() {
 TickMap::TickMap(std::vector<ClockAnchor> anchors) {
   std::sort(anchors.begin(), anchors.end(),
             [](const ClockAnchor& a, const ClockAnchor& b) { return a.ticks < b.ticks; });
-  // Damaged files bring anchors that run backwards or stand still: those say nothing.
+  // Damaged files bring anchors that run backwards, stand still or lie in another age: those say
+  // nothing.
+  constexpr std::int64_t kLongest = std::int64_t{1} << 61;
+  const auto sensible = [](std::int64_t ns) { return ns > -kLongest && ns < kLongest; };
   std::vector<ClockAnchor> kept;
   for (const ClockAnchor& a : anchors) {
+    if (!sensible(a.monotonic_ns) || !sensible(a.realtime_ns)) continue;
     if (kept.empty() ||
         (a.ticks > kept.back().ticks && a.monotonic_ns > kept.back().monotonic_ns)) {
       kept.push_back(a);
@@ -150,9 +154,9 @@ TickMap::TickMap(std::vector<ClockAnchor> anchors) {
   for (std::size_t i = 1; i + 1 < kept.size(); ++i) {
     const double slope = static_cast<double>(kept[i + 1].monotonic_ns - kept[i - 1].monotonic_ns) /
                          static_cast<double>(kept[i + 1].ticks - kept[i - 1].ticks);
-    const double straight = static_cast<double>(kept[i - 1].monotonic_ns) +
-                            slope * static_cast<double>(kept[i].ticks - kept[i - 1].ticks);
-    const double off = std::abs(straight - static_cast<double>(kept[i].monotonic_ns));
+    const double straight = slope * static_cast<double>(kept[i].ticks - kept[i - 1].ticks);
+    const double off =
+        std::abs(straight - static_cast<double>(kept[i].monotonic_ns - kept[i - 1].monotonic_ns));
     error_ns_ = std::max(error_ns_, static_cast<std::int64_t>(std::min(off, 1e15)));
   }
 }

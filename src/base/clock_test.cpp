@@ -43,7 +43,10 @@ TEST(TickMap, IgnoresStepsOfTheSystemsClock) {
 
 TEST(TickMap, SurvivesAnchorsThatMakeNoSense) {
   const TickMap map({anchor(5, 100), anchor(5, 200), anchor(4, 300),
-                     anchor(std::numeric_limits<std::uint64_t>::max(), -5, 7, ~0ull)});
+                     anchor(std::numeric_limits<std::uint64_t>::max(), -5, 7, ~0ull),
+                     anchor(1, std::numeric_limits<std::int64_t>::min()),
+                     anchor(2, std::numeric_limits<std::int64_t>::max(),
+                            std::numeric_limits<std::int64_t>::max())});
   map.to_ns(0);
   map.to_ns(std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(TickMap({}).to_ns(42), 42);

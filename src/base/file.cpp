@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,11 +139,27 @@ Result<void> AppendFile::cut(std::uint64_t size) {
   return {};
 }
 
-Result<void> AppendFile::rename(const std::string& path) {
-  if (std::rename(path_.c_str(), path.c_str()) != 0)
-    return io_failure(path, "cannot replace", errno);
-  path_ = path;
-  return {};
+Result<void> AppendFile::publish(const std::string& path) {
+  // Held for as long as the file is open. Some file systems have no locks: then nobody is kept out.
+  ::flock(fd_, LOCK_EX | LOCK_NB);
+  if (::link(path_.c_str(), path.c_str()) == 0) {
+    ::unlink(path_.c_str());
+    path_ = path;
+    return {};
+  }
+  const int there = open_retrying(path.c_str(), O_RDONLY);
+  const bool in_use = there >= 0 && ::flock(there, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  Result<void> done;
+  if (in_use) {
+    done = Failure(ErrorCode::Invalid,
+                   path + ": is being recorded to; give each recording a name of its own");
+  } else if (std::rename(path_.c_str(), path.c_str()) != 0) {
+    done = io_failure(path, "cannot replace", errno);
+  } else {
+    path_ = path;
+  }
+  if (there >= 0) ::close(there);
+  return done;
 }
 
 std::string AppendFile::readable_path() const {

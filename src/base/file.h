@@ -52,8 +52,9 @@ class AppendFile {
   Result<void> append(std::span<const std::uint8_t> bytes);
   // Cuts the file back to `size`, which is not more than it has.
   Result<void> cut(std::uint64_t size);
-  // Gives the file its name, replacing what was there: whoever looks finds the one or the other.
-  Result<void> rename(const std::string& path);
+  // Gives the file its name, in place of what was there: whoever looks finds the one or the other.
+  // Fails if the file that is there is still being written by somebody who published it.
+  Result<void> publish(const std::string& path);
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
   // A name under which this process can open the file, also if it is unnamed.

@@ -50,6 +50,23 @@ TEST_F(FileTest, MapsAnEmptyFileAsNoBytes) {
   EXPECT_TRUE(file->bytes().empty());
 }
 
+TEST_F(FileTest, PublishesInPlaceOfAFinishedFileButNotOfOneInUse) {
+  const std::uint8_t bytes[] = {'h', 'i'};
+  {
+    auto first = AppendFile::create(path("tmp1"));
+    ASSERT_TRUE(first && first->append(bytes) && first->publish(path("out")));
+    auto second = AppendFile::create(path("tmp2"));
+    ASSERT_TRUE(second);
+    const auto refused = second->publish(path("out"));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("out: is being recorded to"), std::string::npos);
+  }
+  auto third = AppendFile::create(path("tmp3"));
+  ASSERT_TRUE(third && third->publish(path("out")));
+  EXPECT_EQ(*read_file(path("out")), "");
+  EXPECT_FALSE(std::filesystem::exists(path("tmp3")));
+}
+
 TEST_F(FileTest, AppendsToAnUnnamedFileThatThisProcessCanRead) {
   auto file = AppendFile::create("");
   ASSERT_TRUE(file);

@@ -266,6 +266,14 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     SessionState::Window window;
     window.start_ticks = read_ticks();
     window.first_step = first_step;
+    if (session.options.policy == BufferPolicy::Ring) {
+      // Chunks of this window hold nothing else, so that what is overwritten can be counted.
+      detail::leave_chunks_older_than(pool_, window.start_ticks);
+      const bool first = std::none_of(sessions_.begin(), sessions_.end(), [](const auto& other) {
+        return other->recording() && other->options.policy == BufferPolicy::Ring;
+      });
+      if (first) pool_.count_overwritten_from(window.start_ticks);
+    }
     session.windows.push_back(window);
     session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 0,
                               window.start_ticks, first_step});

@@ -19,7 +19,24 @@ std::string program_name() {
   return program_invocation_short_name;
 }
 
-Result<std::string> fill_output_name(const std::string& pattern) {
+namespace {
+
+// So that the ranks of a run never share a file.
+std::string tell_ranks_apart(std::string pattern) {
+  const auto info = distributed_info();
+  if (pattern.empty() || !info || info->world_size <= 1) return pattern;
+  if (pattern.find("{rank}") != std::string::npos || pattern.find("{pid}") != std::string::npos)
+    return pattern;
+  const std::size_t name = pattern.rfind('/') + 1;  // npos + 1 is 0
+  const std::size_t dot = pattern.rfind('.');
+  pattern.insert(dot != std::string::npos && dot > name ? dot : pattern.size(), ".rank{rank}");
+  return pattern;
+}
+
+}  // namespace
+
+Result<std::string> fill_output_name(const std::string& given) {
+  const std::string pattern = tell_ranks_apart(given);
   std::string filled;
   for (std::size_t at = 0; at < pattern.size();) {
     const std::size_t open = pattern.find('{', at);

@@ -3,11 +3,11 @@
 
 // A session: a file, and windows over the process's stream of events that go into it.
 //
-//   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));   // ready, nothing recorded
-//   yet SONDE_TRY_VOID(session->begin_window(0));                          // recording
+//   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));  // ready, not recording
+//   SONDE_TRY_VOID(session->begin_window(0));                         // recording
 //   ...
-//   session->end_window();                                             // sealed; returns at once
-//   SONDE_TRY(Trace cycle, session->read_window(0));                   // waits for the drainer
+//   session->end_window();                                            // sealed; returns at once
+//   SONDE_TRY(Trace cycle, session->read_window(0));                  // waits for the drainer
 //   SONDE_TRY_VOID(session->close());
 //
 // Several sessions may be open at once, nested or overlapping, each call from any thread. All

@@ -446,6 +446,28 @@ TEST(Session, GoesOnWithoutASourceThatFailsAndSaysSo) {
   EXPECT_EQ(source->calls, "");
 }
 
+TEST(Session, SaysWhenNothingRecordsAnActivityAskedFor) {
+  SessionOptions options;
+  options.request.activities = {Activity::Cpu, Activity::Cuda};
+  const auto session = open_session(options);
+  const Trace trace = record_window(*session, [] {});
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::SourceFailed, "cuda: nothing in this program records it"),
+            1u);
+}
+
+TEST(Session, RefusesAFileThatAnotherSessionRecordsTo) {
+  const TempDir dir;
+  const auto first = open_session({.output = dir.file("run.sonde")});
+  const auto second = Session::open({.output = dir.file("run.sonde")});
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, ::testing::HasSubstr("run.sonde: is being recorded to"));
+  record_window(*first, [] { SONDE_SCOPE("work"); });
+  ASSERT_TRUE(first->close());
+  const auto trace = open_sonde(dir.file("run.sonde"));
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(count_spans(*trace, "work"), 1u);
+}
+
 TEST(Session, SurvivesManyThreadsWhileOthersStartAndStop) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> recorded{0};

@@ -17,6 +17,12 @@ Registry& registry() {
   return *instance;
 }
 
+const char* activity_name(Activity activity) {
+  static constexpr const char* kNames[] = {"cpu", "xpu", "cuda", "hpu", "mtia", "privateuse1"};
+  const auto number = static_cast<std::size_t>(activity);
+  return number < std::size(kNames) ? kNames[number] : "unknown";
+}
+
 std::vector<std::shared_ptr<Source>> all_sources() {
   const std::lock_guard guard(registry().mutex);
   return registry().sources;
@@ -46,6 +52,13 @@ std::vector<Activity> source_activities() {
 
 void ActiveSources::prepare(const SourceRequest& request, std::vector<std::string>& failures) {
   sources_.clear();
+  const std::vector<Activity> served = source_activities();
+  for (const Activity activity : request.activities) {
+    if (activity == Activity::Cpu || std::binary_search(served.begin(), served.end(), activity))
+      continue;
+    failures.push_back(std::string(activity_name(activity)) +
+                       ": nothing in this program records it");
+  }
   for (auto& source : all_sources()) {
     const auto& wanted = request.activities;
     if (std::find(wanted.begin(), wanted.end(), source->activity()) == wanted.end()) continue;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/clock.h"
+#include "record/quiet_lock.h"
 #include "wire/dictionary.h"
 
 namespace sonde::detail {
@@ -20,7 +21,7 @@ std::string_view text_of(const char* text) noexcept {
 }  // namespace
 
 std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   if (id != 0) return id;
   const bool small = next_site_ <= kMaxWordId - kSmallNameIds;
@@ -39,7 +40,7 @@ std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
 
 std::uint32_t Dictionary::name_id(std::string_view name) noexcept {
   name = name.substr(0, kMaxDictionaryString);
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   const auto found = names_.find(name);
   if (found != names_.end()) return found->second;
   if (name_bytes_ + name.size() > kMaxNameBytes) return 0;
@@ -63,7 +64,7 @@ void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id,
   DictionaryEntryWriter entry(DictionaryKind::Thread, thread);
   entry.varint(kernel_id);
   entry.string(name);
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   append(entry.finish());
 }
 
@@ -106,7 +107,7 @@ void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
 }
 
 void Dictionary::mirror_to(Pool* pool) noexcept {
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   pool_ = pool;
   chunk_ = nullptr;
   chunk_sequence_ = 0;
@@ -121,7 +122,7 @@ void Dictionary::mirror_to(Pool* pool) noexcept {
 }
 
 std::uint64_t Dictionary::copy_since(std::uint64_t from, std::vector<std::uint8_t>& out) const {
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   std::uint64_t start = 0;
   for (std::uint32_t i = 0; i < slab_count_; ++i) {
     const std::uint64_t end = start + slab_used_[i];

@@ -54,8 +54,10 @@ ChunkHeader* Pool::take() noexcept {
   }
   if (ring_.load(std::memory_order_relaxed) && full_.pop(index)) {
     ChunkHeader* oldest = chunk(index);
-    overwritten_records_.fetch_add(records_in(oldest), std::memory_order_relaxed);
-    overwritten_chunks_.fetch_add(1, std::memory_order_relaxed);
+    if (oldest->base_ticks >= count_from_.load(std::memory_order_relaxed)) {
+      overwritten_records_.fetch_add(records_in(oldest), std::memory_order_relaxed);
+      overwritten_chunks_.fetch_add(1, std::memory_order_relaxed);
+    }
     mark_free(oldest);
     return oldest;
   }

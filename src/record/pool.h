@@ -35,6 +35,10 @@ class Pool {
   // The chunk that was retired first, for the drainer; null if none.
   ChunkHeader* pop_full() noexcept;
 
+  // Overwritten chunks count from those begun at `ticks`: what is older was in no window.
+  void count_overwritten_from(std::uint64_t ticks) noexcept {
+    count_from_.store(ticks, std::memory_order_relaxed);
+  }
   // Whether take() may overwrite the oldest full chunk.
   void set_ring(bool ring) noexcept { ring_.store(ring, std::memory_order_relaxed); }
 
@@ -78,6 +82,7 @@ class Pool {
   std::atomic<std::uint64_t> overwritten_records_{0};
   std::atomic<std::uint64_t> overwritten_chunks_{0};
   std::atomic<std::uint64_t> mislaid_chunks_{0};
+  std::atomic<std::uint64_t> count_from_{0};
   std::vector<bool> held_;
   std::unique_ptr<IndexQueue::Cell[]> free_cells_;
   std::unique_ptr<IndexQueue::Cell[]> full_cells_;

@@ -147,12 +147,15 @@ std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, 
   ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
   const bool current =
       chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
+  if (!current && chunk != nullptr) {
+    // First, since the pool may have no other.
+    give_up_chunk(record, &pool);
+    cursor.chunk = &no_chunk;
+  }
   bool fits = current && chunk->committed + words * 8 <= limit;
   if (!fits || record.leave_chunk.load(std::memory_order_relaxed)) {
-    if (ChunkHeader* taken = next_chunk(record, cursor, pool)) {
-      chunk = taken;
-      fits = true;
-    }
+    chunk = next_chunk(record, cursor, pool);
+    fits = chunk != nullptr;
   }
   if (!fits) return 0;
   // With a slow clock every record comes this way.

@@ -84,7 +84,7 @@ ThreadRecord* ThreadRegistry::allocate() noexcept {
 ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
   ThreadRecord* record = nullptr;
   {
-    const std::lock_guard guard(mutex_);
+    const QuietLock guard(mutex_);
     record = allocate();
     if (record == nullptr) return nullptr;
     record->thread = next_thread_++;
@@ -100,7 +100,7 @@ ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
 }
 
 void ThreadRegistry::leave(ThreadRecord* record) noexcept {
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   of_ended_threads_.spans += record->lost_spans.load(std::memory_order_relaxed);
   of_ended_threads_.ends += record->lost_ends.load(std::memory_order_relaxed);
   of_ended_threads_.others += record->lost_others.load(std::memory_order_relaxed);
@@ -120,7 +120,7 @@ void ThreadRegistry::forget_all() noexcept {
 
 LossCounts ThreadRegistry::loss_counts() noexcept {
   LossCounts sum;
-  const std::lock_guard guard(mutex_);
+  const QuietLock guard(mutex_);
   sum = of_ended_threads_;
   for (const ThreadRecord* r = first_; r != nullptr; r = r->next) {
     sum.spans += r->lost_spans.load(std::memory_order_relaxed);

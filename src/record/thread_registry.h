@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "record/quiet_lock.h"
 #include "record/recorder.h"
 #include "sonde/detail/thread_cursor.h"
 
@@ -70,7 +71,7 @@ class ThreadRegistry {
   LossCounts loss_counts() noexcept;
   template <typename Visit>
   void for_each(Visit&& visit) {
-    const std::lock_guard guard(mutex_);
+    const QuietLock guard(mutex_);
     for (ThreadRecord* r = first_; r != nullptr; r = r->next) visit(*r);
   }
 

@@ -82,7 +82,7 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
   header.crc = crc_of(header);
   writer.file_tag_ = tag_of(header);
   Result<void> ready = writer.file_.append(bytes_of(header));
-  if (ready && !path.empty()) ready = writer.file_.rename(path);
+  if (ready && !path.empty()) ready = writer.file_.publish(path);
   if (!ready) {
     unlink(temporary.c_str());
     return Failure(std::move(ready).error());

@@ -211,6 +211,9 @@ void read_live_buffers(const BlockFile& file, Recording& recording) {
   }
   for (const auto& dictionary : live->dictionaries) add_dictionary(recording, dictionary);
   for (Piece& piece : live->pieces) recording.pieces.push_back(std::move(piece));
+  recording.builder.add_ledger(LedgerKind::Note, 1, file.name(),
+                               "its end was recovered from " + recording.process.live_name +
+                                   ": keep the two files together");
 }
 
 // What must be known of all threads before any is decoded.

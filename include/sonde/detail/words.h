@@ -16,7 +16,7 @@
 //   Extended  value = ExtendedKind (6 bits, low) and the number of payload words (10 bits, high)
 //
 // 46 bits of ticks repeat after 6.5 hours at 3 GHz; a chunk carries one full stamp and is left
-// before that (see Drainer in src/collect/drainer.h).
+// before that (see leave_chunks_older_than in src/record/recorder.h).
 //
 // Chunks are kChunkBytes long and aligned to that, so that a word's address gives its header.
 

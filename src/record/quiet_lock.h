@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A lock of the recorder's own state. While it is held, what a signal handler on this thread
+// records is lost (and counted): it might need the same lock.
+
+#include <atomic>
+#include <mutex>
+
+#include "sonde/detail/thread_cursor.h"
+
+namespace sonde::detail {
+
+class QuietLock {
+ public:
+  explicit QuietLock(std::mutex& mutex) noexcept
+      : mutex_(mutex), was_busy_(sonde_detail_cursor.busy) {
+    sonde_detail_cursor.busy = 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    mutex_.lock();
+  }
+  ~QuietLock() {
+    mutex_.unlock();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    sonde_detail_cursor.busy = was_busy_;
+  }
+  QuietLock(const QuietLock&) = delete;
+  QuietLock& operator=(const QuietLock&) = delete;
+
+ private:
+  std::mutex& mutex_;
+  std::uint32_t was_busy_;
+};
+
+}  // namespace sonde::detail
