@@ -3,6 +3,7 @@
 
 // What the benchmarks share: timing of small things, and what the process takes of memory.
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -52,6 +53,13 @@ Timing time_loop(int batches, int iterations, Body&& body) {
   }
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2], sum / batches};
+}
+
+// Page faults of the calling thread so far that needed no disk.
+inline long thread_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
 }
 
 // A "VmRSS:" like line of /proc/self/status, in bytes.

@@ -51,9 +51,9 @@ void row(const char* what, const Timing& t, double anchor) {
 }
 
 std::uint64_t read_two_clocks() {
-  const std::uint64_t first = detail::fast_ticks();
+  const std::uint64_t first = detail::fast_word_ticks();
   barrier();
-  return first + detail::fast_ticks();
+  return first + detail::fast_word_ticks();
 }
 
 Timing time_scopes() {
@@ -84,14 +84,14 @@ void measure_small_costs(double& two_clocks) {
   std::printf("%-52s %8s %8s %8s\n", "nanoseconds", "min", "median", "mean");
   row("empty loop", time_loop(kBatches, kIterations, [] { barrier(); }), 0);
   volatile std::uint64_t sink = 0;
-  const Timing one = time_loop(kBatches, kIterations, [&] { sink = detail::fast_ticks(); });
+  const Timing one = time_loop(kBatches, kIterations, [&] { sink = detail::fast_word_ticks(); });
   const Timing two = time_loop(kBatches, kIterations, [&] { sink = read_two_clocks(); });
   two_clocks = two.median;
   row("one clock read", one, 0);
   row("two clock reads (the anchor)", two, two.median);
   row("scope, idle", time_scopes(), 0);
 
-  const auto session = open_session(BufferPolicy::Ring, 4u << 20);
+  const auto session = open_session(BufferPolicy::Ring, 1u << 20);
   begin(*session);
   time_scopes();  // every chunk once
   row("scope, recording, warm", time_scopes(), two.median);
@@ -140,9 +140,11 @@ void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, c
       std::chrono::milliseconds(50));  // as a program that does not start at once
   reset_peak_rss();
   begin(*session);
+  const long faults_before = thread_faults();
   const double before = now_ns();
   record_scopes(count);
   const double recorded = now_ns();
+  const long faults = thread_faults() - faults_before;
   session->end_window();
   const double stopped = now_ns();
   const std::uint64_t peak = status_bytes("VmHWM");
@@ -153,10 +155,10 @@ void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, c
   const double mean = (recorded - before) / static_cast<double>(count);
   std::printf(
       "%9llu scopes, %-6s mean %6.2f ns x %.3f, stop %7.3f ms, file whole after %7.1f ms, %5.2f "
-      "bytes a scope on disk, peak RSS %4.0f MiB\n",
+      "bytes a scope on disk, peak RSS %4.0f MiB, %ld page faults\n",
       static_cast<unsigned long long>(count), how, mean, mean / two_clocks,
       (stopped - recorded) / 1e6, (closed_at - stopped) / 1e6, bytes / static_cast<double>(count),
-      static_cast<double>(peak) / 1048576.0);
+      static_cast<double>(peak) / 1048576.0, faults);
 }
 
 void measure_open(const std::string& path) {

@@ -32,8 +32,10 @@ class Arena {
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
 
-  // Brings the first `chunks` chunks into memory, so that no recording thread takes a page fault.
-  void touch(std::uint32_t chunks);
+  // Brings the chunks numbered from `first` to before `last` into memory, so that no recording
+  // thread takes a page fault. Nobody may be using them: they are filled with zeros, which is what
+  // makes it cheap where blocks of a file are only reserved.
+  void prepare(std::uint32_t first, std::uint32_t last);
 
   // Removes the live file.
   void close();
@@ -46,7 +48,7 @@ class Arena {
   char* base_ = nullptr;
   std::uint32_t max_chunks_ = 0;
   std::uint32_t chunk_count_ = 0;
-  std::uint32_t touched_ = 0;
+  int fd_ = -1;  // of the live file
   std::string live_path_;
 };
 

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -24,75 +22,14 @@ using detail::kChunkBytes;
 namespace {
 
 constexpr std::uint32_t kMinChunks = 32;
-// How much memory is kept ready ahead of the recording threads: 20 ms of two of them flat out.
-constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / kChunkBytes;
-constexpr std::int64_t kPartialEveryNs = 200'000'000;
 // Soon at first, so that a short recording that is killed has its clock's rate too.
 constexpr std::int64_t kFirstAnchorNs = 5'000'000;
-constexpr std::int64_t kAnchorEveryNs = 1'000'000'000;
-constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
-constexpr auto kBusyInterval = std::chrono::milliseconds(2);
-constexpr auto kCalmInterval = std::chrono::milliseconds(10);
 
 std::atomic<Collector*> the_collector{nullptr};
 
 std::uint32_t chunks_for(std::uint64_t budget_bytes) {
   return static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(budget_bytes / kChunkBytes, kMinChunks, std::uint64_t{1} << 24));
-}
-
-std::uint64_t count_records(std::span<const std::uint64_t> words) {
-  std::uint64_t records = 0;
-  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) ++records;
-  return records;
-}
-
-void load_words(const ChunkHeader* chunk, std::uint32_t from, std::uint32_t to,
-                std::vector<std::uint64_t>& words) {
-  const auto* first =
-      reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(chunk) + from);
-  words.resize((to - from) / 8);
-  for (std::size_t i = 0; i < words.size(); ++i)
-    words[i] = __atomic_load_n(first + i, __ATOMIC_RELAXED);
-}
-
-// Copies a chunk that its thread may be writing and that others may take for themselves meanwhile.
-// False if it holds no events, or was taken while it was read.
-bool copy_chunk(const ChunkHeader* chunk, std::uint64_t stream, EventsHead& head,
-                std::vector<std::uint64_t>& words) {
-  const auto state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);  // pairs with next_chunk
-  if (state != detail::kChunkEvents || __atomic_load_n(&chunk->stream, __ATOMIC_RELAXED) != stream)
-    return false;
-  head.thread = __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED);
-  head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);
-  head.base_ticks = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
-  head.lost_before = __atomic_load_n(&chunk->lost_before, __ATOMIC_RELAXED);
-  head.lost_ends_before = __atomic_load_n(&chunk->lost_ends_before, __ATOMIC_RELAXED);
-  head.first_offset = detail::kChunkFirstWord;
-  const std::uint32_t committed = std::min(detail::committed_bytes(chunk), kChunkBytes);
-  if (committed <= detail::kChunkFirstWord) return false;
-  load_words(chunk, detail::kChunkFirstWord, committed, words);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with mark_free
-  return __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) == state &&
-         __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED) == head.thread &&
-         __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED) == head.sequence;
-}
-
-struct TickRange {
-  std::uint64_t first;
-  std::uint64_t last;
-};
-
-TickRange ticks_of(const EventsHead& head, std::span<const std::uint64_t> words) {
-  std::uint64_t last_word = words[0];
-  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i]))
-    last_word = words[i];
-  return {full_ticks(words[0], head.base_ticks), full_ticks(last_word, head.base_ticks)};
-}
-
-// `end` 0: still open.
-bool overlaps(const TickRange& range, std::uint64_t start, std::uint64_t end) {
-  return range.last >= start && (end == 0 || range.first <= end);
 }
 
 void add_losses(detail::LossCounts& sum, const detail::LossCounts& now,
@@ -156,7 +93,8 @@ Result<void> Collector::start_stream(const SessionOptions& options, const std::s
   last_fresh_ = 0;
   anchor_interval_ns_ = kFirstAnchorNs;
   last_rotation_ns_ = monotonic_ns();
-  arena_->touch(kReadyChunks);
+  pool_.set_prepared(0);
+  prepare_ahead();
   detail::attach_pool(&pool_);
   stream_on_ = true;
   return {};
@@ -355,242 +293,6 @@ void Collector::finish_all() {
     work_.notify_one();
   }
   if (drainer_.joinable()) drainer_.join();
-}
-
-void Collector::run() {
-  ::pthread_setname_np(::pthread_self(), "sonde-drainer");
-  std::unique_lock lock(mutex_);
-  bool busy = false;
-  for (;;) {
-    if (sessions_.empty()) {
-      work_.wait(lock, [&] { return quit_ || !sessions_.empty(); });
-    } else {
-      work_.wait_for(lock, busy ? kBusyInterval : kCalmInterval, [&] { return urgent_ || quit_; });
-    }
-    if (quit_ && sessions_.empty()) break;
-    urgent_ = false;
-    lock.unlock();
-    const std::uint32_t fresh_before = last_fresh_;
-    pass();
-    busy = last_fresh_ != fresh_before || pool_.full_count() > 0;
-    lock.lock();
-    settle(lock);
-    drainer_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
-  }
-  drainer_running_ = false;
-}
-
-void Collector::pass() {
-  pass_ticks_ = read_ticks();
-  const std::int64_t now = monotonic_ns();
-  bool draining = false;
-  bool ended = false;
-  std::vector<std::shared_ptr<SessionState>> sessions;
-  {
-    const std::lock_guard guard(mutex_);
-    if (!stream_on_) return;
-    refresh_flags();
-    sessions = sessions_;
-    for (const auto& session : sessions_) {
-      if (!session->all_written() && session->options.policy != BufferPolicy::Ring) draining = true;
-      ended = ended || (!session->windows.empty() && session->windows.back().end_ticks != 0 &&
-                        !session->windows.back().written);
-    }
-  }
-  arena_->touch(pool_.fresh_used() + kReadyChunks);
-  if (draining) {
-    drain_full_chunks();
-    if (ended || now - last_partial_ns_ >= kPartialEveryNs) {
-      last_partial_ns_ = now;
-      drain_live_chunks();
-    }
-  }
-  if (now - last_anchor_ns_ >= anchor_interval_ns_) {
-    last_anchor_ns_ = now;
-    anchor_interval_ns_ = std::min(anchor_interval_ns_ * 2, kAnchorEveryNs);
-    const ClockAnchor anchor = take_anchor();
-    for (const auto& session : sessions) {
-      session->file->add_anchor(anchor);
-      session->file->sync_dictionary();
-    }
-  }
-  if (now - last_rotation_ns_ >= kRotationEveryNs) {
-    last_rotation_ns_ = now;
-    // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's
-    // rate.
-    detail::leave_chunks_older_than(pool_, pass_ticks_ - (std::uint64_t{1} << 41));
-  }
-  last_fresh_ = pool_.fresh_used();
-}
-
-void Collector::drain_full_chunks() {
-  // No more than there are now: threads may fill chunks as fast as they are drained.
-  std::uint64_t left = pool_.full_count();
-  std::array<ChunkHeader*, 16> batch{};
-  while (left > 0) {
-    std::size_t count = 0;
-    for (; count < batch.size() && left > 0; --left) {
-      ChunkHeader* chunk = pool_.pop_full();
-      if (chunk == nullptr) {
-        left = 0;
-        break;
-      }
-      drain_chunk(chunk);
-      batch[count++] = chunk;
-    }
-    // Only what is in the files may be given out again.
-    flush_events();
-    for (std::size_t i = 0; i < count; ++i) pool_.release(batch[i]);
-    arena_->touch(pool_.fresh_used() + kReadyChunks);
-  }
-}
-
-void Collector::flush_events() {
-  std::vector<std::shared_ptr<SessionState>> sessions;
-  {
-    const std::lock_guard guard(mutex_);
-    sessions = sessions_;
-  }
-  for (const auto& session : sessions) session->file->flush_events();
-}
-
-void Collector::drain_live_chunks() {
-  // A chunk its thread leaves meanwhile stays as it is: only this thread gives it out again.
-  std::vector<ChunkHeader*> live;
-  detail::for_each_live_chunk(pool_, [&](ChunkHeader* chunk) { live.push_back(chunk); });
-  for (ChunkHeader* chunk : live) drain_chunk(chunk);
-  flush_events();
-}
-
-void Collector::drain_chunk(ChunkHeader* chunk) {
-  Drained& drained = drained_[pool_.index_of(chunk)];
-  EventsHead head;
-  head.thread = __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED);
-  head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);
-  if (drained.thread != head.thread || drained.sequence != head.sequence) {
-    drained = {head.thread, head.sequence, detail::kChunkFirstWord};
-  }
-  if (drained.offset == detail::kChunkFirstWord) {
-    head.lost_before = __atomic_load_n(&chunk->lost_before, __ATOMIC_RELAXED);
-    head.lost_ends_before = __atomic_load_n(&chunk->lost_ends_before, __ATOMIC_RELAXED);
-  }
-  const std::uint32_t committed = detail::committed_bytes(chunk);
-  if (committed <= drained.offset) return;
-  head.first_offset = drained.offset;
-  head.base_ticks = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
-  load_words(chunk, drained.offset, committed, words_);
-  drained.offset = committed;
-  head.word_count = static_cast<std::uint32_t>(words_.size());
-  distribute(head, words_);
-}
-
-void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t> words) {
-  const TickRange range = ticks_of(head, words);
-  std::vector<std::shared_ptr<SessionState>> takers;
-  const std::uint64_t records = count_records(words);
-  {
-    // Looked up for every chunk: a session that began after this pass did must not miss it.
-    const std::lock_guard guard(mutex_);
-    for (const auto& session : sessions_) {
-      const bool wanted =
-          std::any_of(session->windows.begin(), session->windows.end(), [&](const auto& window) {
-            return !window.written && overlaps(range, window.start_ticks, window.end_ticks);
-          });
-      if (!wanted) continue;
-      if (session->options.policy == BufferPolicy::Drop) {
-        if (session->kept_bytes + words.size_bytes() > session->options.budget_bytes) {
-          session->dropped += records;
-          continue;
-        }
-        session->kept_bytes += words.size_bytes();
-      }
-      takers.push_back(session);
-    }
-  }
-  if (takers.empty()) return;
-  encoded_.clear();
-  encode_events(head, words, encoded_);
-  // Compression is for when there is time.
-  const bool calm = pool_.full_count() * 4 < pool_.chunk_count();
-  for (const auto& session : takers) {
-    session->file->add_events(head.thread, records, encoded_, calm && session->options.compress);
-  }
-}
-
-void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
-                           bool compress) {
-  const std::uint32_t used = std::min(pool_.fresh_used(), pool_.chunk_count());
-  std::vector<std::uint64_t> words;
-  std::vector<std::uint8_t> encoded;
-  for (std::uint32_t i = 0; i < used; ++i) {
-    EventsHead head;
-    if (!copy_chunk(pool_.chunk(i), stream_, head, words)) continue;
-    words.resize(whole_records(words));
-    if (words.empty() || !overlaps(ticks_of(head, words), start_ticks, end_ticks)) continue;
-    head.word_count = static_cast<std::uint32_t>(words.size());
-    encoded.clear();
-    encode_events(head, words, encoded);
-    file.add_events(head.thread, count_records(words), encoded, compress);
-  }
-  file.flush_events();
-  file.sync_dictionary();
-}
-
-void Collector::settle(std::unique_lock<std::mutex>& lock) {
-  const std::vector<std::shared_ptr<SessionState>> sessions = sessions_;
-  for (const auto& session : sessions) {
-    for (std::size_t i = 0; i < session->windows.size(); ++i) {
-      const SessionState::Window window = session->windows[i];
-      if (window.written || window.end_ticks == 0 || window.end_ticks > pass_ticks_) continue;
-      lock.unlock();
-      detail::refresh_thread_names();
-      if (session->options.policy == BufferPolicy::Ring) {
-        write_ring(*session->file, window.start_ticks, window.end_ticks, session->options.compress);
-      } else {
-        session->file->sync_dictionary();
-      }
-      lock.lock();
-      write_ledger(*session);
-      session->windows[i].written = true;
-      done_.notify_all();
-    }
-    if (session->closing && session->pins == 0 && session->all_written()) {
-      std::erase(sessions_, session);
-      session->file->make_room_for_the_end();
-      write_ledger(*session);
-      // A failure is in the file's first_error(), which close() tells.
-      (void)session->file->seal();
-      session->closed = true;
-      if (sessions_.empty() && stream_on_) end_stream();
-      done_.notify_all();
-    }
-  }
-}
-
-void Collector::write_ledger(SessionState& session) {
-  RecordingFile& file = *session.file;
-  const auto note = [&file](LedgerKind kind, std::uint64_t count, const std::string& detail = "") {
-    if (count > 0) file.add_ledger(kind, count, "collect", detail);
-  };
-  file.add_ledger(LedgerKind::EventsWritten, file.records_written(), "collect");
-  const detail::LossCounts& lost = session.losses;
-  note(LedgerKind::DroppedByBudget, lost.spans, "spans: the buffers were full");
-  note(LedgerKind::DroppedByBudget, lost.ends, "ends: their spans look unfinished");
-  note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
-  note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");
-  note(LedgerKind::DroppedByBudget, file.records_failed(),
-       "events that could not be written: " +
-           (file.first_error() ? file.first_error()->message : ""));
-  note(LedgerKind::DroppedInSignal, lost.in_signal,
-       "recorded by a signal handler that interrupted the recorder");
-  note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");
-  note(LedgerKind::ChunksLost, pool_.mislaid_chunks());
-  const std::int64_t drainer = thread_cpu_ns() - session.drainer_ns_at_open;
-  note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer, 0)));
-  const double ns_per_tick = TickMap({first_anchor_, take_anchor()}).ns_per_tick();
-  note(LedgerKind::EventCostPs,
-       static_cast<std::uint64_t>(static_cast<double>(scope_ticks_) * ns_per_tick * 1000 / 2),
-       "half a scope, measured when recording began");
 }
 
 Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,

@@ -77,6 +77,9 @@ class Collector {
   void finish_all();
 
  private:
+  // How much memory is kept ready ahead of the recording threads: 20 ms of two of them flat out.
+  static constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / detail::kChunkBytes;
+
   Collector() = default;
   friend struct ForkHandlers;
 
@@ -86,11 +89,12 @@ class Collector {
   void refresh_flags();
   void start_drainer();
 
-  // On the drainer's thread.
+  // On the drainer's thread; in drainer.cpp.
   void run();
   void pass();
   void settle(std::unique_lock<std::mutex>& lock);
   void write_ledger(SessionState& session);
+  void prepare_ahead();
   void drain_full_chunks();
   void drain_live_chunks();
   void flush_events();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "record/pool.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace sonde::detail {
@@ -35,21 +36,51 @@ void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
   free_.reset(free_cells_.get(), capacity);
   full_.reset(full_cells_.get(), capacity);
   fresh_.store(0, std::memory_order_relaxed);
+  top_.store(chunk_count, std::memory_order_relaxed);
+  set_prepared(chunk_count);
   ring_.store(false, std::memory_order_relaxed);
   overwritten_records_.store(0, std::memory_order_relaxed);
   overwritten_chunks_.store(0, std::memory_order_relaxed);
   mislaid_chunks_.store(0, std::memory_order_relaxed);
 }
 
+void Pool::set_prepared(std::uint32_t end) noexcept {
+  claimed_.store(end, std::memory_order_relaxed);
+  prepared_.store(end, std::memory_order_release);
+}
+
+std::uint32_t Pool::claim(std::uint32_t end) noexcept {
+  end = std::max(std::min(end, chunk_count_), prepared());
+  claimed_.store(end, std::memory_order_seq_cst);  // pairs with take_fresh
+  const std::uint32_t top = top_.load(std::memory_order_seq_cst);
+  if (top < end) {
+    end = std::max(top, prepared());
+    claimed_.store(end, std::memory_order_seq_cst);
+  }
+  return end;
+}
+
+bool Pool::take_fresh(std::uint32_t& index) noexcept {
+  index = fresh_.load(std::memory_order_relaxed);
+  while (index < prepared_.load(std::memory_order_acquire)) {  // pairs with set_prepared
+    if (fresh_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return true;
+  }
+  // Either we see the claim, or the claim sees us: never is a chunk ours and claimed.
+  index = top_.load(std::memory_order_seq_cst);
+  while (index > claimed_.load(std::memory_order_seq_cst)) {
+    if (!top_.compare_exchange_weak(index, index - 1, std::memory_order_seq_cst)) continue;
+    --index;
+    if (index >= claimed_.load(std::memory_order_seq_cst)) return true;
+    top_.fetch_add(1, std::memory_order_seq_cst);
+    return false;
+  }
+  return false;
+}
+
 ChunkHeader* Pool::take() noexcept {
   std::uint32_t index = 0;
   if (free_.pop(index)) return chunk(index);
-  while (fresh_.load(std::memory_order_relaxed) < chunk_count_) {
-    index = fresh_.fetch_add(1, std::memory_order_relaxed);
-    if (index >= chunk_count_) {
-      fresh_.store(chunk_count_, std::memory_order_relaxed);
-      break;
-    }
+  while (take_fresh(index)) {
     if (!held_[index]) return chunk(index);
   }
   if (ring_.load(std::memory_order_relaxed) && full_.pop(index)) {

@@ -39,6 +39,14 @@ class Pool {
   void count_overwritten_from(std::uint64_t ticks) noexcept {
     count_from_.store(ticks, std::memory_order_relaxed);
   }
+  // Chunks come from below as far as they are prepared (all of them after reset()), and unprepared
+  // ones from the top when threads are faster than the one who prepares. That one claims the next
+  // chunks, at most up to number `end`, and declares them prepared; between the two calls nobody
+  // has them. The result is where the claim ends.
+  void set_prepared(std::uint32_t end) noexcept;
+  std::uint32_t prepared() const noexcept { return prepared_.load(std::memory_order_relaxed); }
+  std::uint32_t claim(std::uint32_t end) noexcept;
+
   // Whether take() may overwrite the oldest full chunk.
   void set_ring(bool ring) noexcept { ring_.store(ring, std::memory_order_relaxed); }
 
@@ -56,8 +64,14 @@ class Pool {
     return static_cast<std::uint32_t>((reinterpret_cast<const char*>(chunk) - memory_) /
                                       kChunkBytes);
   }
-  // Chunks handed out for the first time so far, and those waiting for the drainer.
+  // How many chunks were handed out from below.
   std::uint32_t fresh_used() const noexcept { return fresh_.load(std::memory_order_relaxed); }
+  // Whether a thread had it when the stream began; once released it is handed out like any other.
+  bool was_held(std::uint32_t index) const noexcept { return held_[index]; }
+  // Whether a chunk may hold something: it was handed out, or was held from the start.
+  bool was_used(std::uint32_t index) const noexcept {
+    return index < fresh_used() || index >= top_.load(std::memory_order_relaxed) || held_[index];
+  }
   std::uint64_t full_count() const noexcept { return full_.size(); }
   std::uint64_t free_count() const noexcept { return free_.size(); }
   std::uint64_t overwritten_records() const noexcept {
@@ -72,13 +86,17 @@ class Pool {
   }
 
  private:
+  bool take_fresh(std::uint32_t& index) noexcept;
   void put(IndexQueue& queue, ChunkHeader* chunk) noexcept;
 
   char* memory_ = nullptr;
   std::uint32_t chunk_count_ = 0;
   std::uint64_t stream_ = 0;
   std::atomic<bool> ring_{false};
-  std::atomic<std::uint32_t> fresh_{0};
+  std::atomic<std::uint32_t> fresh_{0};     // next to take from below
+  std::atomic<std::uint32_t> prepared_{0};  // end of those
+  std::atomic<std::uint32_t> claimed_{0};   // end of those being prepared
+  std::atomic<std::uint32_t> top_{0};       // last taken from the top
   std::atomic<std::uint64_t> overwritten_records_{0};
   std::atomic<std::uint64_t> overwritten_chunks_{0};
   std::atomic<std::uint64_t> mislaid_chunks_{0};
@@ -92,7 +110,7 @@ class Pool {
 
 // How many bytes of a chunk hold finished records; what lies below may be read.
 inline std::uint32_t committed_bytes(const ChunkHeader* chunk) noexcept {
-  return __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);  // pairs with finish_word
+  return __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);  // pairs with put_word
 }
 
 }  // namespace sonde::detail

@@ -15,7 +15,7 @@ class QuietLock {
  public:
   explicit QuietLock(std::mutex& mutex) noexcept
       : mutex_(mutex), was_busy_(sonde_detail_cursor.busy) {
-    sonde_detail_cursor.busy = 1;
+    sonde_detail_cursor.busy = kBusy;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     mutex_.lock();
   }

@@ -67,7 +67,7 @@ class SlowPath {
       return;
     }
     entered_ = true;
-    cursor.busy = 1;
+    cursor.busy = kBusy;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     slow_users.fetch_add(1, std::memory_order_seq_cst);  // pairs with detach_pool
     pool_ = current_pool.load(std::memory_order_seq_cst);

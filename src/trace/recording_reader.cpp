@@ -21,6 +21,11 @@
 namespace sonde {
 namespace {
 
+// What a small file may expand to; beyond that, a file that expands more than so many times is
+// taken for one that was made to exhaust memory. Words take up to 8 times what their block does.
+constexpr std::uint64_t kFreelyExpanded = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxExpansion = 128;
+
 struct ThreadInfo {
   std::int64_t kernel_id = 0;
   StringId name;
@@ -152,13 +157,20 @@ std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piec
 void read_blocks(const BlockFile& file, Recording& recording) {
   std::vector<std::size_t> events;
   std::vector<std::uint8_t> scratch;
+  std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {
     const BlockFile::Block& block = file.blocks()[i];
+    if (block.kind == BlockKind::Index) continue;
+    if (block.payload_bytes > left) {
+      recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
+                                   "expands to more than a file of this size can hold");
+      continue;
+    }
+    left -= block.payload_bytes;
     if (block.kind == BlockKind::Events) {
       events.push_back(i);
       continue;
     }
-    if (block.kind == BlockKind::Index) continue;
     if (const auto payload = file.payload(block, scratch)) {
       add_small_block(recording, block.kind, *payload);
     } else {
@@ -254,8 +266,8 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
     if (end < window.first.ticks) continue;
     windows.push_back({window.first.ticks, end, 0, window.first.first_step});
   }
-  std::stable_sort(windows.begin(), windows.end(),
-                   [](const auto& a, const auto& b) { return a.start_ticks < b.start_ticks; });
+  std::sort(windows.begin(), windows.end(),
+            [](const auto& a, const auto& b) { return a.start_ticks < b.start_ticks; });
   // One whose end is missing lasts until the next begins.
   const auto same_start = [](const auto& a, const auto& b) {
     return a.start_ticks == b.start_ticks;

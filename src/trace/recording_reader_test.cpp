@@ -225,6 +225,27 @@ TEST(RecordingReader, KeepsTheLastValueOfMetadataAndCountsWhatIsNotJson) {
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Undecodable), 1u);
 }
 
+TEST(RecordingReader, StopsAtWhatExpandsBeyondMeasure) {
+  constexpr std::uint32_t kBlocks = 40;
+  HandMadeRecording recording;
+  recording.compressed = true;
+  Words words;
+  for (std::uint32_t id = 1; id <= kBlocks; ++id) {
+    Bytes entry = name_entry(id, "named");
+    const std::uint32_t size = kMaxBlockBytes;
+    std::memcpy(entry.data(), &size, sizeof(size));
+    entry.resize(size);
+    recording.dictionary(std::move(entry));
+    words.push_back(begin(id, id)[0]);
+  }
+  recording.events(events_piece(head_of(1), words));
+  const Trace trace = read(recording);
+  EXPECT_GT(ledger_sum(trace, LedgerKind::DamagedBytes, "expands to more"), 0u);
+  const std::size_t named = testing::count_spans(trace, "named");
+  EXPECT_GT(named, 10u);
+  EXPECT_LT(named, kBlocks);
+}
+
 // A file that was cut short, with live buffers that hold one more span, "live", of the same thread.
 class KilledRecording : public ::testing::Test {
  protected:

@@ -94,6 +94,24 @@ TEST(Codec, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
   }
 }
 
+TEST(Codec, RefusesWordsThatReachPastTheirChunk) {
+  const std::vector<std::uint64_t> words(10, make_word(1'000'100, 0, WordKind::End));
+  std::vector<std::uint64_t> back;
+  for (const std::uint32_t offset :
+       {0u, 56u, 68u, detail::kChunkBytes - 72, detail::kChunkBytes, ~0u - 7}) {
+    EventsHead head = head_for(words);
+    head.first_offset = offset;
+    std::vector<std::uint8_t> bytes;
+    encode_events(head, words, bytes);
+    EXPECT_FALSE(decode_events(bytes, back)) << offset;
+  }
+  EventsHead last = head_for(words);
+  last.first_offset = detail::kChunkBytes - 80;
+  std::vector<std::uint8_t> bytes;
+  encode_events(last, words, bytes);
+  EXPECT_TRUE(decode_events(bytes, back));
+}
+
 TEST(Codec, CountsOnlyWholeRecords) {
   const std::vector<std::uint64_t> words = {make_word(1, 5, WordKind::Begin),
                                             make_extended(2, ExtendedKind::Counter, 2), 9};

@@ -10,10 +10,6 @@
 #include "sonde/detail/words.h"
 #include "sonde/sonde.h"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace sonde {
 namespace detail {
 
@@ -27,6 +23,9 @@ struct ThreadCursor {
   std::uint32_t busy;  // a record is being written: what a signal handler records now is lost
   std::uint32_t payload_words;  // of this chunk so far, see ChunkHeader
 };
+
+// ThreadCursor::busy is this or 0.
+constexpr std::uint32_t kBusy = 0x80000000;
 
 extern "C" {
 // Not 0 while some session records.
@@ -42,53 +41,67 @@ inline bool recording() noexcept {
   return __atomic_load_n(&sonde_detail_recording, __ATOMIC_RELAXED) != 0;
 }
 
-// Only read where the inlined path is on: without a counter to read at user level, `limit` stays 0.
-inline std::uint64_t fast_ticks() noexcept {
+// The clock's low 46 bits where a word has them. Only used where the inlined path is on: without a
+// counter to read at user level the limits stay 0.
+inline std::uint64_t fast_word_ticks() noexcept {
 #if defined(__x86_64__)
-  return __rdtsc();
+  // The halves are shifted into place at once, not joined first; rdtsc clears what is above them.
+  std::uint64_t low;
+  std::uint64_t high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  return (low << kTicksShift) + (high << (32 + kTicksShift));
 #elif defined(__aarch64__)
   std::uint64_t ticks;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-  return ticks;
+  return ticks << kTicksShift;
 #else
   return 0;
 #endif
 }
 
-// Reserves the place for one word: its offset, or 0 if the slow path must be taken. On success the
-// cursor is busy until finish_word().
-inline std::uint32_t claim_word(ThreadCursor& cursor, const std::uint32_t& limit) noexcept {
-  if (__builtin_expect(cursor.busy != 0, 0)) return 0;
-  cursor.busy = 1;
+// A limit, which the drainer may be setting to 0. Plain where no tool watches: a load of 32 aligned
+// bits is whole anyway, and compares straight from memory, which an atomic one does not.
+inline std::uint32_t read_limit(const std::uint32_t& limit) noexcept {
+#if defined(__SANITIZE_THREAD__)
+  return __atomic_load_n(&limit, __ATOMIC_RELAXED);
+#else
+  return limit;
+#endif
+}
+
+// Writes one word into the thread's chunk while `committed` is below `limit`; false if the slow
+// path must be taken.
+inline bool put_word(ThreadCursor& cursor, const std::uint32_t& limit,
+                     std::uint32_t low_bits) noexcept {
+  const std::uint32_t was_busy = cursor.busy;
+  cursor.busy = kBusy;
   // `committed` must be read after `busy` is set, or what a handler writes in between is
   // overwritten.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const std::uint32_t offset = cursor.chunk->committed;
-  if (__builtin_expect(offset < __atomic_load_n(&limit, __ATOMIC_RELAXED), 1)) return offset;
-  cursor.busy = 0;
-  return 0;
-}
-
-// The word is written before `committed` moves, for the drainer on another core and for whoever
-// reads the mapping after a crash.
-inline void finish_word(ThreadCursor& cursor, std::uint32_t offset, std::uint64_t word) noexcept {
   ChunkHeader* const chunk = cursor.chunk;
+  const std::uint32_t offset = chunk->committed;
+  // One test for both: kBusy is above every limit.
+  if (__builtin_expect((offset | was_busy) >= read_limit(limit), 0)) {
+    cursor.busy = was_busy;
+    return false;
+  }
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  __atomic_store_n(at, word, __ATOMIC_RELAXED);
+  // The word is written before `committed` moves, for the drainer on another core and for whoever
+  // reads the mapping after a crash.
+  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->committed, offset + 8, __ATOMIC_RELEASE);  // pairs with committed_bytes
   std::atomic_signal_fence(std::memory_order_seq_cst);
   cursor.busy = 0;
+  return true;
 }
 
 // A Begin or Lap. False if it was not recorded; the loss is counted.
 inline bool write_begin(sonde_site* site, WordKind kind) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
   const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);  // pairs with site_id
-  if (__builtin_expect(id - 1 < kMaxWordId, 1)) {
-    if (const std::uint32_t offset = claim_word(cursor, cursor.begin_limit)) {
-      finish_word(cursor, offset, make_word(fast_ticks(), id, kind));
-      return true;
-    }
+  const std::uint32_t low_bits = (id << 2) | static_cast<std::uint32_t>(kind);
+  if (__builtin_expect(id - 1 < kMaxWordId, 1) && put_word(cursor, cursor.begin_limit, low_bits)) {
+    return true;
   }
   return begin_slow(site, kind);
 }
@@ -96,11 +109,7 @@ inline bool write_begin(sonde_site* site, WordKind kind) noexcept {
 // Only after a write_begin on this thread that gave true.
 inline void write_end() noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
-  if (const std::uint32_t offset = claim_word(cursor, cursor.end_limit)) {
-    finish_word(cursor, offset, make_word(fast_ticks(), 0, WordKind::End));
-  } else {
-    end_slow();
-  }
+  if (!put_word(cursor, cursor.end_limit, static_cast<std::uint32_t>(WordKind::End))) end_slow();
 }
 
 }  // namespace detail

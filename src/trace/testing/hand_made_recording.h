@@ -36,7 +36,7 @@ class HandMadeRecording {
     auto writer = BlockWriter::create(path);
     if (!writer) std::abort();
     for (const auto& [kind, payload] : blocks_) {
-      if (!writer->append(kind, payload, false)) std::abort();
+      if (!writer->append(kind, payload, compressed)) std::abort();
     }
     if (sealed && !writer->seal()) std::abort();
     return *std::move(writer);
@@ -47,6 +47,8 @@ class HandMadeRecording {
     if (!text) std::abort();
     return {text->begin(), text->end()};
   }
+
+  bool compressed = false;
 
  private:
   template <typename Item>

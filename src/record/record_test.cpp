@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Marking work, in C++ and in C, as it is seen in the trace of a session.
+
+#include "sonde/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collect/testing/recorded.h"
+#include "trace/testing/temp_dir.h"
+
+namespace sonde {
+namespace {
+
+using testing::count_spans;
+using testing::find_span;
+using testing::ledger_sum;
+using testing::open_session;
+
+template <typename Body>
+Trace record(Body&& body) {
+  return testing::record_window(*open_session({}), body);
+}
+
+SpanId parent_of(const Trace& trace, std::string_view name) {
+  return trace.spans().parent[find_span(trace, name)];
+}
+
+TEST(Scope, IsNestedInTheOneAroundIt) {
+  const Trace trace = record([] {
+    SONDE_SCOPE("outer");
+    {
+      SONDE_SCOPE("first");
+    }
+    SONDE_SCOPE("second");
+  });
+  EXPECT_EQ(parent_of(trace, "first"), find_span(trace, "outer"));
+  EXPECT_EQ(parent_of(trace, "second"), find_span(trace, "outer"));
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+void named_after_itself() {
+  SONDE_FUNCTION();
+}
+
+TEST(Scope, IsNamedAfterItsFunctionAndKnowsItsPlace) {
+  const Trace trace = record([] { named_after_itself(); });
+  const SpanId span = find_span(trace, "named_after_itself");
+  EXPECT_THAT(trace.string(trace.spans().source_file[span]),
+              ::testing::EndsWith("record_test.cpp"));
+  EXPECT_GT(trace.spans().source_line[span], 0);
+}
+
+TEST(Scope, IsRecordedInTheDestructorOfAThreadLocal) {
+  struct AtThreadExit {
+    ~AtThreadExit() { SONDE_SCOPE("at thread exit"); }
+  };
+  const Trace trace = record([] {
+    std::thread([] {
+      thread_local const AtThreadExit last;
+      (void)last;
+      SONDE_SCOPE("in the thread");
+    }).join();
+    std::thread([] {
+      thread_local const AtThreadExit alone;
+      (void)alone;
+    }).join();
+  });
+  EXPECT_EQ(count_spans(trace, "at thread exit"), 2u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+struct AtExit {
+  ~AtExit() { SONDE_SCOPE("at exit"); }
+};
+
+// Ends the process inside a window, with one static that was made before the session and one after.
+void exit_while_recording(const std::string& path) {
+  static const AtExit before;
+  (void)before;
+  static Session* const session = open_session({.output = path}).release();  // never closed
+  if (!session->begin_window(0)) std::abort();
+  static const AtExit after;
+  (void)after;
+  std::exit(0);
+}
+
+TEST(ScopeDeathTest, IsRecordedInTheDestructorOfAStaticWhileASessionIsOpen) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const testing::TempDir dir;
+  // The process that dies is another one: it must be told where to write.
+  ASSERT_EQ(::setenv("SONDE_RECORD_TEST_OUTPUT", dir.file("exit.sonde").c_str(), 0), 0);
+  const std::string path = std::getenv("SONDE_RECORD_TEST_OUTPUT");
+  EXPECT_EXIT(exit_while_recording(path), ::testing::ExitedWithCode(0), "");
+  ::unsetenv("SONDE_RECORD_TEST_OUTPUT");
+  const auto trace = open_sonde(path);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count_spans(*trace, "at exit"), 1u);
+  EXPECT_EQ(ledger_sum(*trace, LedgerKind::Truncated), 0u);
+}
+
+TEST(Laps, FollowOneAnotherWithoutAGap) {
+  const Trace trace = record([] {
+    Laps laps;
+    SONDE_LAP(laps, "load");
+    SONDE_LAP(laps, "train");
+    {
+      SONDE_SCOPE("inside");
+    }
+    SONDE_LAP(laps, "save");
+  });
+  const SpanId load = find_span(trace, "load");
+  const SpanId train = find_span(trace, "train");
+  EXPECT_EQ(trace.end_ns(load), trace.spans().start_ns[train]);
+  EXPECT_EQ(trace.end_ns(train), trace.spans().start_ns[find_span(trace, "save")]);
+  EXPECT_EQ(parent_of(trace, "inside"), train);
+  EXPECT_FALSE(trace.spans().parent[train].valid());
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(Laps, EndEarlyAndBeginAnew) {
+  const Trace trace = record([] {
+    Laps laps;
+    SONDE_LAP(laps, "one");
+    laps.end();
+    laps.end();
+    {
+      SONDE_SCOPE("between");
+    }
+    SONDE_LAP(laps, "two");
+  });
+  EXPECT_FALSE(parent_of(trace, "between").valid());
+  EXPECT_EQ(trace.spans().size(), 3u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+}
+
+TEST(RecordFunction, EndsEarlyAndOnce) {
+  const Trace trace = record([] {
+    record_function range("early");
+    range.end();
+    range.end();
+    SONDE_SCOPE("after");
+  });
+  EXPECT_FALSE(parent_of(trace, "after").valid());
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+}
+
+TEST(RecordFunction, EndsInAnyOrder) {
+  const Trace trace = record([] {
+    auto first = std::make_unique<record_function>("first");
+    auto second = std::make_unique<record_function>("second");
+    first.reset();
+    {
+      SONDE_SCOPE("in second");
+    }
+    second.reset();
+  });
+  const SpanId first = find_span(trace, "first");
+  const SpanId second = find_span(trace, "second");
+  EXPECT_LE(trace.end_ns(first), trace.end_ns(second));
+  EXPECT_EQ(parent_of(trace, "in second"), second);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(RecordFunction, EndsOnAnotherThread) {
+  const Trace trace = record([] {
+    record_function range("handed over");
+    std::thread([moved = std::move(range)]() mutable {
+      SONDE_SCOPE("there");
+      moved.end();
+    }).join();
+  });
+  const SpanId span = find_span(trace, "handed over");
+  EXPECT_EQ(trace.spans().end_track[span], trace.spans().track[find_span(trace, "there")]);
+  EXPECT_NE(trace.spans().end_track[span], trace.spans().track[span]);
+  EXPECT_NE(trace.spans().flags[span] & SpanFlags::kAsync, 0);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(RecordFunction, EndsOnceHoweverOftenItIsMoved) {
+  const Trace trace = record([] {
+    record_function a("a");
+    record_function b(std::move(a));
+    record_function c("c");
+    c = std::move(b);
+  });
+  EXPECT_EQ(trace.spans().size(), 2u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+}
+
+TEST(RecordFunction, KeepsTheTextThatGoesWithIt) {
+  const std::string long_text(5'000, 'y');
+  const Trace trace = record([&] {
+    const record_function range("with text", "x = \"1\"");
+    const record_function other("with a long one", long_text);
+  });
+  ASSERT_EQ(trace.extras().size(), 2u);
+  EXPECT_EQ(trace.extras().of_row[0], find_span(trace, "with text").index());
+  EXPECT_EQ(trace.string(trace.extras().value[0]), R"("x = \"1\"")");
+  EXPECT_EQ(trace.string(trace.extras().value[1]).size(), 4'096u + 2);
+}
+
+TEST(RecordFunction, KeepsNamesOfAnyBytesUpTo4096) {
+  const std::string odd("zero \0 high \xff quote \"", 22);
+  const std::string longest(5'000, 'n');
+  const Trace trace = record([&] {
+    const record_function a(odd);
+    const record_function b(longest);
+    const record_function c("");
+  });
+  EXPECT_EQ(count_spans(trace, odd), 1u);
+  EXPECT_EQ(count_spans(trace, std::string_view(longest).substr(0, 4'096)), 1u);
+  EXPECT_EQ(count_spans(trace, ""), 1u);
+}
+
+TEST(RecordFunction, TakesMoreNamesThanFitAWordsNumber) {
+  constexpr int kNames = 70'000;
+  const Trace trace = record([] {
+    for (int i = 0; i < kNames; ++i) const record_function range("name " + std::to_string(i));
+  });
+  std::set<std::string_view> names;
+  for (const SpanId span : trace.all_spans()) names.insert(trace.name(span));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kNames));
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Undecodable), 0u);
+}
+
+TEST(Site, MayBeOneOfMoreThanFitAWordsNumber) {
+  constexpr std::uint32_t kSites = 70'000;
+  static std::vector<Site> sites(kSites, {"site", "f", "a.cpp", 0, 0});
+  for (std::uint32_t i = 0; i < kSites; ++i) sites[i].line = i + 1;
+  const Trace trace = record([&] {
+    for (Site& site : sites) const Scope scope(site);
+    Laps laps;
+    laps.next(sites[0]);
+    laps.next(sites[kSites - 1]);
+    laps.next(sites[0]);
+  });
+  ASSERT_EQ(trace.spans().size(), kSites + 3u);
+  std::set<std::int32_t> lines;
+  for (const SpanId span : trace.all_spans()) lines.insert(trace.spans().source_line[span]);
+  EXPECT_EQ(lines.size(), kSites);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Undecodable), 0u);
+}
+
+TEST(AsyncScope, GoesFromThreadToThreadOutsideTheirNesting) {
+  const Trace trace = record([] {
+    SONDE_SCOPE("caller");
+    AsyncScope request = SONDE_ASYNC("request");
+    SONDE_SCOPE("called");
+    std::thread([moved = std::move(request)]() mutable {
+      SONDE_SCOPE("answer");
+      moved.end();
+    }).join();
+  });
+  const SpanId request = find_span(trace, "request");
+  EXPECT_FALSE(trace.spans().parent[request].valid());
+  EXPECT_EQ(parent_of(trace, "called"), find_span(trace, "caller"));
+  EXPECT_EQ(trace.spans().end_track[request], trace.spans().track[find_span(trace, "answer")]);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(AsyncScope, MayOverlapOthersOfItsName) {
+  const Trace trace = record([] {
+    std::vector<AsyncScope> open;
+    for (int i = 0; i < 10; ++i) open.push_back(SONDE_ASYNC("request"));
+    for (AsyncScope& scope : open) scope.end();
+  });
+  EXPECT_EQ(count_spans(trace, "request"), 10u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(Flow, LeadsFromTheSpanItLeavesToTheOneItReaches) {
+  const Trace trace = record([] {
+    const Flow flow;
+    {
+      SONDE_SCOPE("sender");
+      flow.out();
+    }
+    std::thread([flow] {
+      SONDE_SCOPE("receiver");
+      flow.in();
+    }).join();
+  });
+  ASSERT_EQ(trace.flows().size(), 1u);
+  EXPECT_EQ(trace.flows().from_span[0], find_span(trace, "sender"));
+  EXPECT_EQ(trace.flows().to_span[0], find_span(trace, "receiver"));
+}
+
+TEST(Moments, StandInTheSpanAroundThem) {
+  const Trace trace = record([] {
+    SONDE_INSTANT("alone");
+    SONDE_SCOPE("scope");
+    SONDE_INSTANT("inside");
+    SONDE_COUNTER("loss", 0.25);
+    SONDE_COUNTER("loss", -3);
+  });
+  ASSERT_EQ(trace.instants().size(), 2u);
+  EXPECT_FALSE(trace.instants().span[0].valid());
+  EXPECT_EQ(trace.instants().span[1], find_span(trace, "scope"));
+  ASSERT_EQ(trace.counters().size(), 2u);
+  EXPECT_EQ(trace.counters().value[0], 0.25);
+  EXPECT_EQ(trace.counters().value[1], -3.0);
+}
+
+TEST(Idle, RecordsNothingAndAsksForNoValue) {
+  const auto session = open_session({});
+  static sonde_site site = SONDE_SITE("idle");
+  EXPECT_FALSE(is_recording());
+  EXPECT_EQ(sonde_begin(&site), 0);
+  EXPECT_EQ(sonde_range_begin("idle", 4).position, 0u);
+  EXPECT_EQ(sonde_async_begin(&site), 0u);
+  sonde_instant(&site);
+  sonde_text("x", 1);
+  int asked = 0;
+  SONDE_COUNTER("idle", ++asked);
+  {
+    SONDE_SCOPE("idle");
+    const record_function range("idle");
+    Laps laps;
+    SONDE_LAP(laps, "idle");
+    const Flow flow;
+    flow.out();
+  }
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(site.id, 0u);
+  const Trace trace = testing::record_window(*session, [] { SONDE_SCOPE("busy"); });
+  EXPECT_EQ(trace.spans().size(), 1u);
+  EXPECT_EQ(trace.flows().size() + trace.counters().size() + trace.instants().size(), 0u);
+}
+
+TEST(Idle, LetsWhatWasBegunEndAfterTheSession) {
+  auto session = open_session({});
+  ASSERT_TRUE(session->begin_window(0));
+  {
+    SONDE_SCOPE("scope");
+    const record_function range("range");
+    const AsyncScope request = SONDE_ASYNC("request");
+    Laps laps;
+    SONDE_LAP(laps, "lap");
+    ASSERT_TRUE(session->close());
+    session.reset();
+    SONDE_LAP(laps, "too late");
+  }
+  const Trace next = record([] { SONDE_SCOPE("next"); });
+  ASSERT_EQ(next.spans().size(), 1u);
+  EXPECT_FALSE(next.spans().parent[0].valid());
+}
+
+TEST(Idle, LetsWhatOneSessionSawBegunEndInTheNext) {
+  Trace trace;
+  {
+    auto first = open_session({});
+    ASSERT_TRUE(first->begin_window(0));
+    SONDE_SCOPE("of the first");
+    const record_function range("of the first");
+    ASSERT_TRUE(first->close());
+    const auto second = open_session({});
+    ASSERT_TRUE(second->begin_window(0));
+    {
+      SONDE_SCOPE("of the second");
+    }
+    second->end_window();
+    auto read = second->read_window(0);
+    ASSERT_TRUE(read);
+    trace = *read;
+  }
+  ASSERT_EQ(trace.spans().size(), 1u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
+}
+
+TEST(PlainC, RecordsScopesLapsAndRanges) {
+  static sonde_site outer = SONDE_SITE("outer");
+  static sonde_site lap = SONDE_SITE("lap");
+  const Trace trace = record([] {
+    ASSERT_NE(sonde_is_recording(), 0);
+    ASSERT_EQ(sonde_begin(&outer), 1);
+    ASSERT_EQ(sonde_begin(&lap), 1);
+    ASSERT_EQ(sonde_lap(&lap), 1);
+    const sonde_range range = sonde_range_begin("range and more", 5);
+    sonde_end();
+    sonde_end();
+    sonde_range_end(range);
+    sonde_range_end({0, 0});
+    sonde_async_end(0);
+  });
+  EXPECT_EQ(count_spans(trace, "lap"), 2u);
+  EXPECT_EQ(parent_of(trace, "lap"), find_span(trace, "outer"));
+  EXPECT_EQ(trace.spans().kind[find_span(trace, "range")], SpanKind::UserAnnotation);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What threads leave in their chunks, above all where there is no more memory.
+
+#include "record/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "record/testing/chunk_memory.h"
+#include "sonde/record.h"
+#include "trace/thread_decoder.h"
+
+namespace sonde::detail {
+namespace {
+
+// A stream of a few chunks that nobody drains. Record on a thread of one's own: it leaves the chunk
+// when it ends.
+class UndrainedStream {
+ public:
+  explicit UndrainedStream(std::uint32_t chunks) {
+    static std::uint64_t stream = 1'000;
+    void* memory = testing::chunk_memory(chunks);
+    pool.reset(memory, chunks, ++stream, {});
+    attach_pool(&pool);
+    // What the names have taken is for the events, here.
+    dictionary().mirror_to(nullptr);
+    pool.reset(memory, chunks, stream, {});
+    before_ = loss_counts();
+    set_recording(true);
+  }
+  ~UndrainedStream() { stop(); }
+  void stop() {
+    set_recording(false);
+    detach_pool();
+  }
+
+  LossCounts losses() const {
+    const LossCounts now = loss_counts();
+    return {now.spans - before_.spans, now.ends - before_.ends, now.others - before_.others,
+            now.in_signal - before_.in_signal};
+  }
+  std::vector<Piece> pieces() const {
+    std::vector<Piece> pieces;
+    for (std::uint32_t i = 0; i < pool.chunk_count(); ++i) {
+      const ChunkHeader* chunk = pool.chunk(i);
+      if (chunk->state != kChunkEvents || chunk->stream != pool.stream()) continue;
+      Piece piece;
+      piece.head.thread = chunk->thread;
+      piece.head.sequence = chunk->sequence;
+      piece.head.first_offset = kChunkFirstWord;
+      piece.head.base_ticks = chunk->base_ticks;
+      piece.head.lost_before = chunk->lost_before;
+      piece.head.lost_ends_before = chunk->lost_ends_before;
+      const auto* words = reinterpret_cast<const std::uint64_t*>(chunk);
+      piece.words.assign(words + kChunkFirstWord / 8, words + chunk->committed / 8);
+      pieces.push_back(std::move(piece));
+    }
+    return pieces;
+  }
+  DecodedThread decoded() const {
+    const NameTable names;
+    const TickMap clock({});
+    return decode_thread(pieces(), {},
+                         {&names, &clock, {{0, ~std::uint64_t{0}, 0, 0}}, read_ticks()});
+  }
+
+  Pool pool;
+
+ private:
+  LossCounts before_;
+};
+
+// With a number of its own, so that it fits a word however many sites there were before.
+sonde_site deep = {"deep", "f", "a.cpp", 1, 1};
+
+// Begins as many scopes as fit, at most `limit`.
+std::uint64_t begin_all(std::uint64_t limit) {
+  std::uint64_t begun = 0;
+  while (begun < limit && sonde_begin(&deep) != 0) ++begun;
+  return begun;
+}
+
+constexpr std::uint64_t kScopesPerChunk = (kBeginLimit - kChunkFirstWord) / 8;
+constexpr std::uint64_t kReservedEnds = kEndReserveBytes / 8;
+
+TEST(Recorder, KeepsRoomForEndsWhenMemoryRunsOut) {
+  UndrainedStream stream(1);
+  std::uint64_t begun = 0;
+  std::thread([&] {
+    begun = begin_all(kReservedEnds / 2);
+    while (sonde_begin(&deep) != 0) sonde_end();
+    for (std::uint64_t i = 0; i < begun; ++i) sonde_end();
+  }).join();
+  stream.stop();
+  const DecodedThread thread = stream.decoded();
+  EXPECT_EQ(thread.unfinished, 0u);
+  EXPECT_EQ(stream.losses().spans, 1u);
+  EXPECT_EQ(stream.losses().ends, 0u);
+}
+
+TEST(Recorder, CountsTheEndsOfANestingDeeperThanThatRoom) {
+  UndrainedStream stream(1);
+  std::uint64_t begun = 0;
+  std::thread([&] {
+    begun = begin_all(~std::uint64_t{0});
+    for (std::uint64_t i = 0; i < begun; ++i) sonde_end();
+  }).join();
+  stream.stop();
+  EXPECT_EQ(begun, kScopesPerChunk);
+  EXPECT_EQ(stream.losses().spans, 1u);
+  EXPECT_EQ(stream.losses().ends, begun - kReservedEnds);
+  const DecodedThread thread = stream.decoded();
+  EXPECT_EQ(thread.start_ns.size(), begun);
+  EXPECT_EQ(thread.unfinished, stream.losses().ends);
+  EXPECT_EQ(thread.flags.back(), 0) << "the innermost ones have their ends";
+}
+
+TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
+  UndrainedStream stream(2);
+  ChunkHeader* withheld = stream.pool.take();
+  std::thread([&] {
+    const std::uint64_t begun = begin_all(~std::uint64_t{0});
+    for (std::uint64_t i = 0; i < begun; ++i) sonde_end();
+    sonde_instant(&deep);
+    stream.pool.release(withheld);
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    sonde_end();
+  }).join();
+  stream.stop();
+  const std::uint64_t lost_ends = kScopesPerChunk - kReservedEnds;
+  EXPECT_EQ(withheld->lost_ends_before, lost_ends);
+  EXPECT_EQ(withheld->lost_before, lost_ends + 2);
+  EXPECT_EQ(stream.losses().others, 1u);
+  const DecodedThread thread = stream.decoded();
+  EXPECT_EQ(thread.lost, lost_ends + 2);
+  EXPECT_EQ(thread.parent.back(), SpanId::kInvalid) << "nothing is known to be open";
+  EXPECT_EQ(thread.flags.back(), 0);
+}
+
+TEST(Recorder, EndsALapThatHasNoRoomForTheNext) {
+  UndrainedStream stream(1);
+  std::thread([&] {
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    while (sonde_lap(&deep) != 0) {
+    }
+  }).join();
+  stream.stop();
+  EXPECT_EQ(stream.losses().spans, 1u);
+  EXPECT_EQ(stream.losses().ends, 0u);
+  EXPECT_EQ(stream.decoded().unfinished, 0u);
+}
+
+TEST(Recorder, EndsARangeInTheRoomKeptForEnds) {
+  UndrainedStream stream(1);
+  std::thread([&] {
+    const sonde_range range = sonde_range_begin("range", 5);
+    while (sonde_begin(&deep) != 0) sonde_end();
+    sonde_range_end(range);
+  }).join();
+  stream.stop();
+  EXPECT_EQ(stream.losses().ends, 0u);
+  EXPECT_EQ(stream.decoded().unfinished, 0u);
+}
+
+TEST(Recorder, LosesARecordThatFitsNowhereAsAWhole) {
+  UndrainedStream stream(1);
+  const std::string text(4'096, 'x');
+  int begun = 0;
+  std::thread([&] {
+    for (int i = 0; i < 20; ++i) {
+      begun += sonde_begin(&deep);
+      sonde_text(text.data(), text.size());
+      sonde_end();
+    }
+  }).join();
+  stream.stop();
+  const DecodedThread thread = stream.decoded();
+  EXPECT_EQ(begun, 20) << "scopes are small and still fit";
+  EXPECT_EQ(thread.texts.size() + stream.losses().others, 20u);
+  EXPECT_EQ(thread.texts.size(), 7u);
+  EXPECT_EQ(thread.undecodable - 20, 0u) << "but for the names, which this test leaves out";
+}
+
+TEST(Recorder, GivesTheChunkOfAThreadThatEndedToTheDrainer) {
+  UndrainedStream stream(2);
+  std::thread([&] { EXPECT_EQ(sonde_begin(&deep), 1); }).join();
+  EXPECT_EQ(stream.pool.full_count(), 1u);
+  stream.stop();
+}
+
+TEST(Recorder, NeverWritesToTheChunksOfAStreamThatIsOver) {
+  UndrainedStream first(1);
+  std::uint32_t committed = 0;
+  std::thread([&] {
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    committed = first.pool.chunk(0)->committed;
+    first.stop();
+    UndrainedStream second(1);
+    sonde_end();
+    EXPECT_EQ(sonde_begin(&deep), 1);
+    EXPECT_EQ(second.pieces().size(), 1u);
+    second.stop();
+    sonde_end();
+    EXPECT_EQ(sonde_begin(&deep), 0);
+  }).join();
+  EXPECT_EQ(first.pool.chunk(0)->committed, committed);
+}
+
+TEST(Recorder, TakesAnotherChunkWhenItsOwnIsTooOld) {
+  UndrainedStream stream(3);
+  std::thread([&] {
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    leave_chunks_older_than(stream.pool, read_ticks() + 1);
+    sonde_end();
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    sonde_end();
+  }).join();
+  stream.stop();
+  EXPECT_EQ(stream.pieces().size(), 2u);
+  EXPECT_EQ(stream.decoded().unfinished, 0u);
+}
+
+TEST(Recorder, ShowsTheChunksThatThreadsAreFilling) {
+  UndrainedStream stream(2);
+  std::thread([&] {
+    ASSERT_EQ(sonde_begin(&deep), 1);
+    int live = 0;
+    for_each_live_chunk(stream.pool, [&](ChunkHeader* chunk) {
+      ++live;
+      EXPECT_EQ(committed_bytes(chunk), kChunkFirstWord + 8);
+    });
+    EXPECT_EQ(live, 1);
+    EXPECT_EQ(held_chunks(stream.pool.chunk(0), 2).size(), 1u);
+  }).join();
+  EXPECT_TRUE(held_chunks(stream.pool.chunk(0), 2).empty());
+  stream.stop();
+}
+
+}  // namespace
+}  // namespace sonde::detail
