@@ -196,10 +196,8 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
   if (takers.empty()) return;
   encoded_.clear();
   encode_events(head, words, encoded_);
-  // Compression is for when there is time.
-  const bool calm = pool_.full_count() * 4 < pool_.chunk_count();
   for (const auto& session : takers) {
-    session->file->add_events(head.thread, records, encoded_, calm && session->options.compress);
+    session->file->add_events(head.thread, records, encoded_, session->options.compress);
   }
 }
 
