@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "sonde/detail/words.h"
 #include "wire/codec.h"
 #include "wire/dictionary.h"
@@ -51,11 +52,10 @@ inline Bytes events_piece(EventsHead head, const Words& words) {
   head.word_count = static_cast<std::uint32_t>(words.size());
   Bytes encoded;
   encode_events(head, words, encoded);
-  const auto size = static_cast<std::uint32_t>(encoded.size());
-  Bytes bytes(sizeof(size));
-  std::memcpy(bytes.data(), &size, sizeof(size));
-  bytes.insert(bytes.end(), encoded.begin(), encoded.end());
-  return bytes;
+  ByteWriter out;
+  out.write(static_cast<std::uint32_t>(encoded.size()));
+  out.raw(encoded.data(), encoded.size());
+  return out.take();
 }
 
 inline Bytes name_entry(std::uint64_t id, std::string_view name) {
