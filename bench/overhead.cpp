@@ -161,6 +161,58 @@ void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, c
       static_cast<double>(peak) / 1048576.0, faults);
 }
 
+// Work of a random length, up to some 400 ns: real programs do not tick like a clock.
+void random_work(std::uint32_t& state) {
+  state = state * 1664525u + 1013904223u;
+  for (std::uint32_t i = state >> 23; i > 0; --i) barrier();
+}
+
+// Nested scopes of eight sites with work of random length in each; what one takes on disk.
+void measure_disk(bool compress) {
+  constexpr std::uint64_t kRounds = 200'000;
+  SessionOptions options;
+  options.output = folder + "/bench_disk.sonde";
+  options.compress = compress;
+  auto session = Session::open(options);
+  if (!session) std::exit(1);
+  begin(**session);
+  std::uint32_t state = 1;
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    SONDE_SCOPE("step");
+    random_work(state);
+    {
+      SONDE_SCOPE("forward");
+      for (int layer = 0; layer < 2; ++layer) {
+        SONDE_SCOPE("layer");
+        random_work(state);
+        {
+          SONDE_SCOPE("matmul");
+          random_work(state);
+        }
+        {
+          SONDE_SCOPE("activation");
+          random_work(state);
+        }
+      }
+    }
+    {
+      SONDE_SCOPE("backward");
+      random_work(state);
+    }
+    {
+      SONDE_SCOPE("update");
+      random_work(state);
+    }
+  }
+  constexpr double kScopes = kRounds * 10.0;
+  (*session)->end_window();
+  if (auto closed = (*session)->close(); !closed) std::exit(1);
+  const auto bytes = static_cast<double>(std::filesystem::file_size(options.output));
+  std::printf("bytes a scope on disk, work of random length, %s: %.2f\n",
+              compress ? "compressed" : "not compressed", bytes / kScopes);
+  std::filesystem::remove(options.output);
+}
+
 void measure_open(const std::string& path) {
   reset_peak_rss();
   const std::uint64_t rss_before = status_bytes("VmRSS");
@@ -194,7 +246,10 @@ int main(int argc, char** argv) {
   if (argc > 1) folder = argv[1];
   double two_clocks = 0;
   measure_small_costs(two_clocks);
-  std::printf("\nbytes a scope in memory: %zu\n\n", 2 * sizeof(std::uint64_t));
+  std::printf("\nbytes a scope in memory: %zu\n", 2 * sizeof(std::uint64_t));
+  measure_disk(false);
+  measure_disk(true);
+  std::printf("\n");
   for (const std::uint64_t count : {std::uint64_t{1'000'000}, std::uint64_t{10'000'000}}) {
     measure_kept(count, two_clocks, sonde::BufferPolicy::Ring, "ring");
     measure_open(folder + "/bench_kept.sonde");

@@ -50,9 +50,10 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;  // NOLINT(readability-identifier-naming): std::expected's name
 
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Failure failure)                                    // NOLINT(google-explicit-constructor)
+  // Not explicit, so that `return value;` and `return Failure(…);` make one.
+  Result(T value)  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Failure failure)  // NOLINT(google-explicit-constructor)
       : state_(std::in_place_index<1>, std::move(failure).error()) {}
 
   bool has_value() const noexcept { return state_.index() == 0; }

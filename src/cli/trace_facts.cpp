@@ -45,7 +45,6 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::SourceFailed:
       return LedgerClass::Lost;
     case LedgerKind::Unfinished:
-    case LedgerKind::OutOfWindow:
     case LedgerKind::Truncated:
       return LedgerClass::Incomplete;
     case LedgerKind::EventsWritten:
@@ -56,6 +55,7 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::Note:
     case LedgerKind::Forked:
     case LedgerKind::NotCrashSafe:
+    case LedgerKind::OutOfWindow:  // nobody asked for them
       return LedgerClass::Remark;
   }
   return LedgerClass::Remark;  // of a later version

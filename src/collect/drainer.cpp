@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 
 #include "collect/chunk_reader.h"
 #include "collect/collector.h"
@@ -262,9 +263,9 @@ void Collector::write_ledger(SessionState& session) {
   note(LedgerKind::DroppedByBudget, lost.ends, "ends: their spans look unfinished");
   note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
   note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");
+  const std::optional<Error> failure = file.first_error();
   note(LedgerKind::DroppedByBudget, file.records_failed(),
-       "events that could not be written: " +
-           (file.first_error() ? file.first_error()->message : ""));
+       "events that could not be written: " + (failure ? failure->message : ""));
   note(LedgerKind::DroppedInSignal, lost.in_signal,
        "recorded by a signal handler that interrupted the recorder");
   note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");

@@ -19,7 +19,7 @@
 
 namespace sonde::detail {
 
-class Pool {
+class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueue
  public:
   // `memory` is aligned to kChunkBytes and stays mapped for the life of the process. Chunks whose
   // number is in `held` still belong to threads of an earlier stream. Not thread-safe.

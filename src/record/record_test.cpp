@@ -138,7 +138,7 @@ TEST(Laps, EndEarlyAndBeginAnew) {
   });
   EXPECT_FALSE(parent_of(trace, "between").valid());
   EXPECT_EQ(trace.spans().size(), 3u);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
 TEST(RecordFunction, EndsEarlyAndOnce) {
@@ -150,7 +150,7 @@ TEST(RecordFunction, EndsEarlyAndOnce) {
   });
   EXPECT_FALSE(parent_of(trace, "after").valid());
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
 TEST(RecordFunction, EndsInAnyOrder) {
@@ -194,7 +194,7 @@ TEST(RecordFunction, EndsOnceHoweverOftenItIsMoved) {
   });
   EXPECT_EQ(trace.spans().size(), 2u);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
 TEST(RecordFunction, KeepsTheTextThatGoesWithIt) {
@@ -397,7 +397,7 @@ TEST(PlainC, RecordsScopesLapsAndRanges) {
   EXPECT_EQ(parent_of(trace, "lap"), find_span(trace, "outer"));
   EXPECT_EQ(trace.spans().kind[find_span(trace, "range")], SpanKind::UserAnnotation);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::OutOfWindow), 0u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a recording's blocks and live buffers say, before it is put in order.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sonde/trace_builder.h"
+#include "trace/block_file.h"
+#include "trace/thread_decoder.h"
+#include "wire/blocks.h"
+
+namespace sonde {
+
+struct ThreadInfo {
+  std::int64_t kernel_id = 0;
+  StringId name;
+};
+
+struct Recording {
+  TraceBuilder builder;
+  ProcessBlock process;
+  std::vector<ClockAnchor> anchors;
+  std::vector<MetadataBlock> metadata;
+  std::vector<LedgerBlock> ledger;
+  std::map<std::uint32_t, std::pair<WindowBlock, std::optional<WindowBlock>>> windows;
+  std::map<std::uint64_t, ThreadInfo> threads;
+  NameTable names;
+  std::vector<Piece> pieces;
+  std::uint64_t undecodable = 0;
+};
+
+// N of a name ProfilerStep#N, -1 of any other.
+std::int64_t step_number(std::string_view name);
+
+// Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
+void read_blocks(const BlockFile& file, Recording& recording);
+// Adds what a process that did not end well left in its live buffers.
+void read_live_buffers(const BlockFile& file, Recording& recording);
+
+}  // namespace sonde
