@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -90,6 +92,35 @@ void exit_while_recording(const std::string& path) {
   static const AtExit after;
   (void)after;
   std::exit(0);
+}
+
+pthread_key_t again_and_again;
+std::atomic<std::uint64_t> rounds{0};
+
+// Asks to be called again as often as the system does it, and records each time.
+void record_at_thread_end(void* value) {
+  {
+    SONDE_SCOPE("late");
+  }
+  rounds.fetch_add(1);
+  ::pthread_setspecific(again_and_again, value);
+}
+
+TEST(Scope, IsRecordedOrCountedWhileItsThreadComesToAnEnd) {
+  ASSERT_EQ(::pthread_key_create(&again_and_again, record_at_thread_end), 0);
+  const Trace trace = record([] {
+    std::thread([] {
+      {
+        SONDE_SCOPE("early");
+      }
+      ::pthread_setspecific(again_and_again, &rounds);
+    }).join();
+  });
+  EXPECT_GE(rounds.load(), 4u);
+  EXPECT_GE(count_spans(trace, "late"), 1u);
+  EXPECT_EQ(count_spans(trace, "late") + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"),
+            rounds.load());
+  ::pthread_key_delete(again_and_again);
 }
 
 TEST(ScopeDeathTest, IsRecordedInTheDestructorOfAStaticWhileASessionIsOpen) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "record/recorder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -30,10 +31,12 @@ __thread ThreadCursor sonde_detail_cursor = {&no_chunk, 0, 0, 0, 0};
 namespace {
 
 __thread ThreadRecord* this_record __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread unsigned times_left __attribute__((tls_model("initial-exec"))) = 0;
 
 std::atomic<Pool*> current_pool{nullptr};
 std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
 std::atomic<std::uint64_t> lost_in_signal{0};
+std::atomic<std::uint64_t> lost_without_thread{0};  // where enter_thread gave nothing
 std::atomic<std::uint64_t> next_flow{1};
 
 pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
@@ -102,11 +105,18 @@ void leave_thread(void* opaque) noexcept {
   __atomic_store_n(&cursor.begin_limit, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&cursor.end_limit, 0, __ATOMIC_RELAXED);
   this_record = nullptr;
+  ++times_left;
   thread_registry().leave(record);
 }
 
+// Null where the system has no memory left, and in a thread that is all but gone.
 ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
   if (this_record != nullptr) return this_record;
+  // Destructors of thread-specific data run a few times over. In the last round nobody would take
+  // the thread out again, and its cursor would be written to after it is gone.
+  constexpr unsigned kRounds = 2;
+  static_assert(kRounds < PTHREAD_DESTRUCTOR_ITERATIONS);
+  if (times_left >= kRounds) return nullptr;
   pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });
   this_record = thread_registry().enter(&cursor);
   // Runs leave_thread when the thread ends, and again if something records after that.
@@ -216,7 +226,11 @@ void in_slow_path(Body&& body) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
   const SlowPath slow(cursor);
   if (slow.pool() == nullptr) return;
-  if (ThreadRecord* record = enter_thread(cursor)) body(*record, *slow.pool());
+  if (ThreadRecord* record = enter_thread(cursor)) {
+    body(*record, *slow.pool());
+  } else {
+    lost_without_thread.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 std::uint32_t id_of(sonde_site* site) noexcept {
@@ -352,6 +366,7 @@ std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_c
 LossCounts loss_counts() {
   LossCounts sum = thread_registry().loss_counts();
   sum.in_signal = lost_in_signal.load(std::memory_order_relaxed);
+  sum.spans += lost_without_thread.load(std::memory_order_relaxed);
   return sum;
 }
 
