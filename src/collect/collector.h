@@ -95,7 +95,7 @@ class Collector {
   void settle(std::unique_lock<std::mutex>& lock);
   void write_ledger(SessionState& session);
   void prepare_ahead();
-  void drain_full_chunks();
+  bool drain_full_chunks();  // false if some that were full could not be had
   void drain_live_chunks();
   void flush_events();
   void drain_chunk(detail::ChunkHeader* chunk);

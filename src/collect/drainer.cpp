@@ -69,11 +69,13 @@ void Collector::pass() {
   }
   prepare_ahead();
   if (draining) {
-    drain_full_chunks();
+    // The living first: what they leave meanwhile is found among the full.
     if (ended || now - last_partial_ns_ >= kPartialEveryNs) {
       last_partial_ns_ = now;
       drain_live_chunks();
     }
+    // If not all could be had, no window may be thought written; the next pass comes soon.
+    if (!drain_full_chunks()) pass_ticks_ = 0;
   }
   if (now - last_anchor_ns_ >= anchor_interval_ns_) {
     last_anchor_ns_ = now;
@@ -88,7 +90,7 @@ void Collector::pass() {
     last_rotation_ns_ = now;
     // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's
     // rate.
-    detail::leave_chunks_older_than(pool_, pass_ticks_ - (std::uint64_t{1} << 41));
+    detail::leave_chunks_older_than(pool_, read_ticks() - (std::uint64_t{1} << 41));
   }
   last_fresh_ = pool_.fresh_used();
 }
@@ -110,15 +112,17 @@ void Collector::prepare_ahead() {
   }
 }
 
-void Collector::drain_full_chunks() {
+bool Collector::drain_full_chunks() {
   // No more than there are now: threads may fill chunks as fast as they are drained.
   std::uint64_t left = pool_.full_count();
   std::array<ChunkHeader*, 16> batch{};
+  bool complete = true;
   while (left > 0) {
     std::size_t count = 0;
     for (; count < batch.size() && left > 0; --left) {
       ChunkHeader* chunk = pool_.pop_full();
-      if (chunk == nullptr) {
+      if (chunk == nullptr) {  // a thread was stopped while it put one in
+        complete = false;
         left = 0;
         break;
       }
@@ -130,6 +134,7 @@ void Collector::drain_full_chunks() {
     for (std::size_t i = 0; i < count; ++i) pool_.release(batch[i]);
     prepare_ahead();
   }
+  return complete;
 }
 
 void Collector::flush_events() {

@@ -468,6 +468,42 @@ TEST(Session, RefusesAFileThatAnotherSessionRecordsTo) {
   EXPECT_EQ(count_spans(*trace, "work"), 1u);
 }
 
+TEST(Session, HasEverythingUpToItsEndWhileOthersGoOnRecording) {
+  const auto other = open_session({});
+  ASSERT_TRUE(other->begin_window(0));
+  std::atomic<bool> stop{false};
+  std::atomic<std::int64_t> counted{0};
+  std::thread worker([&] {
+    for (std::int64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) {
+      SONDE_COUNTER("i", i);
+      counted.store(i, std::memory_order_release);
+      if (i % 500 == 0) nap();  // or the drainer has more to do than a test should take
+    }
+  });
+  for (int round = 0; round < 100; ++round) {
+    const auto session = open_session({});
+    ASSERT_TRUE(session->begin_window(0));
+    const std::int64_t first = counted.load(std::memory_order_acquire);
+    while (counted.load(std::memory_order_acquire) < first + 3'000) std::this_thread::yield();
+    const std::int64_t last = counted.load(std::memory_order_acquire);
+    session->end_window();
+    const auto trace = session->read_window(0);
+    ASSERT_TRUE(trace) << trace.error().message;
+    ASSERT_EQ(ledger_sum(*trace, LedgerKind::DroppedByBudget), 0u);
+    std::int64_t expected = 0;
+    for (std::size_t i = 0; i < trace->counters().size(); ++i) {
+      const auto value = static_cast<std::int64_t>(trace->counters().value[i]);
+      if (expected != 0) {
+        ASSERT_EQ(value, expected) << "round " << round;
+      }
+      expected = value + 1;
+    }
+    ASSERT_GT(expected, last) << "round " << round;
+  }
+  stop = true;
+  worker.join();
+}
+
 TEST(Session, SurvivesManyThreadsWhileOthersStartAndStop) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> recorded{0};

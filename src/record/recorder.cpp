@@ -51,14 +51,16 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {  // one writer: no lo
 void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
   ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
   if (chunk == nullptr) return;
-  record.chunk.store(nullptr, std::memory_order_relaxed);
-  if (pool == nullptr || !pool->owns(chunk)) return;
-  if (record.stream.load(std::memory_order_relaxed) == pool->stream()) {
-    chunk->payload_words = record.cursor->payload_words;
-    pool->retire(chunk);
-  } else {
-    pool->release(chunk);
+  if (pool != nullptr && pool->owns(chunk)) {
+    if (record.stream.load(std::memory_order_relaxed) == pool->stream()) {
+      chunk->payload_words = record.cursor->payload_words;
+      pool->retire(chunk);
+    } else {
+      pool->release(chunk);
+    }
   }
+  // Last, so that the drainer finds it here or among the full ones: pairs with for_each_live_chunk.
+  record.chunk.store(nullptr, std::memory_order_release);
 }
 
 // The calling thread is busy with the recorder and may use the pool; detach_pool() waits for it.
