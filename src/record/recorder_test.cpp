@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "collect/testing/recorded.h"
 #include "record/testing/chunk_memory.h"
 #include "sonde/record.h"
 #include "trace/thread_decoder.h"
@@ -21,6 +22,8 @@ namespace {
 class UndrainedStream {
  public:
   explicit UndrainedStream(std::uint32_t chunks) {
+    // A session of an earlier test may still be written out, with buffers of its own attached.
+    EXPECT_TRUE(sonde::testing::open_session({})->close());
     static std::uint64_t stream = 1'000;
     void* memory = testing::chunk_memory(chunks);
     pool.reset(memory, chunks, ++stream, {});
