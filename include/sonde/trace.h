@@ -53,6 +53,8 @@ class Trace {
   const MetadataTable& metadata() const noexcept { return data_->tables.metadata; }
   const LedgerTable& ledger() const noexcept { return data_->tables.ledger; }
   const ExtraTable& extras() const noexcept { return data_->tables.extras; }
+  const ArgumentListTable& argument_lists() const noexcept { return data_->tables.argument_lists; }
+  const TensorUseTable& tensor_uses() const noexcept { return data_->tables.tensor_uses; }
 
   const StringPool& strings() const noexcept { return data_->strings; }
   // Empty for an invalid id. The view lives as long as some copy of this trace.
@@ -60,6 +62,14 @@ class Trace {
   std::string_view name(SpanId span) const noexcept { return string(spans().name[span]); }
   Nanos end_ns(SpanId span) const noexcept {
     return spans().start_ns[span] + spans().duration_ns[span];
+  }
+
+  // What the span was called with; empty if nothing is known.
+  IdRange<OpArgumentId> arguments(SpanId span) const noexcept {
+    const ArgumentListId list = spans().arguments[span];
+    if (!list.valid() || argument_lists().count[list] <= 0) return {};
+    const std::uint32_t first = argument_lists().first[list].value();
+    return {first, first + static_cast<std::uint32_t>(argument_lists().count[list])};
   }
 
   IdRange<SpanId> all_spans() const noexcept {

@@ -49,6 +49,8 @@ class TraceBuilder {
   MetadataTable& metadata() noexcept { return data_.tables.metadata; }
   LedgerTable& ledger() noexcept { return data_.tables.ledger; }
   ExtraTable& extras() noexcept { return data_.tables.extras; }
+  ArgumentListTable& argument_lists() noexcept { return data_.tables.argument_lists; }
+  TensorUseTable& tensor_uses() noexcept { return data_.tables.tensor_uses; }
 
   StringPool& strings() noexcept { return data_.strings; }
   StringId intern(std::string_view text) { return data_.strings.intern(text); }

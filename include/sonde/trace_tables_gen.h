@@ -274,6 +274,8 @@ enum class TableKind : std::uint8_t {
   Metadata = 21,
   Ledger = 22,
   Extras = 23,
+  ArgumentLists = 24,
+  TensorUses = 25,
 };
 std::string_view to_string(TableKind value);
 std::optional<TableKind> parse_table_kind(std::string_view text);
@@ -392,6 +394,14 @@ struct ExtraTag {
   static constexpr TableKind kTable = TableKind::Extras;
 };
 using ExtraId = Id<ExtraTag>;
+struct ArgumentListTag {
+  static constexpr TableKind kTable = TableKind::ArgumentLists;
+};
+using ArgumentListId = Id<ArgumentListTag>;
+struct TensorUseTag {
+  static constexpr TableKind kTable = TableKind::TensorUses;
+};
+using TensorUseId = Id<TensorUseTag>;
 
 // A process that was recorded; a run of many ranks has one row each.
 struct ProcessRow {
@@ -547,6 +557,7 @@ struct SpanRow {
   TrackId end_track{};  // Where it ended, if on another thread
   StackId stack{};  // Where it was called from
   ModuleId module{};  // The module that ran it
+  ArgumentListId arguments{};  // What an operator was called with
   StringId overload_name{};
   StringId category{};  // Name of a foreign kind
   StringId source_file{};  // File of the call site
@@ -576,6 +587,7 @@ struct SpanTable {
   Column<TrackId> end_track;
   Column<StackId> stack;
   Column<ModuleId> module;
+  Column<ArgumentListId> arguments;
   Column<StringId> overload_name;
   Column<StringId> category;
   Column<StringId> source_file;
@@ -622,6 +634,7 @@ struct SpanTable {
     visit("end_track", self.end_track);
     visit("stack", self.stack);
     visit("module", self.module);
+    visit("arguments", self.arguments);
     visit("overload_name", self.overload_name);
     visit("category", self.category);
     visit("source_file", self.source_file);
@@ -665,9 +678,8 @@ struct DimTable {
   }
 };
 
-// An argument of an operator, or an element of a list of tensors.
+// An argument of an operator, or an element of a list of tensors. Calls with the same arguments share them: argument_lists.
 struct OpArgumentRow {
-  SpanId span{};
   std::int32_t index = 0;  // Position among the arguments of its role
   std::int32_t element = -1;  // Position in the list, for the tensors of a TensorList
   ArgumentRole role = ArgumentRole::Input;
@@ -682,16 +694,12 @@ struct OpArgumentRow {
   StringId layout{};
   DeviceType device_type = DeviceType::Unknown;
   std::int32_t device_index = -1;
-  std::uint64_t tensor_address = 0;  // Of the tensor object
-  std::uint64_t storage_address = 0;  // Of the first byte of its storage
-  std::int64_t storage_offset = 0;  // elements
   std::int32_t element_bytes = 0;
 };
 
 struct OpArgumentTable {
   using Row = OpArgumentRow;
   static constexpr TableKind kTable = TableKind::OpArguments;
-  Column<SpanId> span;
   Column<std::int32_t> index;
   Column<std::int32_t> element{-1};
   Column<ArgumentRole> role{ArgumentRole::Input};
@@ -706,12 +714,9 @@ struct OpArgumentTable {
   Column<StringId> layout;
   Column<DeviceType> device_type{DeviceType::Unknown};
   Column<std::int32_t> device_index{-1};
-  Column<std::uint64_t> tensor_address;
-  Column<std::uint64_t> storage_address;
-  Column<std::int64_t> storage_offset;
   Column<std::int32_t> element_bytes;
 
-  std::size_t size() const noexcept { return span.size(); }
+  std::size_t size() const noexcept { return index.size(); }
   bool empty() const noexcept { return size() == 0; }
   OpArgumentId push_back(const OpArgumentRow& values);
   OpArgumentRow row(std::size_t at) const;
@@ -732,7 +737,6 @@ struct OpArgumentTable {
  private:
   template <typename Self, typename Visit>
   static void visit_each(Self& self, Visit& visit) {
-    visit("span", self.span);
     visit("index", self.index);
     visit("element", self.element);
     visit("role", self.role);
@@ -747,9 +751,6 @@ struct OpArgumentTable {
     visit("layout", self.layout);
     visit("device_type", self.device_type);
     visit("device_index", self.device_index);
-    visit("tensor_address", self.tensor_address);
-    visit("storage_address", self.storage_address);
-    visit("storage_offset", self.storage_offset);
     visit("element_bytes", self.element_bytes);
   }
 };
@@ -1367,6 +1368,7 @@ struct StackTable {
 struct ModuleRow {
   StringId name{};
   StringId class_name{};
+  StringId method{};  // The method that was called, where a source names it
   ModuleId parent{};  // The module around it; stands before it
   std::int64_t id = -1;  // As the source numbers it
 };
@@ -1376,6 +1378,7 @@ struct ModuleTable {
   static constexpr TableKind kTable = TableKind::Modules;
   Column<StringId> name;
   Column<StringId> class_name;
+  Column<StringId> method;
   Column<ModuleId> parent;
   Column<std::int64_t> id{-1};
 
@@ -1402,6 +1405,7 @@ struct ModuleTable {
   static void visit_each(Self& self, Visit& visit) {
     visit("name", self.name);
     visit("class_name", self.class_name);
+    visit("method", self.method);
     visit("parent", self.parent);
     visit("id", self.id);
   }
@@ -1580,6 +1584,7 @@ struct WindowRow {
   ProcessId process{};
   Nanos start_ns = 0;
   Nanos end_ns = 0;
+  Nanos closed_ns = 0;  // When the recorder was done with it, where a source says so
   std::int64_t first_step = -1;  // Step number at its start
   StringId name{};  // Trace id or name given by the user
 };
@@ -1590,6 +1595,7 @@ struct WindowTable {
   Column<ProcessId> process;
   Column<Nanos> start_ns;
   Column<Nanos> end_ns;
+  Column<Nanos> closed_ns;
   Column<std::int64_t> first_step{-1};
   Column<StringId> name;
 
@@ -1617,6 +1623,7 @@ struct WindowTable {
     visit("process", self.process);
     visit("start_ns", self.start_ns);
     visit("end_ns", self.end_ns);
+    visit("closed_ns", self.closed_ns);
     visit("first_step", self.first_step);
     visit("name", self.name);
   }
@@ -1852,6 +1859,97 @@ struct ExtraTable {
   }
 };
 
+// The arguments of one call, in the order of their positions; any number of calls share one list.
+struct ArgumentListRow {
+  OpArgumentId first{};
+  std::int32_t count = 0;
+};
+
+struct ArgumentListTable {
+  using Row = ArgumentListRow;
+  static constexpr TableKind kTable = TableKind::ArgumentLists;
+  Column<OpArgumentId> first;
+  Column<std::int32_t> count;
+
+  std::size_t size() const noexcept { return first.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  ArgumentListId push_back(const ArgumentListRow& values);
+  ArgumentListRow row(std::size_t at) const;
+  ArgumentListRow row(ArgumentListId at) const { return row(at.index()); }
+  void append(ArgumentListTable&& other);  // the other is empty afterwards
+  void resize(std::size_t rows);
+  void reserve(std::size_t rows);
+  // Calls visit("name", column) for every column.
+  template <typename Visit>
+  void visit_columns(Visit&& visit) {
+    visit_each(*this, visit);
+  }
+  template <typename Visit>
+  void visit_columns(Visit&& visit) const {
+    visit_each(*this, visit);
+  }
+
+ private:
+  template <typename Self, typename Visit>
+  static void visit_each(Self& self, Visit& visit) {
+    visit("first", self.first);
+    visit("count", self.count);
+  }
+};
+
+// Which tensor stood where in a call: what op_arguments, being shared, cannot say.
+struct TensorUseRow {
+  SpanId span{};
+  std::int32_t index = 0;  // Position among the arguments of its role
+  std::int32_t element = -1;  // Position in the list, for the tensors of a TensorList
+  ArgumentRole role = ArgumentRole::Input;
+  std::uint64_t tensor_address = 0;  // Of the tensor object
+  std::uint64_t storage_address = 0;  // Of the first byte of its storage
+  std::int64_t storage_offset = 0;  // elements
+};
+
+struct TensorUseTable {
+  using Row = TensorUseRow;
+  static constexpr TableKind kTable = TableKind::TensorUses;
+  Column<SpanId> span;
+  Column<std::int32_t> index;
+  Column<std::int32_t> element{-1};
+  Column<ArgumentRole> role{ArgumentRole::Input};
+  Column<std::uint64_t> tensor_address;
+  Column<std::uint64_t> storage_address;
+  Column<std::int64_t> storage_offset;
+
+  std::size_t size() const noexcept { return span.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  TensorUseId push_back(const TensorUseRow& values);
+  TensorUseRow row(std::size_t at) const;
+  TensorUseRow row(TensorUseId at) const { return row(at.index()); }
+  void append(TensorUseTable&& other);  // the other is empty afterwards
+  void resize(std::size_t rows);
+  void reserve(std::size_t rows);
+  // Calls visit("name", column) for every column.
+  template <typename Visit>
+  void visit_columns(Visit&& visit) {
+    visit_each(*this, visit);
+  }
+  template <typename Visit>
+  void visit_columns(Visit&& visit) const {
+    visit_each(*this, visit);
+  }
+
+ private:
+  template <typename Self, typename Visit>
+  static void visit_each(Self& self, Visit& visit) {
+    visit("span", self.span);
+    visit("index", self.index);
+    visit("element", self.element);
+    visit("role", self.role);
+    visit("tensor_address", self.tensor_address);
+    visit("storage_address", self.storage_address);
+    visit("storage_offset", self.storage_offset);
+  }
+};
+
 // Every table of a trace.
 struct TraceTables {
   ProcessTable processes;
@@ -1877,6 +1975,8 @@ struct TraceTables {
   MetadataTable metadata;
   LedgerTable ledger;
   ExtraTable extras;
+  ArgumentListTable argument_lists;
+  TensorUseTable tensor_uses;
 
   // Rows of a table; 0 for TableKind::None.
   std::size_t rows(TableKind table) const noexcept;
@@ -1916,6 +2016,8 @@ struct TraceTables {
     visit("metadata", self.metadata);
     visit("ledger", self.ledger);
     visit("extras", self.extras);
+    visit("argument_lists", self.argument_lists);
+    visit("tensor_uses", self.tensor_uses);
   }
 };
 

@@ -86,6 +86,7 @@ void correct_all_times(Corrections& corrections, TraceTables& tables) {
   correct("flows", "to_ns", tables.flows.to_ns);
   correct("windows", "start_ns", tables.windows.start_ns);
   correct("windows", "end_ns", tables.windows.end_ns);
+  correct("windows", "closed_ns", tables.windows.closed_ns);
 }
 
 std::uint64_t correct_durations(SpanTable& spans) {
@@ -102,13 +103,14 @@ std::uint64_t correct_durations(SpanTable& spans) {
   return corrected;
 }
 
-// A list of dimensions must lie in `dims` as a whole.
-std::uint64_t correct_lists(Column<DimId>& first, Column<std::int32_t>& count, std::size_t dims) {
+// A list must lie in the table of `rows` rows as a whole.
+template <typename IdType>
+std::uint64_t correct_lists(Column<IdType>& first, Column<std::int32_t>& count, std::size_t rows) {
   std::uint64_t corrected = 0;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    if (count[i] <= 0) continue;
-    const auto wanted = static_cast<std::size_t>(count[i]);
-    if (first[i].valid() && wanted <= dims && first[i].index() <= dims - wanted) continue;
+    if (count[i] == 0 || count[i] == count.null_value()) continue;
+    const auto wanted = static_cast<std::size_t>(count[i]);  // huge if negative
+    if (first[i].valid() && wanted <= rows && first[i].index() <= rows - wanted) continue;
     first.set(i, first.null_value());
     count.set(i, count.null_value());
     ++corrected;
@@ -171,6 +173,9 @@ std::vector<Correction> correct_values(TraceTables& tables, const StringPool& st
                   correct_lists(arguments.dims_first, arguments.dims_count, dims));
   corrections.add("op_arguments", "strides_first", "not within dims",
                   correct_lists(arguments.strides_first, arguments.strides_count, dims));
+  ArgumentListTable& lists = tables.argument_lists;
+  corrections.add("argument_lists", "first", "not within op_arguments",
+                  correct_lists(lists.first, lists.count, arguments.size()));
   corrections.add("extras", "of_row", "no such row", correct_extras(tables));
   correct_all_times(corrections, tables);
   corrections.add("spans", "duration_ns", "negative, or too long", correct_durations(tables.spans));

@@ -254,6 +254,21 @@ TEST_F(TraceBuilderTest, ClearsListsOfDimensionsThatLeaveTheirTable) {
   EXPECT_EQ(trace.op_arguments().dims_count[3], 0);
 }
 
+TEST_F(TraceBuilderTest, ClearsListsOfArgumentsThatLeaveTheirTable) {
+  const OpArgumentId only = builder.op_arguments().push_back({.kind = ArgumentKind::Scalar});
+  builder.argument_lists().push_back({.first = only, .count = 1});
+  builder.argument_lists().push_back({.first = only, .count = 2});
+  builder.argument_lists().push_back({.first = only, .count = -7});
+  builder.spans().arguments.set(add(first, 1, 2, "whole"), ArgumentListId(0));
+  builder.spans().arguments.set(add(first, 3, 4, "cut"), ArgumentListId(1));
+  builder.spans().arguments.set(add(first, 5, 6, "negative"), ArgumentListId(2));
+  const Trace trace = build();
+  EXPECT_EQ(trace.arguments(SpanId(0)).size(), 1u);
+  EXPECT_TRUE(trace.arguments(SpanId(1)).empty());
+  EXPECT_TRUE(trace.arguments(SpanId(2)).empty());
+  EXPECT_EQ(ledger_count(trace, LedgerKind::Undecodable), 2u);
+}
+
 TEST_F(TraceBuilderTest, MakesTimesSuchThatNoDifferenceOverflows) {
   constexpr Nanos kMin = std::numeric_limits<Nanos>::min();
   constexpr Nanos kMax = std::numeric_limits<Nanos>::max();

@@ -48,14 +48,18 @@ Trace rich_trace() {
   const ProcessId process = builder.processes().push_back(
       {.pid = 7, .rank = 1, .world_size = 2, .host = builder.intern("node")});
   const TrackId track = builder.tracks().push_back({.process = process, .id = 8});
+  builder.dims().push_back({.value = 3});
+  const OpArgumentId argument = builder.op_arguments().push_back(
+      {.kind = ArgumentKind::Tensor, .dims_first = DimId(0), .dims_count = 1});
+  const ArgumentListId arguments =
+      builder.argument_lists().push_back({.first = argument, .count = 1});
   const SpanId op = builder.spans().push_back({.start_ns = 1'700'000'000'000'000'000,
                                                .duration_ns = 500,
                                                .name = builder.intern("aten::mm"),
                                                .track = track,
-                                               .kind = SpanKind::CpuOp});
-  builder.dims().push_back({.value = 3});
-  builder.op_arguments().push_back(
-      {.span = op, .kind = ArgumentKind::Tensor, .dims_first = DimId(0), .dims_count = 1});
+                                               .kind = SpanKind::CpuOp,
+                                               .arguments = arguments});
+  builder.tensor_uses().push_back({.span = op, .tensor_address = 0x7f00});
   builder.counters().push_back({.track = track, .name = builder.intern(""), .value = -0.0});
   builder.windows().push_back({.process = process, .start_ns = 1, .end_ns = 2, .first_step = 3});
   builder.add_ledger(LedgerKind::Unfinished, 1, "x", "y\n");

@@ -667,6 +667,8 @@ std::string_view to_string(TableKind value) {
     case TableKind::Metadata: return "metadata";
     case TableKind::Ledger: return "ledger";
     case TableKind::Extras: return "extras";
+    case TableKind::ArgumentLists: return "argument_lists";
+    case TableKind::TensorUses: return "tensor_uses";
   }
   return "?";
 }
@@ -696,6 +698,8 @@ std::optional<TableKind> parse_table_kind(std::string_view text) {
   if (text == "metadata") return TableKind::Metadata;
   if (text == "ledger") return TableKind::Ledger;
   if (text == "extras") return TableKind::Extras;
+  if (text == "argument_lists") return TableKind::ArgumentLists;
+  if (text == "tensor_uses") return TableKind::TensorUses;
   return std::nullopt;
 }
 
@@ -725,6 +729,8 @@ bool is_known(TableKind value) {
     case TableKind::Metadata:
     case TableKind::Ledger:
     case TableKind::Extras:
+    case TableKind::ArgumentLists:
+    case TableKind::TensorUses:
       return true;
   }
   return false;
@@ -875,6 +881,7 @@ SpanId SpanTable::push_back(const SpanRow& values) {
   end_track.push_back(values.end_track);
   stack.push_back(values.stack);
   module.push_back(values.module);
+  arguments.push_back(values.arguments);
   overload_name.push_back(values.overload_name);
   category.push_back(values.category);
   source_file.push_back(values.source_file);
@@ -904,6 +911,7 @@ SpanRow SpanTable::row(std::size_t at) const {
   values.end_track = end_track[at];
   values.stack = stack[at];
   values.module = module[at];
+  values.arguments = arguments[at];
   values.overload_name = overload_name[at];
   values.category = category[at];
   values.source_file = source_file[at];
@@ -932,6 +940,7 @@ void SpanTable::append(SpanTable&& other) {
   end_track.append(std::move(other.end_track));
   stack.append(std::move(other.stack));
   module.append(std::move(other.module));
+  arguments.append(std::move(other.arguments));
   overload_name.append(std::move(other.overload_name));
   category.append(std::move(other.category));
   source_file.append(std::move(other.source_file));
@@ -971,7 +980,6 @@ void DimTable::reserve(std::size_t rows) {
 }
 
 OpArgumentId OpArgumentTable::push_back(const OpArgumentRow& values) {
-  span.push_back(values.span);
   index.push_back(values.index);
   element.push_back(values.element);
   role.push_back(values.role);
@@ -986,16 +994,12 @@ OpArgumentId OpArgumentTable::push_back(const OpArgumentRow& values) {
   layout.push_back(values.layout);
   device_type.push_back(values.device_type);
   device_index.push_back(values.device_index);
-  tensor_address.push_back(values.tensor_address);
-  storage_address.push_back(values.storage_address);
-  storage_offset.push_back(values.storage_offset);
   element_bytes.push_back(values.element_bytes);
   return OpArgumentId(size() - 1);
 }
 
 OpArgumentRow OpArgumentTable::row(std::size_t at) const {
   OpArgumentRow values;
-  values.span = span[at];
   values.index = index[at];
   values.element = element[at];
   values.role = role[at];
@@ -1010,15 +1014,11 @@ OpArgumentRow OpArgumentTable::row(std::size_t at) const {
   values.layout = layout[at];
   values.device_type = device_type[at];
   values.device_index = device_index[at];
-  values.tensor_address = tensor_address[at];
-  values.storage_address = storage_address[at];
-  values.storage_offset = storage_offset[at];
   values.element_bytes = element_bytes[at];
   return values;
 }
 
 void OpArgumentTable::append(OpArgumentTable&& other) {
-  span.append(std::move(other.span));
   index.append(std::move(other.index));
   element.append(std::move(other.element));
   role.append(std::move(other.role));
@@ -1033,9 +1033,6 @@ void OpArgumentTable::append(OpArgumentTable&& other) {
   layout.append(std::move(other.layout));
   device_type.append(std::move(other.device_type));
   device_index.append(std::move(other.device_index));
-  tensor_address.append(std::move(other.tensor_address));
-  storage_address.append(std::move(other.storage_address));
-  storage_offset.append(std::move(other.storage_offset));
   element_bytes.append(std::move(other.element_bytes));
 }
 
@@ -1551,6 +1548,7 @@ void StackTable::reserve(std::size_t rows) {
 ModuleId ModuleTable::push_back(const ModuleRow& values) {
   name.push_back(values.name);
   class_name.push_back(values.class_name);
+  method.push_back(values.method);
   parent.push_back(values.parent);
   id.push_back(values.id);
   return ModuleId(size() - 1);
@@ -1560,6 +1558,7 @@ ModuleRow ModuleTable::row(std::size_t at) const {
   ModuleRow values;
   values.name = name[at];
   values.class_name = class_name[at];
+  values.method = method[at];
   values.parent = parent[at];
   values.id = id[at];
   return values;
@@ -1568,6 +1567,7 @@ ModuleRow ModuleTable::row(std::size_t at) const {
 void ModuleTable::append(ModuleTable&& other) {
   name.append(std::move(other.name));
   class_name.append(std::move(other.class_name));
+  method.append(std::move(other.method));
   parent.append(std::move(other.parent));
   id.append(std::move(other.id));
 }
@@ -1716,6 +1716,7 @@ WindowId WindowTable::push_back(const WindowRow& values) {
   process.push_back(values.process);
   start_ns.push_back(values.start_ns);
   end_ns.push_back(values.end_ns);
+  closed_ns.push_back(values.closed_ns);
   first_step.push_back(values.first_step);
   name.push_back(values.name);
   return WindowId(size() - 1);
@@ -1726,6 +1727,7 @@ WindowRow WindowTable::row(std::size_t at) const {
   values.process = process[at];
   values.start_ns = start_ns[at];
   values.end_ns = end_ns[at];
+  values.closed_ns = closed_ns[at];
   values.first_step = first_step[at];
   values.name = name[at];
   return values;
@@ -1735,6 +1737,7 @@ void WindowTable::append(WindowTable&& other) {
   process.append(std::move(other.process));
   start_ns.append(std::move(other.start_ns));
   end_ns.append(std::move(other.end_ns));
+  closed_ns.append(std::move(other.closed_ns));
   first_step.append(std::move(other.first_step));
   name.append(std::move(other.name));
 }
@@ -1929,6 +1932,73 @@ void ExtraTable::reserve(std::size_t rows) {
   visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
 }
 
+ArgumentListId ArgumentListTable::push_back(const ArgumentListRow& values) {
+  first.push_back(values.first);
+  count.push_back(values.count);
+  return ArgumentListId(size() - 1);
+}
+
+ArgumentListRow ArgumentListTable::row(std::size_t at) const {
+  ArgumentListRow values;
+  values.first = first[at];
+  values.count = count[at];
+  return values;
+}
+
+void ArgumentListTable::append(ArgumentListTable&& other) {
+  first.append(std::move(other.first));
+  count.append(std::move(other.count));
+}
+
+void ArgumentListTable::resize(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.resize(rows); });
+}
+
+void ArgumentListTable::reserve(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
+}
+
+TensorUseId TensorUseTable::push_back(const TensorUseRow& values) {
+  span.push_back(values.span);
+  index.push_back(values.index);
+  element.push_back(values.element);
+  role.push_back(values.role);
+  tensor_address.push_back(values.tensor_address);
+  storage_address.push_back(values.storage_address);
+  storage_offset.push_back(values.storage_offset);
+  return TensorUseId(size() - 1);
+}
+
+TensorUseRow TensorUseTable::row(std::size_t at) const {
+  TensorUseRow values;
+  values.span = span[at];
+  values.index = index[at];
+  values.element = element[at];
+  values.role = role[at];
+  values.tensor_address = tensor_address[at];
+  values.storage_address = storage_address[at];
+  values.storage_offset = storage_offset[at];
+  return values;
+}
+
+void TensorUseTable::append(TensorUseTable&& other) {
+  span.append(std::move(other.span));
+  index.append(std::move(other.index));
+  element.append(std::move(other.element));
+  role.append(std::move(other.role));
+  tensor_address.append(std::move(other.tensor_address));
+  storage_address.append(std::move(other.storage_address));
+  storage_offset.append(std::move(other.storage_offset));
+}
+
+void TensorUseTable::resize(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.resize(rows); });
+}
+
+void TensorUseTable::reserve(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
+}
+
 std::size_t TraceTables::rows(TableKind table) const noexcept {
   switch (table) {
     case TableKind::None: return 0;
@@ -1955,6 +2025,8 @@ std::size_t TraceTables::rows(TableKind table) const noexcept {
     case TableKind::Metadata: return metadata.size();
     case TableKind::Ledger: return ledger.size();
     case TableKind::Extras: return extras.size();
+    case TableKind::ArgumentLists: return argument_lists.size();
+    case TableKind::TensorUses: return tensor_uses.size();
   }
   return 0;
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Opening a trace of any format that Sonde reads. The format is told from the content, not from the
+// name: `.sonde` files, and Kineto's or Chrome's JSON, plain or compressed with gzip.
+//
+//   Result<Trace> trace = open_trace("rank0.pt.trace.json.gz");
+//
+// What a damaged file still holds is opened, and the ledger says what is missing.
+
+#include <string>
+
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct OpenOptions {
+  unsigned threads = 0;  // that may work on it; 0: as many as there are cores
+};
+
+Result<Trace> open_trace(const std::string& path, const OpenOptions& options = {});
+
+}  // namespace sonde
