@@ -19,6 +19,12 @@ std::string duration_text(std::int64_t nanoseconds) {
   return fmt::format("{}{:.3f} s", sign, value / 1e9);
 }
 
+std::string microseconds_text(std::int64_t nanoseconds) {
+  const std::uint64_t ns = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds)
+                                           : static_cast<std::uint64_t>(nanoseconds);
+  return fmt::format("{}{}.{:03}", nanoseconds < 0 ? "-" : "", ns / 1000, ns % 1000);
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;

@@ -10,6 +10,8 @@ namespace sonde {
 
 // "812 ns", "1.234 us", "56.700 ms", "3.250 s": four to six significant digits.
 std::string duration_text(std::int64_t nanoseconds);
+// "1.234": microseconds, exactly.
+std::string microseconds_text(std::int64_t nanoseconds);
 // "512 B", "1.5 KiB", "256 MiB".
 std::string bytes_text(std::uint64_t bytes);
 // "12,345,678"

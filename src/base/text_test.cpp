@@ -8,6 +8,13 @@
 namespace sonde {
 namespace {
 
+TEST(Text, MicrosecondsAreExact) {
+  EXPECT_EQ(microseconds_text(0), "0.000");
+  EXPECT_EQ(microseconds_text(1), "0.001");
+  EXPECT_EQ(microseconds_text(-1'234), "-1.234");
+  EXPECT_EQ(microseconds_text(std::numeric_limits<std::int64_t>::min()), "-9223372036854775.808");
+}
+
 TEST(Text, PicksTheUnitThatReadsBest) {
   EXPECT_EQ(duration_text(0), "0 ns");
   EXPECT_EQ(duration_text(999), "999 ns");

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// PyTorch's `key_averages()`: events of one name added up.
+//
+//   const KeyAverages averages = function_events(trace).key_averages({.group_by_input_shape = true});
+//   for (const EventAverage& row : averages) std::cout << row.key << " " << row.count << "\n";
+//   std::cout << averages.table({.sort_by = "cpu_time_total"});
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sonde/analyse/table.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// What makes two events one row, besides name, device and whether a user made it.
+struct GroupBy {
+  bool group_by_input_shape = false;
+  int group_by_stack_n = 0;  // that many innermost frames
+  bool group_by_overload_name = false;
+};
+
+// Figures that PyTorch has not; docs/metrics.md defines them.
+struct ExtraFigures {
+  Nanos p50_ns = 0;  // of the durations of the row's events
+  Nanos p95_ns = 0;
+  Nanos max_ns = 0;
+  std::uint64_t launches = 0;   // pieces of device work below the row's events, each once
+  Nanos device_union_ns = 0;    // time in which any of them ran
+  double flops_per_second = 0;  // FLOPs over that time, or over host time if there is none
+};
+
+struct EventAverage {
+  std::string key;
+  std::string overload_name;
+  std::string input_shapes;        // "[[2, 3], []]"; empty unless grouped by it
+  std::vector<std::string> stack;  // innermost first; as many as grouped by
+  DeviceType device_type = DeviceType::Cpu;
+  RecordScope scope = RecordScope::Function;
+  bool is_async = false;  // the first event's
+  bool is_user_annotation = false;
+  bool has_parent = false;  // the first event's
+  std::uint64_t count = 0;
+  Nanos cpu_total_ns = 0;
+  Nanos self_cpu_ns = 0;
+  Nanos device_total_ns = 0;
+  Nanos self_device_ns = 0;
+  std::int64_t cpu_memory_bytes = 0;
+  std::int64_t self_cpu_memory_bytes = 0;
+  std::int64_t device_memory_bytes = 0;
+  std::int64_t self_device_memory_bytes = 0;
+  std::uint64_t flops = 0;
+};
+
+namespace detail {
+struct EventData;
+}  // namespace detail
+
+// Rows in the order in which their first events began. Copies share their data.
+class KeyAverages {
+ public:
+  KeyAverages();
+
+  std::size_t size() const noexcept;
+  bool empty() const noexcept { return size() == 0; }
+  const EventAverage& operator[](std::size_t row) const noexcept;
+  const EventAverage* begin() const noexcept;
+  const EventAverage* end() const noexcept;
+
+  // An unknown key to sort by or column gives a line that says so in place of a table; ask
+  // is_sort_key() before.
+  std::string table(const TableOptions& options = {}) const;
+  // The order in which table() would show the rows, and how many: rows for programs.
+  std::vector<std::size_t> rows(const TableOptions& options) const;
+  // One for each row, computed now.
+  std::vector<ExtraFigures> extra_figures() const;
+
+ private:
+  friend class EventList;
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// PyTorch's list of events: what `torch.profiler` gives as `prof.events()`, from any trace.
+//
+//   const EventList events = function_events(trace);
+//   for (const FunctionEvent event : events) {
+//     std::cout << event.name() << " " << event.self_cpu_ns() << "\n";
+//   }
+//   std::cout << events.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
+//
+// Events stand in the order of their starts, the longer first. Times are nanoseconds, counted as
+// PyTorch counts them: docs/compatibility.md lists where it does not do so on purpose.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sonde/analyse/averages.h"
+#include "sonde/analyse/table.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+class EventList;
+namespace detail {
+struct EventData;
+}  // namespace detail
+
+// One event of a list: a handle that is cheap to copy and lives no longer than the list's data.
+class FunctionEvent {
+ public:
+  std::size_t index() const noexcept { return index_; }
+  // Joins operators and device work; an operator's is its external id, a call's its correlation.
+  std::int64_t id() const noexcept;
+  // Steps are all named `ProfilerStep*`.
+  std::string_view name() const noexcept;
+  std::string_view overload_name() const noexcept;
+  // The row it was made from; invalid for memory events that stand alone.
+  SpanId span() const noexcept;
+
+  // Since EventList::start_ns().
+  Nanos start_ns() const noexcept;
+  Nanos end_ns() const noexcept;
+
+  // Numbered from 1 as PyTorch numbers threads, as far as the trace says.
+  std::int64_t thread() const noexcept;
+  std::int64_t forward_thread() const noexcept;
+  std::int64_t sequence_number() const noexcept;  // -1: none
+  RecordScope scope() const noexcept;             // Function for what is no operator
+  DeviceType device_type() const noexcept;
+  std::int32_t device_index() const noexcept;  // -1 on the host
+  bool is_async() const noexcept;
+  bool is_user_annotation() const noexcept;
+
+  bool has_parent() const noexcept;
+  FunctionEvent parent() const noexcept;  // only if has_parent()
+
+  Nanos cpu_total_ns() const noexcept;
+  Nanos self_cpu_ns() const noexcept;
+  Nanos device_total_ns() const noexcept;
+  Nanos self_device_ns() const noexcept;
+  std::int64_t cpu_memory_bytes() const noexcept;
+  std::int64_t self_cpu_memory_bytes() const noexcept;
+  std::int64_t device_memory_bytes() const noexcept;
+  std::int64_t self_device_memory_bytes() const noexcept;
+  std::uint64_t flops() const noexcept;
+
+  // Device work that this event launched, as places in the list.
+  std::size_t kernel_count() const noexcept;
+  FunctionEvent kernel(std::size_t i) const noexcept;
+
+  // "[[64, 3], []]": the sizes of its inputs, [] for what is no tensor.
+  std::string input_shapes() const;
+  // Innermost first, as `file(line): function`.
+  std::vector<std::string> stack() const;
+
+ private:
+  friend class EventList;
+  FunctionEvent(const detail::EventData* data, std::size_t index) : data_(data), index_(index) {}
+
+  const detail::EventData* data_;
+  std::size_t index_;
+};
+
+// What export_stacks() weighs a stack by.
+enum class StackMetric : std::uint8_t { SelfCpuTime, SelfDeviceTime };
+// From PyTorch's words: self_cpu_time_total, self_device_time_total and its older spellings.
+Result<StackMetric> parse_stack_metric(std::string_view name);
+
+// Copies share their data.
+class EventList {
+ public:
+  EventList();
+
+  std::size_t size() const noexcept;
+  bool empty() const noexcept { return size() == 0; }
+  FunctionEvent operator[](std::size_t i) const noexcept { return {data_.get(), i}; }
+
+  class Iterator {
+   public:
+    Iterator(const EventList* list, std::size_t at) : list_(list), at_(at) {}
+    FunctionEvent operator*() const noexcept { return (*list_)[at_]; }
+    Iterator& operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    friend bool operator==(Iterator a, Iterator b) noexcept { return a.at_ == b.at_; }
+    friend bool operator!=(Iterator a, Iterator b) noexcept { return a.at_ != b.at_; }
+
+   private:
+    const EventList* list_;
+    std::size_t at_;
+  };
+  Iterator begin() const noexcept { return {this, 0}; }
+  Iterator end() const noexcept { return {this, size()}; }
+
+  const Trace& trace() const noexcept;
+  // What times of events count from: when recording began.
+  Nanos start_ns() const noexcept;
+  // "cuda", "xpu", …; empty if no device was recorded.
+  std::string_view use_device() const noexcept;
+  // What was asked for when recording.
+  bool with_stack() const noexcept;
+  bool profile_memory() const noexcept;
+  bool with_flops() const noexcept;
+
+  Nanos self_cpu_time_total_ns() const noexcept;
+
+  KeyAverages key_averages(const GroupBy& group_by = {}) const;
+  EventAverage total_average() const;
+  // Each event a row.
+  std::string table(const TableOptions& options = {}) const;
+  // Collapsed stacks, a line an event: frames from the outermost, `;` between them, then
+  // microseconds. flamegraph.pl and speedscope read it.
+  std::string collapsed_stacks(StackMetric metric) const;
+
+ private:
+  friend EventList function_events(const Trace& trace);
+  std::shared_ptr<const detail::EventData> data_;
+};
+
+EventList function_events(const Trace& trace);
+
+}  // namespace sonde

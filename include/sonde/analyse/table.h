@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// How PyTorch's operator table is to look: the arguments of its `table()`.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+struct TableOptions {
+  // Any of sort_keys(); "cuda", "xpu", "hpu", "mtia" and "privateuse1" in it mean
+  // "device". Empty: as they are.
+  std::string sort_by = "";
+  int row_limit = 100;  // negative: all
+  // Without a value: no limit.
+  std::optional<int> max_src_column_width = 75;
+  std::optional<int> max_name_column_width = 55;
+  std::optional<int> max_shapes_column_width = 80;
+  std::string header = "";
+  bool top_level_events_only = false;
+  // "s", "ms" or "us" for every time; anything else: what fits each.
+  std::string time_unit = "";
+  // Columns that PyTorch has not, after its own: names of extra_columns().
+  std::vector<std::string> columns = {};
+};
+
+// What a table can be sorted by.
+const std::vector<std::string_view>& sort_keys();
+// Whether `sort_by` is one of them, in the old or the new spelling.
+bool is_sort_key(std::string_view sort_by);
+
+// What TableOptions::columns may name. docs/metrics.md defines them.
+const std::vector<std::string_view>& extra_columns();
+bool is_extra_column(std::string_view name);
+
+}  // namespace sonde

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What an EventList holds: one entry an event in each column, in the order of the list.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/flops.h"
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
+
+enum EventFlag : std::uint8_t {
+  kEventAsync = 1,       // takes no part in nesting
+  kEventAnnotation = 2,  // a user marked it
+  kEventDevice = 4,      // ran on a device
+  kEventMemory = 8,      // a memory record that no event contains; `row` is one of allocations
+};
+
+// An operator that gradients may go back to.
+struct ForwardOp {
+  std::int64_t sequence_number;
+  std::int64_t thread;  // as PyTorch numbers it
+  std::uint32_t event;
+};
+
+// A name by number: a string of the trace, or one of those that PyTorch makes up.
+using NameNumber = std::uint32_t;
+enum class MadeUpName : std::uint8_t { ProfilerStep, Memory, OutOfMemory };
+
+struct EventData {
+  Trace trace;
+  Nanos start_ns = 0;
+  std::string use_device;
+  bool with_stack = false;
+  bool profile_memory = false;
+  bool with_flops = false;
+
+  std::vector<std::uint32_t> row;  // of spans, or of allocations
+  std::vector<NameNumber> name;
+  std::vector<std::uint8_t> flags;
+  std::vector<std::uint32_t> thread;  // row of tracks whose stack it stands on
+  std::vector<std::uint32_t> parent;
+  std::vector<Nanos> begin_ns;
+  std::vector<Nanos> end_ns;
+  std::vector<Nanos> children_cpu_ns;
+  std::vector<Nanos> device_total_ns;
+  std::vector<std::uint32_t> kernels_first;  // where an event's begin in `kernels`
+  std::vector<std::uint32_t> kernels_count;
+  std::vector<std::uint32_t> kernels;  // events
+
+  // Empty unless memory was recorded.
+  std::vector<std::int64_t> cpu_bytes;
+  std::vector<std::int64_t> device_bytes;
+  std::vector<std::int64_t> children_cpu_bytes;
+  std::vector<std::int64_t> children_device_bytes;
+
+  std::vector<std::int64_t> logical_thread;  // of each track
+  FlopsOfCalls flops;
+
+  std::size_t size() const noexcept { return row.size(); }
+  bool has(std::size_t event, EventFlag flag) const noexcept { return (flags[event] & flag) != 0; }
+  bool is_span(std::size_t event) const noexcept { return !has(event, kEventMemory); }
+  SpanId span(std::size_t event) const noexcept {
+    return is_span(event) ? SpanId(row[event]) : SpanId();
+  }
+  SpanKind kind(std::size_t event) const noexcept {
+    return is_span(event) ? trace.spans().kind[SpanId(row[event])] : SpanKind::CpuInstantEvent;
+  }
+  Nanos duration_ns(std::size_t event) const noexcept { return end_ns[event] - begin_ns[event]; }
+
+  // A host event that has a place in the tree.
+  bool nests(std::size_t event) const noexcept {
+    return (flags[event] & (kEventDevice | kEventAsync)) == 0;
+  }
+  Nanos cpu_total_ns(std::size_t event) const noexcept {
+    return has(event, kEventDevice) ? 0 : duration_ns(event);
+  }
+  Nanos self_cpu_ns(std::size_t event) const noexcept {
+    return nests(event) ? duration_ns(event) - children_cpu_ns[event] : 0;
+  }
+  Nanos self_device_ns(std::size_t event) const noexcept;
+  std::uint64_t flops_of(std::size_t event) const noexcept;
+
+  NameNumber made_up(MadeUpName which) const noexcept {
+    return static_cast<NameNumber>(trace.strings().size()) + static_cast<NameNumber>(which);
+  }
+  std::string_view name_text(NameNumber number) const noexcept;
+  DeviceType device_type(std::size_t event) const noexcept;
+  bool is_backward(std::size_t event) const noexcept;
+  RecordScope scope(std::size_t event) const noexcept;
+  // Innermost first. Events of a gradient have the stack of the operator behind it.
+  std::vector<std::string> stack(std::size_t event) const;
+
+ private:
+  const std::vector<ForwardOp>& forward_ops() const;
+
+  mutable std::once_flag forward_ops_once_;
+  mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
+};
+
+// Where work of this kind ran; Cpu for everything on the host.
+DeviceType device_of(SpanKind kind) noexcept;
+// Whether the span was opened by the program or a tensor library, not by a device's runtime.
+bool is_operator(SpanKind kind) noexcept;
+bool is_annotation(SpanKind kind) noexcept;
+
+// The steps of making a list, in their order.
+void collect_events(EventData& data);
+void link_device_work(EventData& data);
+void attribute_memory(EventData& data);
+void place_overhead(EventData& data);
+void build_tree(EventData& data);
+void number_threads(EventData& data);
+
+}  // namespace sonde::detail

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Where an event was called from, and stacks collapsed into lines.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analyse/event_data.h"
+#include "analyse/event_stacks.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+
+// Frames of PyTorch's own plumbing: both texts occur in them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFrames = {{
+    {"autograd/__init__", "_make_grads"},
+    {"autograd/__init__", "backward"},
+    {"torch/tensor", "backward"},
+    {"_internal/common_utils", "prof_callable"},
+    {"_internal/common_utils", "prof_func_call"},
+    {"_internal/common_utils", "prof_meth_call"},
+}};
+
+bool is_hidden(std::string_view frame) {
+  return std::any_of(kHiddenFrames.begin(), kHiddenFrames.end(), [&](const auto& both) {
+    return frame.find(both.first) != std::string_view::npos &&
+           frame.find(both.second) != std::string_view::npos;
+  });
+}
+
+void add_frame(std::vector<std::string>& stack, std::string frame) {
+  if (!is_hidden(frame)) stack.push_back(std::move(frame));
+}
+
+std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost) {
+  std::vector<std::string> stack;
+  for (StackId at = innermost; at.valid(); at = trace.stacks().parent[at]) {
+    add_frame(stack, frame_text(trace, trace.stacks().frame[at]));
+  }
+  return stack;
+}
+
+std::vector<std::string> python_callers(const Trace& trace, SpanId span) {
+  const SpanTable& spans = trace.spans();
+  std::vector<std::string> stack;
+  for (SpanId at = spans.parent[span]; at.valid(); at = spans.parent[at]) {
+    if (spans.kind[at] == SpanKind::PythonFunction) add_frame(stack, std::string(trace.name(at)));
+  }
+  return stack;
+}
+
+std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
+  const StackId recorded = trace.spans().stack[span];
+  return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
+}
+
+// The gradient that an event belongs to: itself or an event around it.
+std::uint32_t gradient_around(const EventData& data, std::size_t event) {
+  for (auto at = static_cast<std::uint32_t>(event); at != kNoEvent; at = data.parent[at]) {
+    if (data.is_backward(at)) return at;
+  }
+  return kNoEvent;
+}
+
+bool comes_before(const ForwardOp& a, const ForwardOp& b) {
+  return std::tie(a.sequence_number, a.thread, a.event) <
+         std::tie(b.sequence_number, b.thread, b.event);
+}
+
+}  // namespace
+
+std::string frame_text(const Trace& trace, FrameId frame) {
+  if (!frame.valid()) return {};
+  const FrameTable& frames = trace.frames();
+  const std::string_view file = trace.string(frames.file[frame]);
+  const std::string_view function = trace.string(frames.function[frame]);
+  if (file.empty()) return std::string(function);
+  std::string text(file);
+  text += '(';
+  text += std::to_string(frames.line[frame]);
+  text += "): ";
+  text += function;
+  return text;
+}
+
+bool EventData::is_backward(std::size_t event) const noexcept {
+  if (!is_span(event)) return false;
+  const RecordScope scope = trace.spans().scope[SpanId(row[event])];
+  if (scope == RecordScope::BackwardFunction) return true;
+  if (kind(event) != SpanKind::CpuOp || parent[event] == kNoEvent) return false;
+  // A gradient without a sequence number is told from the call around it.
+  const std::string_view around = name_text(name[parent[event]]);
+  return around.substr(0, kEvaluate.size()) == kEvaluate &&
+         around.substr(kEvaluate.size()) == name_text(name[event]);
+}
+
+const std::vector<ForwardOp>& EventData::forward_ops() const {
+  std::call_once(forward_ops_once_, [this] {
+    const SpanTable& spans = trace.spans();
+    for (std::uint32_t event = 0; event < size(); ++event) {
+      if (!nests(event) || !is_span(event)) continue;
+      const std::int64_t number = spans.sequence_number[SpanId(row[event])];
+      if (number < 0 || thread[event] >= logical_thread.size() || is_backward(event)) continue;
+      forward_ops_.push_back({number, logical_thread[thread[event]], event});
+    }
+    std::sort(forward_ops_.begin(), forward_ops_.end(), comes_before);
+  });
+  return forward_ops_;
+}
+
+std::vector<std::string> EventData::stack(std::size_t event) const {
+  if (!is_span(event)) return {};
+  const std::uint32_t gradient = gradient_around(*this, event);
+  if (gradient == kNoEvent) return own_stack(trace, SpanId(row[event]));
+  const SpanId span(row[gradient]);
+  const ForwardOp wanted = {trace.spans().sequence_number[span], trace.spans().forward_thread[span],
+                            0};
+  const std::vector<ForwardOp>& candidates = forward_ops();
+  const auto found = std::lower_bound(candidates.begin(), candidates.end(), wanted, comes_before);
+  if (found == candidates.end() || found->sequence_number != wanted.sequence_number ||
+      found->thread != wanted.thread) {
+    return {};
+  }
+  return own_stack(trace, SpanId(row[found->event]));
+}
+
+std::string collapsed_stacks(const EventData& data, bool device_time) {
+  std::string text;
+  for (std::size_t event = 0; event < data.size(); ++event) {
+    const Nanos time = device_time ? data.self_device_ns(event) : data.self_cpu_ns(event);
+    const Nanos microseconds = time / 1000;
+    if (microseconds <= 0) continue;
+    const std::vector<std::string> stack = data.stack(event);
+    if (stack.empty()) continue;
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+      if (frame != stack.rbegin()) text += ';';
+      for (const char c : *frame) {
+        text += c == ' ' || c == ';' || c == '\t' || c == '\n' ? '_' : c;
+      }
+    }
+    text += ' ';
+    text += std::to_string(microseconds);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace sonde::detail
