@@ -61,6 +61,22 @@ macro(sonde_find_convert_libraries)
   sonde_optional(PROTOZERO libprotozero-dev ${sonde_protozero_found} "writing Perfetto traces")
 endmacro()
 
+# LibTorch: Debian's, or the one that CMAKE_PREFIX_PATH names. Its CUDA parts are not looked for.
+macro(sonde_find_torch)
+  find_package(Torch QUIET)
+  set(sonde_torch_found FALSE)
+  if(Torch_FOUND)
+    get_filename_component(sonde_torch_folder "${TORCH_LIBRARY}" DIRECTORY)
+    find_library(SONDE_TORCH_CPU_LIBRARY torch_cpu HINTS ${sonde_torch_folder} ${TORCH_INSTALL_PREFIX}/lib)
+    find_library(SONDE_TORCH_C10_LIBRARY c10 HINTS ${sonde_torch_folder} ${TORCH_INSTALL_PREFIX}/lib)
+    mark_as_advanced(SONDE_TORCH_CPU_LIBRARY SONDE_TORCH_C10_LIBRARY)
+    if(SONDE_TORCH_CPU_LIBRARY AND SONDE_TORCH_C10_LIBRARY)
+      set(sonde_torch_found TRUE)
+    endif()
+  endif()
+  sonde_optional(TORCH libtorch-dev ${sonde_torch_found} "LibTorch's operators")
+endmacro()
+
 # Flags for code of ours; PRIVATE, so that nothing leaks to those who link us.
 function(sonde_private_flags target)
   target_compile_features(${target} PRIVATE cxx_std_20)

@@ -12,6 +12,10 @@ install(TARGETS sonde_record sonde EXPORT SondeTargets
 if(TARGET sonde_cli)
   install(TARGETS sonde_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# `sonde run` finds these beside libsonde.
+if(TARGET sonde_agent)
+  install(TARGETS sonde_agent sonde_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -39,6 +43,12 @@ file(RELATIVE_PATH SONDE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAK
 string(REGEX REPLACE "/$" "" SONDE_PC_PREFIX "${SONDE_PC_PREFIX}")
 if(SONDE_IS_STATIC)
   set(SONDE_PC_REQUIRES "sonde-record, libzstd, zlib")
+  if(SONDE_HAS_SIMDJSON)
+    string(APPEND SONDE_PC_REQUIRES ", simdjson")
+  endif()
+  if(SONDE_HAS_ISAL)
+    string(APPEND SONDE_PC_REQUIRES ", libisal")
+  endif()
   set(SONDE_PC_LIBS "-lsonde -pthread")
   # C programs link the recorder too, and it is written in C++.
   set(SONDE_PC_RECORD_LIBS "-lsonde_record -pthread -lstdc++ -lm")

@@ -10,6 +10,7 @@
 //   prof.start();
 //   for (const Batch& batch : batches) { train(batch); prof.step(); }
 //   prof.stop();
+//   std::cout << prof.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
 // All threads of the process are recorded. Several profilers may run at once, nested or
 // overlapping. Every member may be called from any thread; calls on one profiler wait for each
@@ -27,6 +28,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sonde/analyse/averages.h"
+#include "sonde/analyse/events.h"
 #include "sonde/buffer_policy.h"
 #include "sonde/result.h"
 #include "sonde/schedule.h"
@@ -116,8 +119,19 @@ class Profiler {
 
   // The cycle that was started last, or all of them with acc_events. An error while it is recorded.
   Result<Trace> trace() const;
-  // Writes trace() as a `.sonde` file: whole or not at all.
+  // PyTorch's answers from trace(): empty, with an error to the message handler, if there is none.
+  EventList events() const;
+  KeyAverages key_averages(const GroupBy& group_by = {}) const;
+
+  // Files from trace(): whole or not at all, and as often as wanted.
+  // A `.sonde` file.
   Result<void> save(const std::string& path) const;
+  // Kineto's JSON, compressed if the path ends in `.gz`.
+  Result<void> export_chrome_trace(const std::string& path) const;
+  // Collapsed stacks, for flame graphs. The metric is self_cpu_time_total or
+  // self_device_time_total (also by its older names). An error if stacks were not asked for.
+  Result<void> export_stacks(const std::string& path,
+                             std::string_view metric = "self_cpu_time_total") const;
   // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording goes on.
   Result<void> snapshot(const std::string& path) const;
   // The file recorded to, with its pattern filled in. Empty before the first prepare, and for a
@@ -142,9 +156,9 @@ class Profiler {
   std::unique_ptr<Impl> impl_;
 };
 
-// For on_trace_ready: saves each cycle as `<dir>/<worker>.<time in ns>.sonde` and creates the
-// folder. The worker's name is `<host>_<pid>` unless given, found at the first cycle and kept from
-// then on. `use_gzip` is for formats that are not compressed by themselves; `.sonde` is.
+// For on_trace_ready: exports each cycle as `<dir>/<worker>.<time in ns>.pt.trace.json`, with `.gz`
+// if wanted, and creates the folder. The worker's name is `<host>_<pid>` unless given, found at the
+// first cycle and kept from then on.
 std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir,
                                                          std::string worker_name = "",
                                                          bool use_gzip = false);

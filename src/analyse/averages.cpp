@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/analyse/averages.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -17,10 +18,10 @@ namespace {
 
 void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
   ++row.count;
-  row.cpu_total_ns += data.cpu_total_ns(event);
-  row.self_cpu_ns += data.self_cpu_ns(event);
-  row.device_total_ns += data.device_total_ns[event];
-  row.self_device_ns += data.self_device_ns(event);
+  row.cpu_total_us += data.cpu_total_us(event);
+  row.self_cpu_us += data.self_cpu_us(event);
+  row.device_total_us += data.device_total_us[event];
+  row.self_device_us += data.self_device_us(event);
   if (data.with_flops) row.flops += data.flops_of(event);
   if (data.cpu_bytes.empty()) return;
   row.cpu_memory_bytes += data.cpu_bytes[event];
@@ -99,6 +100,8 @@ struct KeyHash {
 class Grouping {
  public:
   Grouping(const EventData& data, const GroupBy& group_by) : data_(data), group_by_(group_by) {
+    // One for each string, one for each name that is made up, one for events without a name.
+    last_of_name_.assign(data.trace.strings().size() + 4, kNoEvent);
     if (group_by.group_by_input_shape) {
       shapes_of_list_.assign(data.trace.argument_lists().size() + 1, kNoEvent);
     }
@@ -107,15 +110,26 @@ class Grouping {
   void run(std::vector<EventAverage>& rows, std::vector<std::uint32_t>& row_of_event) {
     row_of_event.resize(data_.size());
     for (std::size_t event = 0; event < data_.size(); ++event) {
-      const auto [found, is_new] =
-          row_of_key_.try_emplace(key_of(event), static_cast<std::uint32_t>(rows.size()));
-      if (is_new) rows.push_back(described(data_, event, group_by_));
-      row_of_event[event] = found->second;
-      add_figures(rows[found->second], data_, event);
+      const Key key = key_of(event);
+      std::uint32_t& last =
+          last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
+      if (last == kNoEvent || !(keys_[last] == key)) last = find_row(key, event, rows);
+      row_of_event[event] = last;
+      add_figures(rows[last], data_, event);
     }
   }
 
  private:
+  std::uint32_t find_row(const Key& key, std::size_t event, std::vector<EventAverage>& rows) {
+    const auto [found, is_new] =
+        row_of_key_.try_emplace(key, static_cast<std::uint32_t>(rows.size()));
+    if (is_new) {
+      rows.push_back(described(data_, event, group_by_));
+      keys_.push_back(key);
+    }
+    return found->second;
+  }
+
   Key key_of(std::size_t event) {
     Key key{data_.name[event], 0, 0, 0, 0};
     key.kind = static_cast<std::uint32_t>(data_.device_type(event)) * 2 +
@@ -145,6 +159,8 @@ class Grouping {
   const EventData& data_;
   const GroupBy& group_by_;
   std::unordered_map<Key, std::uint32_t, KeyHash> row_of_key_;
+  std::vector<Key> keys_;                    // of each row
+  std::vector<std::uint32_t> last_of_name_;  // the row that the last event of a name went to
   std::vector<std::uint32_t> shapes_of_list_;
   Texts texts_;
 };

@@ -60,75 +60,88 @@ bool is_event(SpanKind kind) {
   }
 }
 
-struct Entry {
-  Nanos begin_ns;
-  Nanos end_ns;
-  std::uint32_t row;
-  NameNumber name;
-};
-
-// Entries of one track after those of another; each track's are in order already.
-struct Runs {
-  std::vector<Entry> entries;
-  std::vector<std::size_t> ends;
-};
-
-Runs gather(EventData& data) {
-  const Trace& trace = data.trace;
-  const SpanTable& spans = trace.spans();
-  Names names(trace);
-  Runs runs;
-  runs.entries.reserve(spans.size());
-  const auto add = [&](IdRange<SpanId> of_track) {
-    for (const SpanId span : of_track) {
-      if (!is_event(spans.kind[span])) continue;
-      const StringId name = spans.name[span];
-      const Names::Class name_class = names(name);
-      if (name_class == Names::Class::Hidden) continue;
-      runs.entries.push_back({spans.start_ns[span], trace.end_ns(span), span.value(),
-                              name_class == Names::Class::Step
-                                  ? data.made_up(MadeUpName::ProfilerStep)
-                                  : name.value()});
-    }
-    runs.ends.push_back(runs.entries.size());
-  };
-  for (std::size_t track = 0; track < trace.tracks().size(); ++track) {
-    add(trace.track_spans(TrackId(track)));
+// The events of one track from here on.
+class Run {
+ public:
+  Run(const Trace& trace, Names& names, IdRange<SpanId> spans)
+      : trace_(&trace), names_(&names), spans_(spans) {
+    find();
   }
-  add(trace.track_spans(TrackId()));
-  return runs;
+
+  bool has_ended() const { return at_ == spans_.size(); }
+  SpanId span() const { return spans_[at_]; }
+  bool is_step() const { return is_step_; }
+  Nanos begin_ns() const { return begin_ns_; }
+  Nanos end_ns() const { return end_ns_; }
+  void next() {
+    ++at_;
+    find();
+  }
+
+  // The earlier begins first, of those the longer; of equal ones the first in the recorder's list.
+  friend bool operator<(const Run& a, const Run& b) {
+    if (a.begin_ns_ != b.begin_ns_) return a.begin_ns_ < b.begin_ns_;
+    if (a.end_ns_ != b.end_ns_) return a.end_ns_ > b.end_ns_;
+    const std::int64_t a_index = a.trace_->spans().event_index[a.span()];
+    const std::int64_t b_index = b.trace_->spans().event_index[b.span()];
+    if (a_index >= 0 && b_index >= 0) return a_index < b_index;
+    return a.span() < b.span();
+  }
+
+ private:
+  // Passes over what is no event.
+  void find() {
+    const SpanTable& spans = trace_->spans();
+    for (; at_ < spans_.size(); ++at_) {
+      const SpanId span = spans_[at_];
+      if (!is_event(spans.kind[span])) continue;
+      const Names::Class name = (*names_)(spans.name[span]);
+      if (name == Names::Class::Hidden) continue;
+      is_step_ = name == Names::Class::Step;
+      begin_ns_ = spans.start_ns[span];
+      end_ns_ = trace_->end_ns(span);
+      return;
+    }
+  }
+
+  const Trace* trace_;
+  Names* names_;
+  IdRange<SpanId> spans_;
+  std::size_t at_ = 0;
+  bool is_step_ = false;
+  Nanos begin_ns_ = 0;
+  Nanos end_ns_ = 0;
+};
+
+// Visits the events of all tracks in one order. Each track's are in order already, and many of one
+// follow each other.
+template <typename Visit>
+void visit_in_order(std::vector<Run> runs, const Visit& visit) {
+  const auto later = [](const Run& a, const Run& b) { return b < a; };
+  std::erase_if(runs, [](const Run& run) { return run.has_ended(); });
+  std::make_heap(runs.begin(), runs.end(), later);
+  while (!runs.empty()) {
+    std::pop_heap(runs.begin(), runs.end(), later);
+    Run& first = runs.back();
+    do {
+      visit(first);
+      first.next();
+    } while (!first.has_ended() && (runs.size() == 1 || !(runs.front() < first)));
+    if (first.has_ended()) {
+      runs.pop_back();
+    } else {
+      std::push_heap(runs.begin(), runs.end(), later);
+    }
+  }
 }
 
-// In pairs, until one run is left.
-std::vector<Entry> merge(Runs runs, const SpanTable& spans) {
-  const auto before = [&spans](const Entry& a, const Entry& b) {
-    if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
-    if (a.end_ns != b.end_ns) return a.end_ns > b.end_ns;
-    const std::int64_t a_index = spans.event_index[a.row];
-    const std::int64_t b_index = spans.event_index[b.row];
-    return a_index >= 0 && b_index >= 0 && a_index < b_index;
-  };
-  std::vector<Entry> merged(runs.entries.size());
-  while (runs.ends.size() > 1) {
-    std::vector<std::size_t> ends;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < runs.ends.size(); i += 2) {
-      const bool paired = i + 1 < runs.ends.size();
-      const std::size_t middle = runs.ends[i];
-      const std::size_t end = paired ? runs.ends[i + 1] : middle;
-      const auto first = runs.entries.begin();
-      const auto at = [first](std::size_t offset) {
-        return first + static_cast<std::ptrdiff_t>(offset);
-      };
-      std::merge(at(begin), at(middle), at(middle), at(end),
-                 merged.begin() + static_cast<std::ptrdiff_t>(begin), before);
-      ends.push_back(end);
-      begin = end;
-    }
-    runs.entries.swap(merged);
-    runs.ends.swap(ends);
+std::vector<Run> runs_of(const Trace& trace, Names& names) {
+  std::vector<Run> runs;
+  for (std::size_t track = 0; track < trace.tracks().size(); ++track) {
+    runs.emplace_back(trace, names, trace.track_spans(TrackId(track)));
   }
-  return std::move(runs.entries);
+  runs.emplace_back(trace, names, trace.track_spans(TrackId()));
+  return runs;
 }
 
 std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
@@ -146,23 +159,24 @@ std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
 
 void collect_events(EventData& data) {
   const SpanTable& spans = data.trace.spans();
-  const std::vector<Entry> entries = merge(gather(data), spans);
-  const std::size_t count = entries.size();
-  data.row.resize(count);
-  data.name.resize(count);
-  data.flags.resize(count);
-  data.thread.resize(count);
-  data.begin_ns.resize(count);
-  data.end_ns.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const SpanId span(entries[i].row);
-    data.row[i] = span.value();
-    data.name[i] = entries[i].name;
-    data.flags[i] = flags_of(spans, span);
-    data.thread[i] = spans.track[span].value();
-    data.begin_ns[i] = entries[i].begin_ns;
-    data.end_ns[i] = entries[i].end_ns;
-  }
+  Names names(data.trace);
+  // Room for all costs addresses, not memory.
+  data.row.reserve(spans.size());
+  data.name.reserve(spans.size());
+  data.flags.reserve(spans.size());
+  data.thread.reserve(spans.size());
+  data.begin_ns.reserve(spans.size());
+  data.end_ns.reserve(spans.size());
+  visit_in_order(runs_of(data.trace, names), [&](const Run& run) {
+    const SpanId span = run.span();
+    data.row.push_back(span.value());
+    data.name.push_back(run.is_step() ? data.made_up(MadeUpName::ProfilerStep)
+                                      : spans.name[span].value());
+    data.flags.push_back(flags_of(spans, span));
+    data.thread.push_back(spans.track[span].value());
+    data.begin_ns.push_back(run.begin_ns());
+    data.end_ns.push_back(run.end_ns());
+  });
 }
 
 }  // namespace sonde::detail

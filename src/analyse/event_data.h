@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyse/flops.h"
+#include "base/big_vector.h"
 #include "sonde/trace.h"
 
 namespace sonde::detail {
@@ -44,24 +45,25 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
-  std::vector<std::uint32_t> row;  // of spans, or of allocations
-  std::vector<NameNumber> name;
-  std::vector<std::uint8_t> flags;
-  std::vector<std::uint32_t> thread;  // row of tracks whose stack it stands on
-  std::vector<std::uint32_t> parent;
-  std::vector<Nanos> begin_ns;
-  std::vector<Nanos> end_ns;
-  std::vector<Nanos> children_cpu_ns;
-  std::vector<Nanos> device_total_ns;
-  std::vector<std::uint32_t> kernels_first;  // where an event's begin in `kernels`
-  std::vector<std::uint32_t> kernels_count;
-  std::vector<std::uint32_t> kernels;  // events
+  BigVector<std::uint32_t> row;  // of spans, or of allocations
+  BigVector<NameNumber> name;
+  BigVector<std::uint8_t> flags;
+  BigVector<std::uint32_t> thread;  // row of tracks whose stack it stands on
+  BigVector<std::uint32_t> parent;
+  BigVector<Nanos> begin_ns;
+  BigVector<Nanos> end_ns;
+  BigVector<double> children_cpu_us;
+  BigVector<double> device_total_us;
+  BigVector<std::uint32_t> kernels_first;  // where an event's begin in `kernels`
+  BigVector<std::uint32_t> kernels_count;
+  BigVector<std::uint32_t> kernels;  // events
+  BigVector<double> children_device_us;
 
   // Empty unless memory was recorded.
-  std::vector<std::int64_t> cpu_bytes;
-  std::vector<std::int64_t> device_bytes;
-  std::vector<std::int64_t> children_cpu_bytes;
-  std::vector<std::int64_t> children_device_bytes;
+  BigVector<std::int64_t> cpu_bytes;
+  BigVector<std::int64_t> device_bytes;
+  BigVector<std::int64_t> children_cpu_bytes;
+  BigVector<std::int64_t> children_device_bytes;
 
   std::vector<std::int64_t> logical_thread;  // of each track
   FlopsOfCalls flops;
@@ -81,13 +83,18 @@ struct EventData {
   bool nests(std::size_t event) const noexcept {
     return (flags[event] & (kEventDevice | kEventAsync)) == 0;
   }
-  Nanos cpu_total_ns(std::size_t event) const noexcept {
-    return has(event, kEventDevice) ? 0 : duration_ns(event);
+  // The difference of two times in microseconds since the start, as PyTorch forms it.
+  double duration_us(std::size_t event) const noexcept {
+    return static_cast<double>(end_ns[event] - start_ns) / 1000.0 -
+           static_cast<double>(begin_ns[event] - start_ns) / 1000.0;
   }
-  Nanos self_cpu_ns(std::size_t event) const noexcept {
-    return nests(event) ? duration_ns(event) - children_cpu_ns[event] : 0;
+  double cpu_total_us(std::size_t event) const noexcept {
+    return has(event, kEventDevice) ? 0.0 : duration_us(event);
   }
-  Nanos self_device_ns(std::size_t event) const noexcept;
+  double self_cpu_us(std::size_t event) const noexcept {
+    return nests(event) ? duration_us(event) - children_cpu_us[event] : 0.0;
+  }
+  double self_device_us(std::size_t event) const noexcept;
   std::uint64_t flops_of(std::size_t event) const noexcept;
 
   NameNumber made_up(MadeUpName which) const noexcept {
@@ -117,7 +124,7 @@ bool is_annotation(SpanKind kind) noexcept;
 void collect_events(EventData& data);
 void link_device_work(EventData& data);
 void attribute_memory(EventData& data);
-void place_overhead(EventData& data);
+void place_what_has_no_thread(EventData& data);
 void build_tree(EventData& data);
 void number_threads(EventData& data);
 

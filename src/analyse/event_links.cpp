@@ -42,14 +42,15 @@ class EventsById {
     std::uint32_t next;
   };
 
+  // Ids count up: neighbours stay neighbours, blocks of them are scattered.
   std::size_t slot(std::uint32_t process, std::int64_t id) const {
-    std::uint64_t mixed = (static_cast<std::uint64_t>(id) + (std::uint64_t{process} << 40));
-    mixed *= 0x9e3779b97f4a7c15;
-    return static_cast<std::size_t>(mixed >> 20) & (heads_.size() - 1);
+    const auto number = static_cast<std::uint64_t>(id);
+    const std::uint64_t block = ((number >> 9) + process) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(number + (block >> 20)) & (heads_.size() - 1);
   }
 
-  std::vector<std::uint32_t> heads_;
-  std::vector<Link> links_;
+  BigVector<std::uint32_t> heads_;
+  BigVector<Link> links_;
 };
 
 class Linker {
@@ -58,15 +59,14 @@ class Linker {
 
   void link() {
     collect_launched();
-    move_calls_to_their_operators();
     const std::size_t count = data_.size();
     data_.kernels_first.assign(count, 0);
     data_.kernels_count.assign(count, 0);
+    if (!spans_.external_id.materialised()) return;
     for (std::uint32_t event = 0; event < count; ++event) {
-      if (!data_.nests(event)) continue;
-      if (!is_operator(data_.kind(event))) continue;
+      if (!data_.nests(event) || !is_operator(data_.kind(event))) continue;
       const std::int64_t id = spans_.external_id[SpanId(data_.row[event])];
-      if (id != 0) attach(event, id);
+      if (id != 0) adopt(event, id);
     }
   }
 
@@ -76,9 +76,9 @@ class Linker {
     return track.valid() ? data_.trace.tracks().process[track].value() : kNoEvent;
   }
 
+  // A call or work of a device behind which an operator stands.
   bool is_launched(std::uint32_t event) const {
-    const SpanKind kind = data_.kind(event);
-    return !is_operator(kind) && kind != SpanKind::GpuUserAnnotation &&
+    return !is_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
            spans_.external_id[SpanId(data_.row[event])] > 0;
   }
 
@@ -95,23 +95,13 @@ class Linker {
     }
   }
 
-  // A call of a device's runtime stands on the thread of the operator behind it.
-  void move_calls_to_their_operators() {
-    if (!spans_.external_id.materialised()) return;
-    for (std::uint32_t event = 0; event < data_.size(); ++event) {
-      if (!data_.nests(event) || !is_operator(data_.kind(event))) continue;
-      const std::int64_t id = spans_.external_id[SpanId(data_.row[event])];
-      if (id == 0) continue;
-      launched_.visit(process_of(event), id, [&](std::uint32_t call) {
-        if (data_.nests(call)) data_.thread[call] = data_.thread[event];
-      });
-    }
-  }
-
-  void attach(std::uint32_t event, std::int64_t id) {
+  // A call of a device's runtime stands on the thread of the operator behind it, and so does, for
+  // PyTorch, the device's work.
+  void adopt(std::uint32_t event, std::int64_t id) {
     const auto first = static_cast<std::uint32_t>(data_.kernels.size());
-    launched_.visit(process_of(event), id, [&](std::uint32_t work) {
-      if (data_.has(work, kEventDevice)) data_.kernels.push_back(work);
+    launched_.visit(process_of(event), id, [&](std::uint32_t launched) {
+      data_.thread[launched] = data_.thread[event];
+      if (data_.has(launched, kEventDevice)) data_.kernels.push_back(launched);
     });
     data_.kernels_first[event] = first;
     data_.kernels_count[event] = static_cast<std::uint32_t>(data_.kernels.size()) - first;

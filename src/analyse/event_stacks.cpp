@@ -132,8 +132,8 @@ std::vector<std::string> EventData::stack(std::size_t event) const {
 std::string collapsed_stacks(const EventData& data, bool device_time) {
   std::string text;
   for (std::size_t event = 0; event < data.size(); ++event) {
-    const Nanos time = device_time ? data.self_device_ns(event) : data.self_cpu_ns(event);
-    const Nanos microseconds = time / 1000;
+    const double time = device_time ? data.self_device_us(event) : data.self_cpu_us(event);
+    const auto microseconds = static_cast<std::int64_t>(time);
     if (microseconds <= 0) continue;
     const std::vector<std::string> stack = data.stack(event);
     if (stack.empty()) continue;

@@ -47,14 +47,16 @@ void learn_from_gradients(const Trace& trace, std::vector<std::int64_t>& logical
 
 }  // namespace
 
-// What profiling itself cost stands on no thread of the program; PyTorch shows it on the main one.
-void place_overhead(EventData& data) {
-  std::uint32_t main = kNoEvent;
+// What profiling itself cost, and device work of which no operator is known, stand on no thread of
+// the program; PyTorch shows them on the main one.
+void place_what_has_no_thread(EventData& data) {
+  const TrackTable& tracks = data.trace.tracks();
+  const std::uint32_t main = main_thread(data);
+  if (main == kNoEvent) return;
   for (std::size_t event = 0; event < data.size(); ++event) {
-    if (data.kind(event) != SpanKind::Overhead) continue;
-    if (main == kNoEvent) main = main_thread(data);
-    if (main == kNoEvent) return;
-    data.thread[event] = main;
+    const bool on_device = data.has(event, kEventDevice) && data.thread[event] < tracks.size() &&
+                           tracks.kind[data.thread[event]] != TrackKind::Thread;
+    if (on_device || data.kind(event) == SpanKind::Overhead) data.thread[event] = main;
   }
 }
 

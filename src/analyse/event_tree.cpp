@@ -57,7 +57,7 @@ class Tree {
   // Parents stand before their children, so that one pass does it.
   void remove_duplicates() {
     const std::size_t count = data_.size();
-    std::vector<std::uint32_t> children(count, 0);
+    BigVector<std::uint32_t> children(count, 0);
     for (std::uint32_t event = 0; event < count; ++event) {
       if (data_.parent[event] != kNoEvent) ++children[data_.parent[event]];
     }
@@ -109,35 +109,48 @@ class Tree {
     compact(data_.device_bytes);
   }
 
-  // Children stand after their parents: backwards, all of a subtree is there before its root.
+  // Children stand after their parents: backwards, all of a subtree is there before its root. Those
+  // of one parent are added in their order, since sums of floating-point numbers depend on it.
   void add_up_children() {
     const std::size_t count = data_.size();
-    data_.children_cpu_ns.assign(count, 0);
-    data_.device_total_ns.assign(count, 0);
+    data_.children_cpu_us.assign(count, 0.0);
+    data_.children_device_us.assign(count, 0.0);
+    data_.device_total_us.assign(count, 0.0);
     const bool memory = !data_.cpu_bytes.empty();
     data_.children_cpu_bytes.assign(memory ? count : 0, 0);
     data_.children_device_bytes.assign(memory ? count : 0, 0);
-    for (std::size_t event = count; event-- > 0;) {
+    BigVector<std::uint32_t> first_child(count, kNoEvent);
+    BigVector<std::uint32_t> next_sibling(count, kNoEvent);
+    for (auto event = static_cast<std::uint32_t>(count); event-- > 0;) {
       if (data_.has(event, kEventDevice)) {
-        data_.device_total_ns[event] = data_.duration_ns(event);
+        data_.device_total_us[event] = data_.duration_us(event);
         continue;
       }
       if (data_.has(event, kEventAsync)) continue;
-      data_.device_total_ns[event] += own_kernels_ns(event);
+      for (std::uint32_t child = first_child[event]; child != kNoEvent;
+           child = next_sibling[child]) {
+        add_child(event, child, memory);
+      }
+      data_.device_total_us[event] = own_kernels_us(event) + data_.children_device_us[event];
       const std::uint32_t parent = data_.parent[event];
       if (parent == kNoEvent) continue;
-      data_.children_cpu_ns[parent] += data_.duration_ns(event);
-      data_.device_total_ns[parent] += data_.device_total_ns[event];
-      if (!memory) continue;
-      data_.children_cpu_bytes[parent] += data_.cpu_bytes[event];
-      data_.children_device_bytes[parent] += data_.device_bytes[event];
+      next_sibling[event] = first_child[parent];
+      first_child[parent] = event;
     }
   }
 
-  Nanos own_kernels_ns(std::size_t event) const {
-    Nanos total = 0;
+  void add_child(std::uint32_t event, std::uint32_t child, bool memory) {
+    data_.children_cpu_us[event] += data_.duration_us(child);
+    data_.children_device_us[event] += data_.device_total_us[child];
+    if (!memory) return;
+    data_.children_cpu_bytes[event] += data_.cpu_bytes[child];
+    data_.children_device_bytes[event] += data_.device_bytes[child];
+  }
+
+  double own_kernels_us(std::uint32_t event) const {
+    double total = 0;
     for (std::uint32_t i = 0; i < data_.kernels_count[event]; ++i) {
-      total += data_.duration_ns(data_.kernels[data_.kernels_first[event] + i]);
+      total += data_.duration_us(data_.kernels[data_.kernels_first[event] + i]);
     }
     return total;
   }

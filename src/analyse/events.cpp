@@ -65,14 +65,9 @@ DeviceType EventData::device_type(std::size_t event) const noexcept {
   return type == DeviceType::Cuda && use_device == "xpu" ? DeviceType::Xpu : type;
 }
 
-Nanos EventData::self_device_ns(std::size_t event) const noexcept {
-  if (has(event, kEventDevice)) return duration_ns(event);
-  if (has(event, kEventAsync)) return 0;
-  Nanos own = 0;
-  for (std::uint32_t i = 0; i < kernels_count[event]; ++i) {
-    own += duration_ns(kernels[kernels_first[event] + i]);
-  }
-  return own;
+double EventData::self_device_us(std::size_t event) const noexcept {
+  if (has(event, kEventDevice)) return duration_us(event);
+  return has(event, kEventAsync) ? 0.0 : device_total_us[event] - children_device_us[event];
 }
 
 RecordScope EventData::scope(std::size_t event) const noexcept {
@@ -101,7 +96,7 @@ EventList function_events(const Trace& trace) {
   data->use_device = detail::find_device(*data);
   detail::link_device_work(*data);
   detail::attribute_memory(*data);
-  detail::place_overhead(*data);
+  detail::place_what_has_no_thread(*data);
   detail::build_tree(*data);
   detail::number_threads(*data);
   if (data->with_flops) data->flops = detail::FlopsOfCalls(trace);
@@ -134,9 +129,9 @@ bool EventList::with_flops() const noexcept {
   return data_->with_flops;
 }
 
-Nanos EventList::self_cpu_time_total_ns() const noexcept {
-  Nanos total = 0;
-  for (std::size_t event = 0; event < size(); ++event) total += data_->self_cpu_ns(event);
+double EventList::self_cpu_time_total_us() const noexcept {
+  double total = 0;
+  for (std::size_t event = 0; event < size(); ++event) total += data_->self_cpu_us(event);
   return total;
 }
 
@@ -227,17 +222,17 @@ FunctionEvent FunctionEvent::parent() const noexcept {
   return {data_, data_->parent[index_]};
 }
 
-Nanos FunctionEvent::cpu_total_ns() const noexcept {
-  return data_->cpu_total_ns(index_);
+double FunctionEvent::cpu_total_us() const noexcept {
+  return data_->cpu_total_us(index_);
 }
-Nanos FunctionEvent::self_cpu_ns() const noexcept {
-  return data_->self_cpu_ns(index_);
+double FunctionEvent::self_cpu_us() const noexcept {
+  return data_->self_cpu_us(index_);
 }
-Nanos FunctionEvent::device_total_ns() const noexcept {
-  return data_->device_total_ns[index_];
+double FunctionEvent::device_total_us() const noexcept {
+  return data_->device_total_us[index_];
 }
-Nanos FunctionEvent::self_device_ns() const noexcept {
-  return data_->self_device_ns(index_);
+double FunctionEvent::self_device_us() const noexcept {
+  return data_->self_device_us(index_);
 }
 std::int64_t FunctionEvent::cpu_memory_bytes() const noexcept {
   return data_->cpu_bytes.empty() ? 0 : data_->cpu_bytes[index_];

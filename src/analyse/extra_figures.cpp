@@ -93,16 +93,15 @@ void add_quantiles(std::vector<ExtraFigures>& figures, const EventData& data,
 void add_rates(std::vector<ExtraFigures>& figures, const EventData& data,
                const std::vector<std::uint32_t>& row_of_event) {
   std::vector<double> flops(figures.size());
-  std::vector<Nanos> host_ns(figures.size());
+  std::vector<double> host_us(figures.size());
   for (std::size_t event = 0; event < data.size(); ++event) {
     flops[row_of_event[event]] += static_cast<double>(data.flops_of(event));
-    host_ns[row_of_event[event]] += data.cpu_total_ns(event);
+    host_us[row_of_event[event]] += data.cpu_total_us(event);
   }
   for (std::size_t row = 0; row < figures.size(); ++row) {
-    const Nanos device_ns = figures[row].device_union_ns;
-    const Nanos time_ns = device_ns > 0 ? device_ns : host_ns[row];
-    if (time_ns > 0)
-      figures[row].flops_per_second = flops[row] * 1e9 / static_cast<double>(time_ns);
+    const auto device_us = static_cast<double>(figures[row].device_union_ns) / 1000.0;
+    const double time_us = device_us > 0 ? device_us : host_us[row];
+    if (time_us > 0) figures[row].flops_per_second = flops[row] * 1e6 / time_us;
   }
 }
 

@@ -13,8 +13,8 @@ namespace sonde {
 namespace detail {
 namespace {
 
-double per_call(Nanos total, std::uint64_t count) {
-  return count == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(count);
+double per_call(double total, std::uint64_t count) {
+  return count == 0 ? 0.0 : total / static_cast<double>(count);
 }
 
 struct SortKey {
@@ -23,15 +23,12 @@ struct SortKey {
 };
 
 constexpr std::array<SortKey, 12> kSortKeys = {{
-    {"cpu_time", [](const EventAverage& r) { return per_call(r.cpu_total_ns, r.count); }},
-    {"cpu_time_total", [](const EventAverage& r) { return static_cast<double>(r.cpu_total_ns); }},
-    {"self_cpu_time_total",
-     [](const EventAverage& r) { return static_cast<double>(r.self_cpu_ns); }},
-    {"device_time", [](const EventAverage& r) { return per_call(r.device_total_ns, r.count); }},
-    {"device_time_total",
-     [](const EventAverage& r) { return static_cast<double>(r.device_total_ns); }},
-    {"self_device_time_total",
-     [](const EventAverage& r) { return static_cast<double>(r.self_device_ns); }},
+    {"cpu_time", [](const EventAverage& r) { return per_call(r.cpu_total_us, r.count); }},
+    {"cpu_time_total", [](const EventAverage& r) { return r.cpu_total_us; }},
+    {"self_cpu_time_total", [](const EventAverage& r) { return r.self_cpu_us; }},
+    {"device_time", [](const EventAverage& r) { return per_call(r.device_total_us, r.count); }},
+    {"device_time_total", [](const EventAverage& r) { return r.device_total_us; }},
+    {"self_device_time_total", [](const EventAverage& r) { return r.self_device_us; }},
     {"cpu_memory_usage",
      [](const EventAverage& r) { return static_cast<double>(r.cpu_memory_bytes); }},
     {"self_cpu_memory_usage",

@@ -57,9 +57,9 @@ std::string memory_text(std::int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-std::string share_text(Nanos part, Nanos whole) {
+std::string share_text(double part, double whole) {
   if (whole == 0) return "NaN";
-  return fmt::format("{:.2f}%", static_cast<double>(part) * 100.0 / static_cast<double>(whole));
+  return fmt::format("{:.2f}%", part * 100.0 / whole);
 }
 
 // The unit that fits the smallest value.
@@ -98,10 +98,16 @@ class Table {
   Table(const std::vector<EventAverage>& rows, const std::vector<ExtraFigures>& extra,
         const TableFacts& facts, const TableOptions& options)
       : rows_(rows), extra_(extra), options_(options), unit_(rows), memory_(facts.profile_memory) {
+    // In the order of the table, as PyTorch adds.
+    TableOptions every_row = options;
+    every_row.row_limit = -1;
+    every_row.top_level_events_only = false;
+    for (const std::size_t row : table_rows(rows, extra, every_row)) {
+      cpu_sum_ += rows[row].self_cpu_us;
+      if (counts_as_device_time(rows[row])) device_sum_ += rows[row].self_device_us;
+    }
     for (const EventAverage& row : rows) {
-      cpu_sum_ += row.self_cpu_ns;
-      if (counts_as_device_time(row)) device_sum_ += row.self_device_ns;
-      device_time_ = device_time_ || row.self_device_ns > 0;
+      device_time_ = device_time_ || row.self_device_us > 0;
       device_memory_ = device_memory_ || row.self_device_memory_bytes > 0;
       overloads_ = overloads_ || !row.overload_name.empty();
       shapes_ = shapes_ || has_shapes(row);
@@ -142,9 +148,8 @@ class Table {
   static bool has_shapes(const EventAverage& row) {
     return !row.input_shapes.empty() && row.input_shapes != "[]";
   }
-  std::string time(Nanos time_ns) const {
-    return time_text(static_cast<double>(time_ns) / 1000.0, options_.time_unit);
-  }
+  std::string time(double us) const { return time_text(us, options_.time_unit); }
+  std::string time(Nanos ns) const { return time(static_cast<double>(ns) / 1000.0); }
 
   // The longest text and some room, at most what the option allows.
   template <typename Length>
@@ -253,16 +258,16 @@ class Table {
     std::vector<std::string> cells;
     cells.push_back(cut_name(row.key));
     if (overloads_) cells.push_back(cut_name(row.overload_name));
-    cells.push_back(share_text(row.self_cpu_ns, cpu_sum_));
-    cells.push_back(time(row.self_cpu_ns));
-    cells.push_back(row.is_async ? "0" : share_text(row.cpu_total_ns, cpu_sum_));
-    cells.push_back(time(row.cpu_total_ns));
-    cells.push_back(average(row.cpu_total_ns, row.count));
+    cells.push_back(share_text(row.self_cpu_us, cpu_sum_));
+    cells.push_back(time(row.self_cpu_us));
+    cells.push_back(row.is_async ? "0" : share_text(row.cpu_total_us, cpu_sum_));
+    cells.push_back(time(row.cpu_total_us));
+    cells.push_back(average(row.cpu_total_us, row.count));
     if (device_time_) {
-      cells.push_back(time(row.self_device_ns));
-      cells.push_back(share_text(row.self_device_ns, device_sum_));
-      cells.push_back(time(row.device_total_ns));
-      cells.push_back(average(row.device_total_ns, row.count));
+      cells.push_back(time(row.self_device_us));
+      cells.push_back(share_text(row.self_device_us, device_sum_));
+      cells.push_back(time(row.device_total_us));
+      cells.push_back(average(row.device_total_us, row.count));
     }
     if (memory_) {
       cells.push_back(memory_text(row.cpu_memory_bytes));
@@ -298,10 +303,8 @@ class Table {
     add_line(cells);
   }
 
-  std::string average(Nanos total_ns, std::uint64_t count) const {
-    if (count == 0) return time(0);
-    return time_text(static_cast<double>(total_ns) / 1000.0 / static_cast<double>(count),
-                     options_.time_unit);
+  std::string average(double total_us, std::uint64_t count) const {
+    return time(count == 0 ? 0.0 : total_us / static_cast<double>(count));
   }
 
   std::string extra_cell(const std::string& name, std::size_t index) const {
@@ -319,8 +322,8 @@ class Table {
   const TableOptions& options_;
   FlopsUnit unit_;
   std::string device_;
-  Nanos cpu_sum_ = 0;
-  Nanos device_sum_ = 0;
+  double cpu_sum_ = 0;
+  double device_sum_ = 0;
   bool memory_;
   bool device_time_ = false;
   bool device_memory_ = false;

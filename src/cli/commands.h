@@ -7,7 +7,10 @@
 #include <string>
 
 #include "cli/output.h"
+#include "sonde/analyse/averages.h"
+#include "sonde/analyse/table.h"
 #include "sonde/result.h"
+#include "sonde/trace.h"
 
 namespace sonde::cli {
 
@@ -21,5 +24,47 @@ struct DumpOptions {
   std::string file;
 };
 Result<void> run_dump(const DumpOptions& options, Output& out);
+
+enum class Format { Text, Json, Csv };
+
+struct TableCommand {
+  std::string file;
+  GroupBy group_by;
+  TableOptions table;
+  Format format = Format::Text;
+};
+Result<void> run_table(const TableCommand& options, Output& out);
+
+struct EventsCommand {
+  std::string file;
+  TableOptions table;
+  Format format = Format::Text;
+};
+Result<void> run_events(const EventsCommand& options, Output& out);
+
+struct ExportCommand {
+  std::string file;
+  std::string output;
+  std::string metric = "self_cpu_time_total";  // what stacks are weighed by
+};
+Result<void> run_export(const ExportCommand& options, Output& out);
+
+// Talks to a program that `sonde run` started (cli/run.h).
+struct CtlCommand {
+  int pid = 0;
+  std::string request;  // start, stop, snapshot or status
+  std::string file;     // for snapshot; empty: the agent finds a name
+};
+Result<void> run_ctl(const CtlCommand& command, Output& out);
+
+struct DoctorCommand {
+  Format format = Format::Text;
+};
+Result<void> run_doctor(const DoctorCommand& command, Output& out);
+
+// Any file that Sonde reads; says so on the terminal if it takes long.
+Result<Trace> open_with_progress(const std::string& path);
+// The same for what answers from a trace: a line on stderr if something is missing in it.
+Result<Trace> open_to_answer(const std::string& path);
 
 }  // namespace sonde::cli

@@ -7,19 +7,9 @@
 #include <string_view>
 
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "sonde/trace.h"
 
 namespace sonde::cli {
-namespace {
-
-Result<Trace> open_with_progress(const std::string& path) {
-  const Progress progress("opening " + path);
-  return open_sonde(path);
-}
-
-}  // namespace
-
 Result<void> run_dump(const DumpOptions& options, Output& out) {
   SONDE_TRY(const Trace trace, open_with_progress(options.file));
   dump_text(trace, [&](std::string_view line) {

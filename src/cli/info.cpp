@@ -2,29 +2,41 @@
 
 // `sonde info`: what is in a trace, what was lost, what recording cost.
 
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/info_report.h"
 #include "cli/progress.h"
+#include "sonde/open.h"
 #include "trace/block_file.h"
 
 namespace sonde::cli {
 namespace {
 
-Result<FileFacts> look_at_file(const std::string& path) {
-  SONDE_TRY(const BlockFile blocks, BlockFile::open(path));
-  return FileFacts{.path = path,
-                   .bytes = blocks.file_bytes(),
-                   .version = blocks.version(),
-                   .complete = blocks.sealed() && blocks.damage().empty()};
+// Of a file that open_trace() took.
+FileFacts look_at_file(const std::string& path, const TraceFacts& facts) {
+  if (const Result<BlockFile> blocks = BlockFile::open(path)) {
+    return {.path = path,
+            .bytes = blocks->file_bytes(),
+            .version = blocks->version(),
+            .complete = blocks->sealed() && blocks->damage().empty()};
+  }
+  std::error_code ignored;
+  return {.path = path,
+          .bytes = std::filesystem::file_size(path, ignored),
+          .version = std::nullopt,
+          .complete = !facts.ledger.contains(LedgerKind::Truncated) &&
+                      !facts.ledger.contains(LedgerKind::DamagedBytes)};
 }
 
 Result<InfoReport> make_report(const std::string& path) {
   const Progress progress("opening " + path);
-  SONDE_TRY(FileFacts file, look_at_file(path));
-  SONDE_TRY(Trace trace, open_sonde(path));
+  SONDE_TRY(Trace trace, open_trace(path));
   TraceFacts facts = gather_facts(trace);
+  FileFacts file = look_at_file(path, facts);
   return InfoReport{std::move(file), std::move(trace), std::move(facts)};
 }
 

@@ -58,7 +58,13 @@ class JsonReport {
   void head() {
     json_.key("file").value(file_.path);
     json_.key("bytes").value(file_.bytes);
-    json_.key("format_version").value(file_.version);
+    json_.key("format").value(file_.version ? "sonde" : "json");
+    json_.key("format_version");
+    if (file_.version) {
+      json_.value(*file_.version);
+    } else {
+      json_.null();
+    }
     json_.key("complete").value(file_.complete);
     json_.key("start_ns").value(trace_.first_ns());
     json_.key("end_ns").value(trace_.last_ns());

@@ -4,6 +4,7 @@
 // What `sonde info` has found out, and the two ways to say it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/output.h"
@@ -15,8 +16,8 @@ namespace sonde::cli {
 struct FileFacts {
   std::string path;
   std::uint64_t bytes = 0;
-  std::uint32_t version = 0;
-  bool complete = false;  // it was ended properly, and nothing in it is damaged
+  std::optional<std::uint32_t> version;  // of the `.sonde` format; none: a JSON trace
+  bool complete = false;                 // it was ended properly, and nothing in it is damaged
 };
 
 struct InfoReport {

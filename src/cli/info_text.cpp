@@ -66,7 +66,9 @@ class TextReport {
 
   void head() {
     line("{}", file_.path);
-    line("  size      {}, format version {}, {}", bytes_text(file_.bytes), file_.version,
+    const std::string format =
+        file_.version ? fmt::format("format version {}", *file_.version) : "a JSON trace";
+    line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
          file_.complete ? "complete" : "recovered: cut short or damaged");
     if (trace_.last_ns() > trace_.first_ns()) {
       line("  recorded  {}, for {}", utc_text(trace_.first_ns()),
@@ -136,7 +138,7 @@ class TextReport {
         {"Flows", trace_.flows().size()},
         {"Allocations", trace_.allocations().size()}};
     for (const auto& [name, count] : others) {
-      if (count > 0) line("{:<11}{}", name, count_text(count));
+      if (count > 0) line("{:<11} {}", name, count_text(count));
     }
   }
 

@@ -11,10 +11,12 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/output.h"
 
 namespace sonde::cli {
@@ -41,6 +43,8 @@ class JsonWriter {
     const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
     raw({digits, static_cast<std::size_t>(end - digits)});
   }
+  // Exactly, with three decimals: 1234 is 1.234.
+  void microseconds(std::int64_t nanoseconds) { raw(microseconds_text(nanoseconds)); }
   // `json` as it is, if it is JSON; else as a string that holds it.
   void embed(std::string_view json) { validate_json(json) ? raw(json) : value(json); }
 

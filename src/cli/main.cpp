@@ -8,9 +8,15 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/run.h"
+#include "cli/run_values.h"
 #include "sonde/version.h"
 
 namespace sonde::cli {
@@ -22,7 +28,10 @@ constexpr int kMisused = 2;
 constexpr const char* kAbout = "Sonde records what a tensor program does, and answers from it.";
 constexpr const char* kExample =
     "Example:\n"
-    "  sonde info run.sonde        what is in a trace, what was lost, what recording cost\n"
+    "  sonde run -- python3 train.py             record a program that was not changed\n"
+    "  sonde info run.sonde                      what is in a trace, and what was lost\n"
+    "  sonde table trace.json.gz --row-limit 10  PyTorch's operator table\n"
+    "  sonde export run.sonde -o run.json.gz     for Perfetto, chrome://tracing, HTA\n"
     "\n"
     "`sonde COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 misused.";
 
@@ -32,6 +41,13 @@ struct Parser {
   CLI::App app{kAbout, "sonde"};
   InfoOptions info;
   DumpOptions dump;
+  TableCommand table;
+  EventsCommand events;
+  ExportCommand export_;
+  RunCommand run;
+  CtlCommand ctl;
+  DoctorCommand doctor;
+  int exit_status = 0;  // of the program that `sonde run` ran
   std::string format = "text";
   Action action;
 
@@ -40,8 +56,247 @@ struct Parser {
     app.set_help_flag("-h,--help", "Print this help and exit");
     app.require_subcommand(1);
     app.footer(kExample);
+    add_run();
+    add_ctl();
+    add_doctor();
     add_info();
     add_dump();
+    add_table();
+    add_events();
+    add_export();
+  }
+
+  static constexpr const char* kTraceFile =
+      "A trace: .sonde, or Kineto's or Chrome's .json or .json.gz";
+
+  Format chosen_format() const {
+    if (format == "json") return Format::Json;
+    return format == "csv" ? Format::Csv : Format::Text;
+  }
+
+  void add_format(CLI::App* command) {
+    command->add_option("--format", format, "text (default), json or csv; keys are stable")
+        ->check(CLI::IsMember({"text", "json", "csv"}))
+        ->type_name("FORMAT");
+  }
+
+  // Programs want all rows, people a page of them.
+  static void limit_rows(const CLI::App* command, Format wanted, TableOptions& options) {
+    if (wanted != Format::Text && command->count("--row-limit") == 0) options.row_limit = -1;
+  }
+
+  static CLI::Validator check_with(bool (*is_known)(std::string_view),
+                                   const std::vector<std::string_view>& known) {
+    return CLI::Validator(
+        [is_known, &known](std::string& given) {
+          if (is_known(given)) return std::string();
+          std::string problem = "there is no '" + given + "'; there are:";
+          for (const std::string_view name : known) problem += ' ' + std::string(name);
+          return problem;
+        },
+        "");
+  }
+
+  void add_table_options(CLI::App* command, TableOptions& options) {
+    command
+        ->add_option("--sort-by", options.sort_by,
+                     "The largest first: cpu_time_total, self_cpu_time_total, "
+                     "self_device_time_total, count, flops, …")
+        ->check(check_with(is_sort_key, sort_keys()))
+        ->type_name("KEY");
+    command
+        ->add_option("--row-limit", options.row_limit,
+                     "Rows to show (100; all in json and csv); -1: all")
+        ->type_name("N");
+    command
+        ->add_option("--columns", options.columns,
+                     "More columns: p50, p95, max, launches, device_union, flops_per_second")
+        ->delimiter(',')
+        ->check(check_with(is_extra_column, extra_columns()))
+        ->type_name("LIST");
+    command->add_option("--header", options.header, "A line above the table")->type_name("TEXT");
+    command->add_option("--time-unit", options.time_unit, "us, ms or s for every time")
+        ->check(CLI::IsMember({"us", "ms", "s"}))
+        ->type_name("UNIT");
+    command->add_flag("--top-level", options.top_level_events_only,
+                      "Only what no other operator called");
+    const auto add_width = [command](const char* name, std::optional<int>& width,
+                                     const char* what) {
+      command
+          ->add_option_function<int>(
+              name,
+              [&width](const int& given) {
+                width = given < 0 ? std::nullopt : std::optional<int>(given);
+              },
+              what)
+          ->type_name("N");
+    };
+    add_width("--max-name-width", options.max_name_column_width, "Of names (55); -1: no limit");
+    add_width("--max-shapes-width", options.max_shapes_column_width,
+              "Of input shapes (80); -1: no limit");
+    add_width("--max-src-width", options.max_src_column_width,
+              "Of source locations (75); -1: no limit");
+  }
+
+  void add_table() {
+    CLI::App* command = app.add_subcommand("table", "PyTorch's operator table");
+    command->add_option("TRACE", table.file, kTraceFile)->required()->type_name("");
+    add_table_options(command, table.table);
+    command->add_flag("--group-by-input-shape", table.group_by.group_by_input_shape,
+                      "A row for each name and shapes");
+    command
+        ->add_option("--group-by-stack", table.group_by.group_by_stack_n,
+                     "A row for each name and N innermost callers")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+    command->add_flag("--group-by-overload", table.group_by.group_by_overload_name,
+                      "A row for each name and overload");
+    add_format(command);
+    command->footer(
+        "Example:\n  sonde table step.pt.trace.json.gz --sort-by self_device_time_total "
+        "--row-limit 20");
+    command->callback([this, command] {
+      table.format = chosen_format();
+      limit_rows(command, table.format, table.table);
+      action = [this](Output& out) { return run_table(table, out); };
+    });
+  }
+
+  void add_events() {
+    CLI::App* command =
+        app.add_subcommand("events", "The events that the operator table is made from");
+    command->add_option("TRACE", events.file, kTraceFile)->required()->type_name("");
+    add_table_options(command, events.table);
+    add_format(command);
+    command->footer("Example:\n  sonde events step.pt.trace.json.gz --format json");
+    command->callback([this, command] {
+      events.format = chosen_format();
+      limit_rows(command, events.format, events.table);
+      action = [this](Output& out) { return run_events(events, out); };
+    });
+  }
+
+  void add_export() {
+    CLI::App* command = app.add_subcommand("export", "A trace in another format");
+    command->add_option("TRACE", export_.file, kTraceFile)->required()->type_name("");
+    command
+        ->add_option(
+            "-o,--output", export_.output,
+            "By suffix: .json or .json.gz for Perfetto, chrome://tracing and HTA; .pftrace "
+            "for Perfetto; .stacks for flame graphs; .csv; .sonde")
+        ->required()
+        ->type_name("FILE");
+    command
+        ->add_option("--metric", export_.metric,
+                     "What stacks are weighed by: self_cpu_time_total (default) or "
+                     "self_device_time_total")
+        ->type_name("METRIC");
+    command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
+    command->callback(
+        [this] { action = [this](Output& out) { return run_export(export_, out); }; });
+  }
+
+  // `--after 5s`: `parse` turns the text into what `value` holds.
+  template <typename T>
+  static CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type,
+                                 const char* what, T& value,
+                                 Result<T> (*parse)(const std::string&)) {
+    return command
+        ->add_option_function<std::string>(
+            name,
+            [&value, name, parse](const std::string& text) {
+              Result<T> parsed = parse(text);
+              if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+              value = *std::move(parsed);
+            },
+            what)
+        ->type_name(type);
+  }
+
+  void add_run_windows(CLI::App* command, RunOptions& options) {
+    CLI::Option* after = add_parsed(command, "--after", "TIME", "Begin that long after the start",
+                                    options.after_ns, parse_duration);
+    add_parsed(command, "--for", "TIME", "End that long after recording began", options.for_ns,
+               parse_duration);
+    CLI::Option* paused =
+        command->add_flag("--paused", options.paused, "Record nothing until `sonde ctl PID start`");
+    CLI::Option* start = add_parsed(command, "--signal-start", "SIG",
+                                    "Record nothing until the program gets this signal: USR1, …",
+                                    options.signal_start, parse_signal);
+    add_parsed(command, "--signal-stop", "SIG",
+               "Stop when it gets this one; the same as to start: in turns", options.signal_stop,
+               parse_signal);
+    after->excludes(paused)->excludes(start);
+  }
+
+  void add_run() {
+    CLI::App* command =
+        app.add_subcommand("run", "Record a program that was not changed: LibTorch, scopes");
+    RunOptions& options = run.options;
+    command
+        ->add_option("-o,--output", options.output,
+                     "The file ({program}-{pid}.sonde); {pid}, {program}, {rank} and {host} are "
+                     "filled in")
+        ->type_name("PATTERN");
+    SourceRequest& ask = options.request;
+    command->add_flag("--shapes", ask.record_shapes, "Record shapes and types of inputs");
+    command->add_flag("--memory", ask.profile_memory, "Record allocations and frees");
+    command->add_flag("--stack", ask.with_stack, "Record the stack at each operator");
+    command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; records shapes too");
+    command->add_flag("--modules", ask.with_modules, "Record the module of each operator");
+    add_parsed(command, "--budget", "BYTES", "Memory for what is not yet in the file (256M)",
+               options.budget_bytes, parse_bytes);
+    add_parsed(command, "--policy", "POLICY",
+               "When that is full: spill to the file (default), drop new events, or ring: keep "
+               "the newest only",
+               options.policy, policy_named);
+    add_run_windows(command, options);
+    command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
+                      "Record the processes it starts as well (default)");
+    command->add_flag("-q,--quiet", run.quiet, "No closing lines");
+    command->add_option("PROGRAM", run.program, "After `--`: what to run, and its arguments")
+        ->type_name("");
+    command->footer(
+        "Exits with the program's status; 128+N if signal N killed it, 127 if it was not found, "
+        "126 if it cannot be started.\n"
+        "Example:\n  sonde run --shapes -o train.sonde -- python3 train.py --epochs 1");
+    command->callback([this] {
+      if (run.options.signal_start != 0) run.options.paused = true;
+      action = [this](Output&) -> Result<void> {
+        SONDE_TRY(exit_status, run_program(run));
+        return {};
+      };
+    });
+  }
+
+  void add_ctl() {
+    CLI::App* command = app.add_subcommand("ctl", "Start and stop the recording of a `sonde run`");
+    command->add_option("PID", ctl.pid, "The process that is recorded")
+        ->required()
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+        ->type_name("");
+    command
+        ->add_option("REQUEST", ctl.request,
+                     "start, stop, status, or snapshot: with --policy ring, what it holds now")
+        ->required()
+        ->check(CLI::IsMember({"start", "stop", "status", "snapshot"}))
+        ->type_name("");
+    command->add_option("FILE", ctl.file, "Where a snapshot goes")->type_name("");
+    command->footer("Example:\n  sonde ctl 4711 stop");
+    command->callback([this] { action = [this](Output& out) { return run_ctl(ctl, out); }; });
+  }
+
+  void add_doctor() {
+    CLI::App* command =
+        app.add_subcommand("doctor", "What Sonde finds on this machine, and what is missing");
+    command->add_option("--format", format, "text (default) or json, whose keys are stable")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+    command->footer("Example:\n  sonde doctor");
+    command->callback([this] {
+      doctor.format = chosen_format();
+      action = [this](Output& out) { return run_doctor(doctor, out); };
+    });
   }
 
   bool has_command(const std::string& name) {
@@ -53,7 +308,7 @@ struct Parser {
   void add_info() {
     CLI::App* command =
         app.add_subcommand("info", "What is in a trace, what was lost, what recording cost");
-    command->add_option("FILE", info.file, "A .sonde file")->required()->type_name("");
+    command->add_option("FILE", info.file, kTraceFile)->required()->type_name("");
     command->add_option("--format", format, "text (default) or json, whose keys are stable")
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("FORMAT");
@@ -66,7 +321,7 @@ struct Parser {
 
   void add_dump() {
     CLI::App* command = app.add_subcommand("dump", "Everything in a trace, as readable text");
-    command->add_option("FILE", dump.file, "A .sonde file")->required()->type_name("");
+    command->add_option("FILE", dump.file, kTraceFile)->required()->type_name("");
     command->footer("Example:\n  sonde dump run.sonde | less");
     command->callback([this] { action = [this](Output& out) { return run_dump(dump, out); }; });
   }
@@ -76,6 +331,20 @@ int misused(const std::string& message, const std::string& command) {
   const std::string help = command.empty() ? "sonde --help" : "sonde " + command + " --help";
   std::fprintf(stderr, "sonde: %s\nTry `%s`.\n", message.c_str(), help.c_str());
   return kMisused;
+}
+
+// `sonde run` leaves everything behind `--`, or behind its first word that is no option, alone.
+// What is before stays in `words`.
+void split_program(std::vector<char*>& words, std::vector<std::string>& program) {
+  constexpr std::size_t kFirst = 2;  // after "sonde run"
+  std::size_t at = kFirst;
+  if (words.size() > kFirst && words[kFirst][0] == '-') {
+    while (at < words.size() && std::string_view(words[at]) != "--") ++at;
+  }
+  if (at == words.size()) return;
+  const bool marked = std::string_view(words[at]) == "--";
+  program.assign(words.begin() + static_cast<std::ptrdiff_t>(at + (marked ? 1 : 0)), words.end());
+  words.resize(at);
 }
 
 int run(const Action& action) {
@@ -99,14 +368,19 @@ int main_with(int argc, char** argv) {
   if (first.empty()) return misused("no command given", "");
   if (first.front() != '-' && !is_command) return misused("no command '" + first + "'", "");
 
+  std::vector<char*> words(argv, argv + argc);
+  if (first == "run") split_program(words, parser.run.program);
   try {
-    parser.app.parse(argc, argv);
+    parser.app.parse(static_cast<int>(words.size()), words.data());
+    if (first == "run" && (parser.run.program.empty() || parser.run.program.front().empty()))
+      return misused("no program given: sonde run [OPTIONS] -- PROGRAM [ARGUMENTS...]", first);
   } catch (const CLI::Success& asked) {  // --help, --version
     return parser.app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
     return misused(wrong.what(), is_command ? first : "");
   }
-  return run(parser.action);
+  const int failed = run(parser.action);
+  return failed != 0 ? failed : parser.exit_status;
 }
 
 }  // namespace

@@ -17,10 +17,11 @@ constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 void Output::write(std::string_view text) {
   if (!ok()) return;
   buffer_ += text;
-  if (buffer_.size() >= kBufferBytes) flush();
+  if (descriptor_ >= 0 && buffer_.size() >= kBufferBytes) flush();
 }
 
 void Output::flush() {
+  if (descriptor_ < 0) return;
   std::string_view rest = buffer_;
   while (!rest.empty() && ok()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sonde/result.h"
 
@@ -14,6 +15,8 @@ class Output {
  public:
   // `name` stands in messages: "standard output".
   Output(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  // Keeps everything for take().
+  Output() = default;
 
   void write(std::string_view text);
   void line(std::string_view text) {
@@ -27,11 +30,13 @@ class Output {
   bool reader_left() const;
   // Writes what is still in the buffer; an error if any of it, now or before, could not be written.
   Result<void> finish();
+  // All that was written, of one that keeps it.
+  std::string take() { return std::move(buffer_); }
 
  private:
   void flush();
 
-  int descriptor_;
+  int descriptor_ = -1;  // -1: kept in the buffer
   std::string name_;
   std::string buffer_;
   int errno_value_ = 0;

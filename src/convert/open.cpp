@@ -1,10 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/open.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include "convert/gunzip.h"
+#include "convert/json_bytes.h"
+#include "convert/json_text.h"
+#include "convert/kineto_read.h"
+#include "trace/block_layout.h"
+
 namespace sonde {
 
-Result<Trace> open_trace(const std::string& path, const OpenOptions& /*options*/) {
-  return open_sonde(path);
+namespace {
+
+bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+// What a file that is no trace seems to be; empty if nothing is known about it.
+std::string_view look_of(std::string_view text) {
+  struct Look {
+    std::string_view begin;
+    std::string_view what;
+  };
+  static constexpr Look kLooks[] = {
+      {"SQLite format 3", "an SQLite database"},
+      {"PK\x03\x04", "a zip archive"},
+      {"\x28\xB5\x2F\xFD", "data compressed with zstd"},
+      {"\xFD"
+       "7zXZ",
+       "data compressed with xz"},
+      {"BZh", "data compressed with bzip2"},
+      {"\x7F"
+       "ELF",
+       "a program"},
+      {"\x89PNG", "a picture"},
+      {"%PDF", "a PDF document"},
+      {"\xFF\xFE", "text in UTF-16; UTF-8 is read"},
+      {"\xFE\xFF", "text in UTF-16; UTF-8 is read"},
+      {"<", "an HTML or XML page"},
+  };
+  for (const Look& look : kLooks) {
+    if (begins_with(text, look.begin)) return look.what;
+  }
+  const std::string_view head = text.substr(0, 512);
+  const bool is_binary = std::any_of(head.begin(), head.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && std::isspace(static_cast<unsigned char>(c)) == 0;
+  });
+  return is_binary ? "binary data" : "text that is not JSON";
+}
+
+std::string_view without_space(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view() : text.substr(first);
+}
+
+Result<Trace> read_text(std::string_view text, const std::string& path, TraceBuilder builder,
+                        unsigned threads) {
+  std::string_view rest = without_space(text);
+  if (begins_with(rest, "\xEF\xBB\xBF")) rest = without_space(rest.substr(3));
+  if (rest.empty()) {
+    return Failure(ErrorCode::Invalid,
+                   path + (text.empty() ? ": is empty, no trace" : ": holds nothing but spaces"));
+  }
+  if (rest.front() != '{' && rest.front() != '[') {
+    return Failure(ErrorCode::Invalid, path + ": is no trace: it looks like " +
+                                           std::string(look_of(rest)) + " at byte " +
+                                           std::to_string(rest.data() - text.data()));
+  }
+  return read_kineto(text, path, std::move(builder), threads);
+}
+
+Result<Trace> read_gzip(const PaddedBytes& file, const std::string& path, unsigned threads) {
+  SONDE_TRY(const Gunzipped gunzipped, gunzip(file.bytes()));
+  TraceBuilder builder;
+  if (!gunzipped.problem.empty()) {
+    if (gunzipped.text.text().empty()) {
+      return Failure(ErrorCode::Corrupt, path + ": " + gunzipped.problem);
+    }
+    builder.add_ledger(gunzipped.truncated ? LedgerKind::Truncated : LedgerKind::DamagedBytes,
+                       gunzipped.truncated ? 1 : gunzipped.lost_bytes, path, gunzipped.problem);
+  }
+  return read_text(gunzipped.text.text(), path, std::move(builder), threads);
+}
+
+}  // namespace
+
+Result<Trace> open_trace(const std::string& path, const OpenOptions& options) {
+  SONDE_TRY(const PaddedBytes file, PaddedBytes::map_file(path));
+  const std::span<const std::uint8_t> bytes = file.bytes();
+  if (bytes.size() >= kFileMagic.size() &&
+      std::equal(kFileMagic.begin(), kFileMagic.end(), bytes.begin())) {
+    return open_sonde(path);
+  }
+  if (is_gzip(bytes)) return read_gzip(file, path, options.threads);
+  return read_text(file.text(), path, TraceBuilder(), options.threads);
 }
 
 }  // namespace sonde

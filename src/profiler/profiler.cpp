@@ -303,11 +303,6 @@ Result<Trace> Profiler::trace() const {
   return impl_->cycles().trace();
 }
 
-Result<void> Profiler::save(const std::string& path) const {
-  SONDE_TRY(const Trace cycle, trace());
-  return save_trace(cycle, path);
-}
-
 Result<void> Profiler::snapshot(const std::string& path) const {
   const auto lock = impl_->enter();
   if (!lock) return Failure(ErrorCode::Unsupported, "snapshot: this profiler is the parent's");

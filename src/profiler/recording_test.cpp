@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "profiler/testing/fake_session.h"
+#include "sonde/open.h"
 #include "sonde/profiler.h"
 #include "sonde/record.h"
 #include "sonde/trace.h"
@@ -361,18 +362,23 @@ std::vector<std::string> files_in(const std::filesystem::path& folder) {
   return result;
 }
 
-TEST_F(ProfilerRecording, SavesCyclesForTensorboardUnderTheWorkersName) {
+TEST_F(ProfilerRecording, ExportsCyclesForTensorboardUnderTheWorkersName) {
   Profiler prof({.schedule = schedule({.warmup = 1, .active = 2, .repeat = 2}),
                  .on_trace_ready = tensorboard_trace_handler(path("deep/log"), "worker7")});
   train(prof, 10);
-  EXPECT_THAT(files_in(folder_ / "deep/log"),
-              ::testing::UnorderedElementsAre(::testing::MatchesRegex("worker7\\.[0-9]+\\.sonde"),
-                                              ::testing::MatchesRegex("worker7\\.[0-9]+\\.sonde")));
+  const auto is_named = ::testing::MatchesRegex("worker7\\.[0-9]+\\.pt\\.trace\\.json");
+  EXPECT_THAT(files_in(folder_ / "deep/log"), ::testing::UnorderedElementsAre(is_named, is_named));
   for (const std::string& name : files_in(folder_ / "deep/log")) {
-    const Result<Trace> saved = open_sonde(path("deep/log/" + name));
-    ASSERT_TRUE(saved) << saved.error().message;
-    EXPECT_EQ(count(*saved, "op"), 2);
+    const Result<Trace> exported = open_trace(path("deep/log/" + name));
+    ASSERT_TRUE(exported) << exported.error().message;
+    EXPECT_EQ(count(*exported, "op"), 2);
   }
+}
+
+TEST_F(ProfilerRecording, CompressesForTensorboardIfAsked) {
+  Profiler prof({.on_trace_ready = tensorboard_trace_handler(path("log"), "w", true)});
+  train(prof, 1);
+  EXPECT_THAT(files_in(folder_ / "log"), ElementsAre(::testing::EndsWith(".pt.trace.json.gz")));
 }
 
 TEST_F(ProfilerRecording, NamesTheWorkerAfterHostAndProcess) {

@@ -36,26 +36,26 @@ class WorkerName {
   std::string name_;
 };
 
-std::string file_name(const std::string& worker) {
+std::string file_name(const std::string& worker, bool use_gzip) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return worker + "." + std::to_string(ns) + ".sonde";
+  return worker + "." + std::to_string(ns) + ".pt.trace.json" + (use_gzip ? ".gz" : "");
 }
 
 }  // namespace
 
 std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir, std::string worker_name,
-                                                         [[maybe_unused]] bool use_gzip) {
+                                                         bool use_gzip) {
   auto worker = std::make_shared<WorkerName>(std::move(worker_name));
-  return [dir = std::move(dir), worker = std::move(worker)](Profiler& profiler) {
+  return [dir = std::move(dir), worker = std::move(worker), use_gzip](Profiler& profiler) {
     std::error_code failed;
     std::filesystem::create_directories(dir, failed);
     if (failed) {
       report_error("Can't create directory: " + dir + ": " + failed.message());
       return;
     }
-    const std::filesystem::path path = std::filesystem::path(dir) / file_name(worker->get());
-    if (Result<void> saved = profiler.save(path.string()); !saved) {
+    const auto path = std::filesystem::path(dir) / file_name(worker->get(), use_gzip);
+    if (Result<void> saved = profiler.export_chrome_trace(path.string()); !saved) {
       report_error(saved.error().message);
     }
   };

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "record/thread_registry.h"
+#include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
 
 namespace sonde::detail {
@@ -37,7 +38,6 @@ std::atomic<Pool*> current_pool{nullptr};
 std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
 std::atomic<std::uint64_t> lost_in_signal{0};
 std::atomic<std::uint64_t> lost_without_thread{0};  // where enter_thread gave nothing
-std::atomic<std::uint64_t> next_flow{1};
 
 pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 pthread_key_t exit_key;
@@ -186,8 +186,6 @@ void store_words(ChunkHeader* chunk, std::uint32_t offset, const std::uint64_t* 
                    __ATOMIC_RELEASE);  // pairs with committed_bytes
 }
 
-enum class Loss { Span, End, Other };
-
 void count_loss(ThreadRecord& record, Loss loss) noexcept {
   count(loss == Loss::Span  ? record.lost_spans
         : loss == Loss::End ? record.lost_ends
@@ -215,11 +213,48 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
   return make_position(chunk->sequence, offset);
 }
 
+// The same where the thread's chunk has room and nothing else is to be done; 0 if not so.
+std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind, const std::uint64_t* payload,
+                           std::uint32_t payload_count) noexcept {
+  const std::uint32_t was_busy = cursor.busy;
+  cursor.busy = kBusy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in put_word
+  ChunkHeader* const chunk = cursor.chunk;
+  const std::uint32_t offset = chunk->committed;
+  const std::uint32_t bytes = (payload_count + 1) * 8;
+  if ((offset | was_busy) + bytes > read_limit(cursor.begin_limit)) {
+    cursor.busy = was_busy;
+    return 0;
+  }
+  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
+  for (std::uint32_t i = 0; i < payload_count; ++i)
+    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
+  const std::uint64_t low_bits = make_extended(0, kind, payload_count);
+  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
+  cursor.payload_words += payload_count;
+  __atomic_store_n(&chunk->committed, offset + bytes, __ATOMIC_RELEASE);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cursor.busy = 0;
+  return make_position(chunk->sequence, offset);
+}
+
 void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
   const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
   if (offset == 0) return count_loss(record, Loss::End);
   const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
   store_words(record.cursor->chunk, offset, &word, 1);
+}
+
+// What this thread remembers of a name; 0 if nothing. A handler that interrupts us finds us busy.
+std::uint32_t known_name(std::uint64_t hash) noexcept {
+  ThreadCursor& cursor = sonde_detail_cursor;
+  if (this_record == nullptr || cursor.busy != 0) return 0;
+  cursor.busy = kBusy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const auto number = static_cast<std::uint32_t>(this_record->names.find(hash));
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cursor.busy = 0;
+  return number;
 }
 
 // The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
@@ -235,33 +270,54 @@ void in_slow_path(Body&& body) noexcept {
   }
 }
 
-std::uint32_t id_of(sonde_site* site) noexcept {
+}  // namespace
+
+std::uint32_t site_number(sonde_site* site) noexcept {
   const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
   return id != 0 ? id : dictionary().site_id(site);
 }
 
-constexpr std::size_t kMaxTextBytes = 4096;
+std::uint32_t name_number(std::string_view text) noexcept {
+  const std::uint64_t hash = name_hash(text);
+  std::uint32_t number = known_name(hash);
+  if (number != 0) return number;
+  in_slow_path([&](ThreadRecord& record, Pool& /*pool*/) {
+    number = dictionary().name_id(text);
+    if (number != 0) record.names.put(hash, number);
+  });
+  return number;
+}
 
-// A byte count and the bytes, padded: at most kMaxTextBytes of them.
-struct TextPayload {
-  explicit TextPayload(std::string_view text) noexcept {
-    text = text.substr(0, kMaxTextBytes);
-    words[0] = text.size();
-    count = static_cast<std::uint32_t>(1 + (text.size() + 7) / 8);
-    words[count - 1] = 0;
-    words[0] = text.size();
-    if (!text.empty()) std::memcpy(words.data() + 1, text.data(), text.size());
+Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
+                     Loss loss) noexcept {
+  ThreadCursor& cursor = sonde_detail_cursor;
+  if (loss != Loss::End && this_record != nullptr) {
+    const std::uint64_t position = put_extended(cursor, kind, payload, payload_count);
+    if (position != 0) return {position, this_record->thread};
   }
-  std::array<std::uint64_t, 1 + kMaxTextBytes / 8> words;
-  std::uint32_t count;
-};
+  Written written;
+  in_slow_path([&](ThreadRecord& record, Pool& pool) {
+    written = {write_extended(record, pool, kind, payload, payload_count, loss), record.thread};
+  });
+  return written;
+}
 
-}  // namespace
+std::uint64_t thread_number() noexcept {
+  return this_record != nullptr ? this_record->thread : 0;
+}
+
+std::uint64_t next_async_number() noexcept {
+  std::uint64_t number = 0;
+  in_slow_path([&](ThreadRecord& record, Pool& /*pool*/) {
+    number = (record.thread << 32) | (++record.next_async & 0xffffffffu);
+  });
+  return number;
+}
 
 bool begin_slow(sonde_site* site, WordKind kind) noexcept {
   bool written = false;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint32_t id = id_of(site);
+    const std::uint32_t id = site_number(site);
     const bool fits_word = id != 0 && id <= kMaxWordId;
     if (const std::uint32_t offset =
             fits_word ? make_room(record, *record.cursor, pool, 1, kBeginLimit) : 0) {
@@ -441,122 +497,3 @@ void on_fork_prepare(void (*before)(), void (*after_in_parent)()) noexcept {
 }
 
 }  // namespace sonde::detail
-
-using namespace sonde::detail;  // NOLINT(google-build-using-namespace): the C API below
-
-extern "C" {
-
-int sonde_is_recording(void) {
-  return recording() ? 1 : 0;
-}
-
-int sonde_begin(sonde_site* site) {
-  return recording() && write_begin(site, WordKind::Begin) ? 1 : 0;
-}
-
-void sonde_end(void) {
-  write_end();
-}
-
-int sonde_lap(sonde_site* site) {
-  return write_begin(site, WordKind::Lap) ? 1 : 0;
-}
-
-sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
-  sonde_range range = {0, 0};
-  if (!recording()) return range;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::string_view text(name, name_bytes);
-    const std::uint64_t hash = name_hash(text);
-    std::uint64_t id = record.names.find(hash);
-    if (id == 0) {
-      id = dictionary().name_id(text);
-      if (id != 0) record.names.put(hash, static_cast<std::uint32_t>(id));
-    }
-    if (id != 0) {
-      range.position = write_extended(record, pool, ExtendedKind::BeginRange, &id, 1, Loss::Span);
-    } else {
-      const TextPayload payload(text);
-      range.position = write_extended(record, pool, ExtendedKind::RangeInline, payload.words.data(),
-                                      payload.count, Loss::Span);
-    }
-    range.thread = record.thread;
-  });
-  return range;
-}
-
-void sonde_range_end(sonde_range range) {
-  if (range.position == 0) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint64_t payload[2] = {range.position, range.thread};
-    const bool here = range.thread == record.thread;
-    write_extended(record, pool, here ? ExtendedKind::EndRange : ExtendedKind::EndRangeOf, payload,
-                   here ? 1 : 2, Loss::End);
-  });
-}
-
-void sonde_text(const char* text, size_t text_bytes) {
-  if (!recording()) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const TextPayload payload(std::string_view(text, text_bytes));
-    write_extended(record, pool, ExtendedKind::Text, payload.words.data(), payload.count,
-                   Loss::Other);
-  });
-}
-
-uint64_t sonde_async_begin(sonde_site* site) {
-  std::uint64_t async = 0;
-  if (!recording()) return async;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint64_t id = id_of(site);
-    const std::uint64_t payload[2] = {id,
-                                      (record.thread << 32) | (++record.next_async & 0xffffffffu)};
-    if (write_extended(record, pool, ExtendedKind::AsyncBegin, payload, 2, Loss::Span) != 0)
-      async = payload[1];
-  });
-  return async;
-}
-
-void sonde_async_end(uint64_t async) {
-  if (async == 0) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    write_extended(record, pool, ExtendedKind::AsyncEnd, &async, 1, Loss::End);
-  });
-}
-
-void sonde_instant(sonde_site* site) {
-  if (!recording()) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint64_t id = id_of(site);
-    write_extended(record, pool, ExtendedKind::Instant, &id, 1, Loss::Other);
-  });
-}
-
-void sonde_counter(sonde_site* site, double value) {
-  if (!recording()) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    std::uint64_t payload[2] = {id_of(site), 0};
-    std::memcpy(&payload[1], &value, sizeof(value));
-    write_extended(record, pool, ExtendedKind::Counter, payload, 2, Loss::Other);
-  });
-}
-
-uint64_t sonde_flow_new(void) {
-  return next_flow.fetch_add(1, std::memory_order_relaxed);
-}
-
-void sonde_flow_out(uint64_t flow) {
-  if (!recording()) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    write_extended(record, pool, ExtendedKind::FlowOut, &flow, 1, Loss::Other);
-  });
-}
-
-void sonde_flow_in(uint64_t flow) {
-  if (!recording()) return;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    write_extended(record, pool, ExtendedKind::FlowIn, &flow, 1, Loss::Other);
-  });
-}
-
-}  // extern "C"

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "trace/op_inputs_reader.h"
 #include "trace/trace_file.h"
 
 namespace sonde {
@@ -68,7 +69,6 @@ class Assembler {
     local.source_file.assign(names_of(decoded.name, &NameInfo::file));
     local.source_line.assign(names_of(decoded.name, &NameInfo::line));
     local.step.assign(steps_of(decoded));
-    decoded.name = {};
     std::vector<SpanId> parents(count);
     for (std::size_t i = 0; i < count; ++i) {
       if (decoded.parent[i] != SpanId::kInvalid) parents[i] = SpanId(first + decoded.parent[i]);
@@ -91,9 +91,14 @@ class Assembler {
       for (const auto& [row, ender] : decoded.ended_elsewhere)
         local.end_track.set(row, track_of(ender));
     }
+    add_ops(decoded, local, count);
+    decoded.name = {};
     fill_rest(local, count);
     spans.append(std::move(local));
     add_moments(decoded, track, first);
+    add_memory(decoded, track, first);
+    if (decoded.logical_thread != 0)
+      builder_.tracks().logical_id.set(track, decoded.logical_thread);
     count_losses(decoded);
   }
 
@@ -240,6 +245,58 @@ class Assembler {
     return steps;
   }
 
+  void add_ops(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
+    if (decoded.ops.empty()) return;
+    local.overload_name.assign(names_of(decoded.name, &NameInfo::overload));
+    local.scope.resize(count);
+    local.sequence_number.resize(count);
+    local.forward_thread.resize(count);
+    local.record_function_id.resize(count);
+    local.external_id.resize(count);
+    local.arguments.resize(count);
+    for (const DecodedThread::Op& op : decoded.ops) {
+      local.scope.set(op.span, op.scope);
+      local.sequence_number.set(op.span, op.sequence_number);
+      local.forward_thread.set(op.span, op.forward_thread);
+      local.record_function_id.set(op.span, op.record_function_id);
+      local.external_id.set(op.span, ++last_external_id_);
+    }
+    std::vector<ArgumentListId> lists;
+    for (const std::string& text : decoded.input_texts) lists.push_back(arguments_of(text));
+    for (const DecodedThread::Inputs& inputs : decoded.inputs) {
+      local.arguments.set(inputs.span, lists[inputs.text]);
+    }
+  }
+
+  // Threads run the same operators: lists are shared among them too.
+  ArgumentListId arguments_of(const std::string& text) {
+    const auto [found, is_new] = lists_.try_emplace(text);
+    if (is_new) {
+      found->second = read_op_inputs(builder_, text, [this](std::uint64_t id) {
+        return recording_.names[recording_.names.find(id)].name;
+      });
+      if (!found->second.valid()) ++undecodable_;
+    }
+    return found->second;
+  }
+
+  void add_memory(const DecodedThread& decoded, TrackId track, std::uint32_t first) {
+    for (AllocationRow row : decoded.allocations) {
+      row.track = track;
+      if (row.span.valid()) row.span = SpanId(first + row.span.value());
+      builder_.allocations().push_back(row);
+    }
+    for (const DecodedThread::TensorUse& use : decoded.tensors) {
+      TensorUseRow row;
+      row.span = SpanId(first + use.span);
+      row.index = use.index;
+      row.element = use.element;
+      row.tensor_address = use.tensor;
+      row.storage_address = use.storage;
+      builder_.tensor_uses().push_back(row);
+    }
+  }
+
   // Columns that nobody filled count their rows only.
   static void fill_rest(SpanTable& local, std::size_t count) {
     local.visit_columns([count](const auto&, auto& column) {
@@ -302,6 +359,8 @@ class Assembler {
   std::vector<AsyncBegin> async_begins_;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, TrackId>> async_ends_;
   std::map<std::uint64_t, std::vector<FlowEnd>> flows_;
+  std::unordered_map<std::string, ArgumentListId> lists_;
+  std::int64_t last_external_id_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t unfinished_ = 0;
   std::uint64_t out_of_window_ = 0;

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kFreelyExpanded = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMaxExpansion = 128;
 
+// Between an operator's name and that of its overload: sonde_name in sonde/op.h.
+constexpr char kOverloadMark = '\x1f';
+
 void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
   const std::size_t understood = read_dictionary(bytes, [&](const DictionaryEntry& entry) {
     if (entry.kind == DictionaryKind::Thread) {
@@ -26,7 +29,12 @@ void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
       return;
     }
     NameInfo info;
-    info.name = recording.builder.intern(entry.name);
+    const std::string_view text = entry.name;
+    const std::size_t overload = text.find(kOverloadMark);
+    info.name = recording.builder.intern(text.substr(0, overload));
+    if (overload != std::string_view::npos) {
+      info.overload = recording.builder.intern(text.substr(overload + 1));
+    }
     if (entry.kind == DictionaryKind::Site) {
       info.function = recording.builder.intern(entry.function);
       info.file = recording.builder.intern(entry.file);

@@ -278,7 +278,8 @@ class ThreadDecoder {
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1};
+    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2,
+                                              1, 1, 1, 1, 1, 1, 3, 5, 1};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -307,9 +308,68 @@ class ThreadDecoder {
       case ExtendedKind::AsyncEnd:
         async(ticks, kind, payload);
         break;
+      case ExtendedKind::OpBegin:
+      case ExtendedKind::OpRange:
+        op(ticks, kind == ExtendedKind::OpRange, payload);
+        break;
+      case ExtendedKind::OpInputs:
+        if (last_begun_ != kNoRow) inputs(text_of(payload));
+        break;
+      case ExtendedKind::OpTensors:
+        if (last_begun_ != kNoRow) tensors(payload);
+        break;
+      case ExtendedKind::ThreadNumber:
+        out_.logical_thread = static_cast<std::int64_t>(payload[0]);
+        break;
       default:
         moment(ticks, kind, payload);
     }
+  }
+
+  void op(std::uint64_t ticks, bool range, std::span<const std::uint64_t> payload) {
+    const auto word = [&](std::size_t i, std::int64_t missing) {
+      return i < payload.size() ? static_cast<std::int64_t>(payload[i]) : missing;
+    };
+    const std::uint32_t name = name_of(payload[0] & 0xffffffff);
+    begin(ticks, name, range);
+    if (last_begun_ == kNoRow) return;
+    const auto recorded = static_cast<RecordScope>((payload[0] >> 32) & 0xff);
+    const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
+    const bool is_step = (*context_.names)[name].step >= 0;
+    out_.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
+                             : is_step                       ? SpanKind::Step
+                                                             : SpanKind::UserAnnotation;
+    out_.ops.push_back({last_begun_, scope, word(1, -1), word(2, 0), word(3, -1)});
+  }
+
+  void inputs(std::string text) {
+    const auto [found, is_new] = known_inputs_.try_emplace(
+        std::move(text), static_cast<std::uint32_t>(out_.input_texts.size()));
+    if (is_new) out_.input_texts.push_back(found->first);
+    out_.inputs.push_back({last_begun_, found->second});
+  }
+
+  void tensors(std::span<const std::uint64_t> payload) {
+    for (std::size_t i = 0; i + 3 <= payload.size(); i += 3) {
+      out_.tensors.push_back({last_begun_, static_cast<std::int32_t>(payload[i]),
+                              static_cast<std::int32_t>(payload[i] >> 32), payload[i + 1],
+                              payload[i + 2]});
+    }
+  }
+
+  void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
+    AllocationRow row;
+    row.time_ns = time_ns;
+    row.address = payload[0];
+    row.bytes = static_cast<std::int64_t>(payload[1]);
+    row.total_allocated_bytes = static_cast<std::int64_t>(payload[2]);
+    row.total_reserved_bytes = static_cast<std::int64_t>(payload[3]);
+    const auto type = static_cast<DeviceType>(payload[4] & 0xff);
+    row.device_type = is_known(type) ? type : DeviceType::Unknown;
+    row.flags = static_cast<std::uint8_t>(payload[4] >> 8);
+    row.device_index = static_cast<std::int32_t>(payload[4] >> 32);
+    if (innermost() != kNoRow) row.span = SpanId(innermost());
+    out_.allocations.push_back(row);
   }
 
   void async(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
@@ -337,6 +397,9 @@ class ThreadDecoder {
         out_.counters.push_back(
             {time, name_of(payload[0]), std::bit_cast<double>(payload[1]), innermost()});
         break;
+      case ExtendedKind::Allocation:
+        allocation(time, payload);
+        break;
       default:
         out_.flows.push_back({payload[0], time, innermost(), kind == ExtendedKind::FlowOut});
     }
@@ -349,6 +412,7 @@ class ThreadDecoder {
   std::vector<OpenScope> scopes_;
   std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
   std::size_t ended_ranges_ = 0;
+  std::unordered_map<std::string, std::uint32_t> known_inputs_;
   std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of those outside every window
   TickMap::Segment segment_;
   std::size_t window_ = 0;

@@ -39,6 +39,7 @@ struct NameInfo {
   StringId file;
   std::int32_t line = -1;
   std::int64_t step = -1;  // of a name ProfilerStep#N
+  StringId overload;       // of an operator
 };
 
 // All names of a recording, numbered from 0, by their id in the words. Number 0 is the unknown
@@ -101,6 +102,24 @@ struct DecodedThread {
     bool begin;
     std::uint32_t window;  // of a begin, index into DecodeContext::windows
   };
+  struct Op {
+    std::uint32_t span;
+    RecordScope scope;
+    std::int64_t sequence_number;
+    std::int64_t forward_thread;
+    std::int64_t record_function_id;
+  };
+  struct Inputs {
+    std::uint32_t span;
+    std::uint32_t text;  // in input_texts
+  };
+  struct TensorUse {
+    std::uint32_t span;
+    std::int32_t index;
+    std::int32_t element;
+    std::uint64_t tensor;
+    std::uint64_t storage;
+  };
   struct NamedSpan {  // a name that was written in place
     std::uint32_t span;
     std::string name;
@@ -122,6 +141,12 @@ struct DecodedThread {
   std::vector<Moment> counters;
   std::vector<FlowEnd> flows;
   std::vector<AsyncEdge> asyncs;
+  std::vector<Op> ops;
+  std::vector<Inputs> inputs;
+  std::vector<std::string> input_texts;  // each once
+  std::vector<TensorUse> tensors;
+  std::vector<AllocationRow> allocations;  // their spans count from 0 as well
+  std::int64_t logical_thread = 0;
 
   std::uint64_t records = 0;
   std::uint64_t unfinished = 0;

@@ -290,7 +290,7 @@ TEST(ThreadDecoder, KnowsTheSpanThatMomentsLieIn) {
 
 TEST(ThreadDecoder, CountsWhatItDoesNotUnderstandAndGoesOn) {
   const auto thread =
-      Decoding().of({extended(5, ExtendedKind{0}, {}), extended(6, ExtendedKind{13}, {1, 2, 3}),
+      Decoding().of({extended(5, ExtendedKind{0}, {}), extended(6, ExtendedKind{40}, {1, 2, 3}),
                      extended(7, ExtendedKind{63}, {}), extended(8, ExtendedKind::Counter, {1}),
                      extended(9, ExtendedKind::BeginRange, {}), begin(10, 1), end(20)});
   EXPECT_EQ(thread.undecodable, 5u);

@@ -3,9 +3,9 @@
 
 // PyTorch's `key_averages()`: events of one name added up.
 //
-//   const KeyAverages averages = function_events(trace).key_averages({.group_by_input_shape = true});
-//   for (const EventAverage& row : averages) std::cout << row.key << " " << row.count << "\n";
-//   std::cout << averages.table({.sort_by = "cpu_time_total"});
+//   const KeyAverages averages = function_events(trace).key_averages({.group_by_input_shape =
+//   true}); for (const EventAverage& row : averages) std::cout << row.key << " " << row.count <<
+//   "\n"; std::cout << averages.table({.sort_by = "cpu_time_total"});
 
 #include <cstddef>
 #include <cstdint>
@@ -46,10 +46,10 @@ struct EventAverage {
   bool is_user_annotation = false;
   bool has_parent = false;  // the first event's
   std::uint64_t count = 0;
-  Nanos cpu_total_ns = 0;
-  Nanos self_cpu_ns = 0;
-  Nanos device_total_ns = 0;
-  Nanos self_device_ns = 0;
+  double cpu_total_us = 0;
+  double self_cpu_us = 0;
+  double device_total_us = 0;
+  double self_device_us = 0;
   std::int64_t cpu_memory_bytes = 0;
   std::int64_t self_cpu_memory_bytes = 0;
   std::int64_t device_memory_bytes = 0;

@@ -5,12 +5,13 @@
 //
 //   const EventList events = function_events(trace);
 //   for (const FunctionEvent event : events) {
-//     std::cout << event.name() << " " << event.self_cpu_ns() << "\n";
+//     std::cout << event.name() << " " << event.self_cpu_us() << "\n";
 //   }
 //   std::cout << events.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
-// Events stand in the order of their starts, the longer first. Times are nanoseconds, counted as
-// PyTorch counts them: docs/compatibility.md lists where it does not do so on purpose.
+// Events stand in the order of their starts, the longer first. Totals are microseconds, added up in
+// the order and with the arithmetic of PyTorch, so that they round as its own do.
+// docs/compatibility.md lists where they differ on purpose.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,10 +61,10 @@ class FunctionEvent {
   bool has_parent() const noexcept;
   FunctionEvent parent() const noexcept;  // only if has_parent()
 
-  Nanos cpu_total_ns() const noexcept;
-  Nanos self_cpu_ns() const noexcept;
-  Nanos device_total_ns() const noexcept;
-  Nanos self_device_ns() const noexcept;
+  double cpu_total_us() const noexcept;
+  double self_cpu_us() const noexcept;
+  double device_total_us() const noexcept;
+  double self_device_us() const noexcept;
   std::int64_t cpu_memory_bytes() const noexcept;
   std::int64_t self_cpu_memory_bytes() const noexcept;
   std::int64_t device_memory_bytes() const noexcept;
@@ -129,7 +130,7 @@ class EventList {
   bool profile_memory() const noexcept;
   bool with_flops() const noexcept;
 
-  Nanos self_cpu_time_total_ns() const noexcept;
+  double self_cpu_time_total_us() const noexcept;
 
   KeyAverages key_averages(const GroupBy& group_by = {}) const;
   EventAverage total_average() const;

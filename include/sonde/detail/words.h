@@ -41,6 +41,13 @@ enum class ExtendedKind : std::uint8_t {
   Text = 11,       // [bytes, the bytes padded with zeros]: argument of the span begun last
   RangeInline =
       12,  // [bytes, the bytes padded]: BeginRange with its name, where too many were interned
+  OpBegin = 13,     // [name id | scope << 32, sequence number, forward thread, record function id],
+                    // cut after the last that is not -1, 0, 0: an operator, which End ends
+  OpRange = 14,     // the same: an operator that only EndRange ends
+  OpInputs = 15,    // what op_inputs.h packs: of the operator begun last
+  OpTensors = 16,   // [index | element << 32, tensor, storage] for each: of that operator
+  Allocation = 17,  // [address, bytes, total, reserved, device type | flags << 8 | index << 32]
+  ThreadNumber = 18,  // [number]: what the tensor library calls this thread
 };
 
 constexpr unsigned kTicksShift = 18;

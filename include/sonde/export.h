@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Writing a trace in formats that others read.
+//
+//   SONDE_TRY_VOID(export_chrome_trace(trace, "step.pt.trace.json.gz"));  // Kineto's JSON
+//   SONDE_TRY_VOID(export_perfetto(trace, "step.pftrace"));               // Perfetto's protobuf
+//
+// A file appears whole or not at all; the error names the path and the reason. Memory stays bounded
+// whatever the size of the trace. The same trace gives the same bytes, on any number of threads.
+
+#include <string>
+
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct ChromeExportOptions {
+  unsigned threads = 0;  // that may work on it; 0: as many as there are cores
+};
+
+// JSON as PyTorch's profiler (libkineto) writes it, for Perfetto, chrome://tracing, HTA and
+// open_trace(); compressed if `path` ends in `.gz`. Valid JSON and UTF-8 whatever the names hold.
+// docs/kineto-format.md says which column becomes which key.
+Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
+                                 const ChromeExportOptions& options = {});
+
+// Perfetto's own format: about a tenth of the JSON's size. Unsupported if the build lacked
+// protozero.
+Result<void> export_perfetto(const Trace& trace, const std::string& path);
+
+}  // namespace sonde

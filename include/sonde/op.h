@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_OP_H
+#define SONDE_OP_H
+
+/* Recording operators of a tensor library: for sources, which see them from inside. Programs mark
+ * their work with sonde.h or record.h.
+ *
+ *   static const uint32_t mm = sonde_name("aten::mm", 8);   // once, while recording
+ *   sonde_op op = {mm, 0, -1, 0, 0};
+ *   if (sonde_op_begin(&op)) {
+ *     sonde_op_inputs(words, count);                         // made with op_inputs.h
+ *     ...
+ *     sonde_end();
+ *   }
+ *
+ * As in sonde.h, all calls may be made from any thread at any time, never block, and do nothing
+ * while no session records. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/sonde.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A number for a name, the same for the life of the process; 0 while nothing records, or if there
+ * are too many names. An operator's overload stands after its name, behind a byte 0x1f. */
+uint32_t sonde_name(const char* text, size_t text_bytes);
+
+typedef struct sonde_op {  /* NOLINT(readability-identifier-naming): a C name */
+  uint32_t name;           /* of sonde_name */
+  uint8_t scope;           /* as PyTorch numbers RecordScope: 0 function, 1 backward, 7 user, ... */
+  int64_t sequence_number; /* -1: none */
+  uint64_t forward_thread; /* of a gradient: the number of the thread that ran its operator */
+  uint64_t record_function_id;
+} sonde_op;
+
+/* Begins an operator on this thread, 0 if it was not recorded; sonde_end ends it. */
+int sonde_op_begin(const sonde_op* op);
+/* One that may end on another thread, or out of order; sonde_range_end ends it. */
+sonde_range sonde_op_range_begin(const sonde_op* op);
+
+/* What the operator that this thread began last is called with, as op_inputs.h packs it. */
+void sonde_op_inputs(const uint64_t* words, size_t word_count);
+
+/* Which tensors these are, for those who follow them through memory. */
+typedef struct sonde_tensor { /* NOLINT(readability-identifier-naming): a C name */
+  int32_t index;              /* among the arguments */
+  int32_t element;            /* in a list of tensors, -1: it is none */
+  uint64_t tensor_address;
+  uint64_t storage_address;
+} sonde_tensor;
+void sonde_op_tensors(const sonde_tensor* tensors, size_t count);
+
+typedef struct sonde_allocation { /* NOLINT(readability-identifier-naming): a C name */
+  uint64_t address;
+  int64_t bytes; /* negative: given back */
+  int64_t total_allocated_bytes;
+  int64_t total_reserved_bytes;
+  uint8_t device_type; /* as PyTorch numbers DeviceType */
+  uint8_t flags;       /* 1: it failed for want of memory */
+  int32_t device_index;
+} sonde_allocation;
+void sonde_allocated(const sonde_allocation* allocation);
+
+/* The number by which the tensor library calls this thread. */
+void sonde_thread_is(uint64_t logical_number);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What an operator is called with, packed into the words that sonde_op_inputs takes.
+//
+//   sonde::OpInputs inputs;             // 8 KiB; keep one a thread, and clear() it
+//   inputs.tensor(float_name, sizes, 2, strides, 2);
+//   inputs.scalar("0.5");
+//   sonde_op_inputs(inputs.words(), inputs.word_count());
+//
+// Calls with the same arguments have the same words: a trace keeps them once. Nothing is allocated.
+// What does not fit becomes an argument of which nothing is known.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "sonde/detail/words.h"
+
+namespace sonde {
+
+class OpInputs {
+ public:
+  // The byte before each argument.
+  enum Tag : std::uint8_t { kNone, kTensor, kTensorList, kScalar, kScalarList, kString };
+
+  void clear() noexcept { used_ = 0; }
+  bool empty() const noexcept { return used_ == 0; }
+
+  void none() noexcept { put(kNone); }
+
+  // `dtype` is a number of sonde_name; a layout without strides has 0 of them.
+  void tensor(std::uint32_t dtype, const std::int64_t* sizes, std::size_t dims,
+              const std::int64_t* strides, std::size_t stride_count) noexcept {
+    if (!has_room(1 + 5 + 2 * 5 + (dims + stride_count) * kMostOfANumber)) return none();
+    put(kTensor);
+    number(dtype);
+    numbers(sizes, dims);
+    numbers(strides, stride_count);
+  }
+  // `count` tensors follow, by tensor() or none().
+  void tensor_list(std::size_t count) noexcept {
+    put(kTensorList);
+    number(count);
+  }
+
+  void scalar(std::string_view text) noexcept { text_of(kScalar, text); }
+  void scalar_list(std::string_view text) noexcept { text_of(kScalarList, text); }
+  void string(std::string_view text) noexcept { text_of(kString, text); }
+
+  const std::uint64_t* words() noexcept {
+    const std::size_t whole = (used_ + 7) / 8 * 8;
+    std::memset(bytes() + used_, 0, whole - used_);
+    words_[0] = used_;
+    return words_;
+  }
+  std::size_t word_count() const noexcept { return used_ == 0 ? 0 : 1 + (used_ + 7) / 8; }
+
+ private:
+  static constexpr std::size_t kMostOfANumber = 10;
+  // Some bytes stay free, so that arguments of which nothing is known always fit.
+  static constexpr std::size_t kCapacity = (detail::kMaxPayloadWords - 1) * 8;
+  static constexpr std::size_t kReserve = 512;
+
+  unsigned char* bytes() noexcept { return reinterpret_cast<unsigned char*>(words_ + 1); }
+  bool has_room(std::size_t bytes) const noexcept { return used_ + bytes + kReserve <= kCapacity; }
+
+  void put(std::uint8_t byte) noexcept {
+    if (used_ < kCapacity) bytes()[used_++] = byte;
+  }
+  void number(std::uint64_t value) noexcept {
+    for (; value >= 0x80; value >>= 7) put(static_cast<std::uint8_t>(value | 0x80));
+    put(static_cast<std::uint8_t>(value));
+  }
+  void numbers(const std::int64_t* values, std::size_t count) noexcept {
+    number(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t value = values[i];
+      number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+    }
+  }
+  void text_of(Tag tag, std::string_view text) noexcept {
+    if (!has_room(1 + kMostOfANumber + text.size())) return none();
+    put(tag);
+    number(text.size());
+    std::memcpy(bytes() + used_, text.data(), text.size());
+    used_ += text.size();
+  }
+
+  std::size_t used_ = 0;
+  std::uint64_t words_[detail::kMaxPayloadWords];
+};
+
+}  // namespace sonde

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/adapter.h"
+
+#include <dlfcn.h>
+
+#include "agent/elf_file.h"
+#include "agent/run_environment.h"
+
+namespace sonde {
+namespace {
+
+bool is_of_torch(const std::string& library) {
+  return library.rfind("libtorch", 0) == 0 || library.rfind("libc10", 0) == 0;
+}
+
+bool is_loaded(const std::string& library) {
+  void* const handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  ::dlclose(handle);
+  return true;
+}
+
+Result<void> check_fits(const std::string& path) {
+  SONDE_TRY(const ElfFacts facts, read_elf(path));
+  for (const std::string& library : facts.needed) {
+    if (is_of_torch(library) && !is_loaded(library))
+      return Failure(ErrorCode::Unsupported,
+                     path + ": is made for another torch (" + library + ")");
+  }
+  return {};
+}
+
+Failure loader_failure(const std::string& path) {
+  const char* const reason = ::dlerror();
+  return {ErrorCode::Io, reason != nullptr ? reason : path + ": cannot be opened"};
+}
+
+Result<void> attach(const std::string& path) {
+  SONDE_TRY_VOID(check_fits(path));
+  // RTLD_LOCAL: libtorch, which Python opens so too, must not become visible to the whole program.
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return loader_failure(path);
+  auto* const entry = reinterpret_cast<AdapterEntry*>(::dlsym(library, kAdapterEntry));
+  if (entry == nullptr) return loader_failure(path);
+  if (const int failed = entry(); failed != 0) {
+    return Failure(ErrorCode::Unsupported,
+                   path + ": could not attach, code " + std::to_string(failed));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> attach_adapter(const std::vector<std::string>& paths,
+                            const std::string& torch_library) {
+  std::string reasons;
+  for (const std::string& path : paths) {
+    const Result<void> attached = attach(path);
+    if (attached) return {};
+    reasons += (reasons.empty() ? "" : "; ") + attached.error().message;
+  }
+  if (reasons.empty()) reasons = "there is no adapter for it";
+  return Failure(ErrorCode::NotFound, torch_library + " is not recorded: " + reasons);
+}
+
+}  // namespace sonde

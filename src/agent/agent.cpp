@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/agent.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "agent/adapter.h"
+#include "agent/report.h"
+#include "agent/run_environment.h"
+#include "agent/start_stop_signals.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "collect/sources.h"
+
+namespace sonde {
+namespace {
+
+// A child of fork() that lives this long is not one that only calls exec().
+constexpr std::int64_t kForkGraceNs = 10'000'000;
+
+// The clock that `sonde run` reads too.
+std::int64_t now_ns() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// The command line as a JSON list.
+std::string command_json() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string json;
+  for (std::string word; std::getline(file, word, '\0');) {
+    json += json.empty() ? "[" : ", ";
+    append_json_string(json, word);
+  }
+  return json.empty() ? "[]" : json + "]";
+}
+
+}  // namespace
+
+struct AgentForkHandlers {
+  static void before() { Agent::instance().mutex_.lock(); }
+  static void in_parent() { Agent::instance().mutex_.unlock(); }
+  // Session, thread and socket are the parent's.
+  static void in_child() {
+    Agent& agent = Agent::instance();
+    new (&agent.mutex_) std::mutex;
+    static_cast<void>(agent.session_.release());
+    agent.server_.forget();
+    if (agent.options_.follow_children) agent.start_thread();
+  }
+};
+
+Agent& Agent::instance() {
+  static auto* const agent = new Agent;
+  return *agent;
+}
+
+void Agent::attach(const char* torch_library) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_) {
+    auto options = run_options_from([](const char* name) { return std::getenv(name); });
+    if (options) options_ = *std::move(options);
+    if (!options) add_to_report(options_.report, ReportKind::Error, options.error().message);
+    if (!options) return;
+  }
+  if (torch_library != nullptr) attach_torch(torch_library);
+  if (std::exchange(begun_, true)) return;
+  if (auto opened = open_session(); !opened)
+    return add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
+      !installed)
+    add_to_report(options_.report, ReportKind::Error, installed.error().message);
+  start_thread();
+  ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
+                   AgentForkHandlers::in_child);
+}
+
+// Sources serve the sessions that are opened after them, so one that is open gives way to another.
+void Agent::attach_torch(const std::string& torch_library) {
+  if (auto attached = attach_adapter(options_.adapters, torch_library); !attached) {
+    return add_to_report(options_.report, ReportKind::Adapter, attached.error().message);
+  }
+  if (session_ == nullptr) return;
+  const std::unique_ptr<Session> before = std::move(session_);
+  const bool was_recording = before->recording();
+  if (auto opened = open_session(); !opened)
+    add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  if (session_ != nullptr && was_recording && !session_->recording()) static_cast<void>(start());
+}
+
+Result<void> Agent::open_session() {
+  SessionOptions session;
+  SONDE_TRY(session.output, claim_output(options_.report, options_.output));
+  session.budget_bytes = options_.budget_bytes;
+  session.policy = options_.policy;
+  session.request = options_.request;
+  session.request.activities = source_activities();
+  session.request.activities.push_back(Activity::Cpu);
+  SONDE_TRY(session_, Session::open(std::move(session)));
+  SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
+  first_start_due_ = !options_.paused;
+  advance();
+  return {};
+}
+
+void Agent::start_thread() {
+  const bool is_forked = session_ == nullptr;
+  sigset_t all;
+  sigset_t kept;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+  try {
+    std::thread([this, is_forked] { run(is_forked); }).detach();
+  } catch (const std::system_error&) {
+    add_to_report(options_.report, ReportKind::Error, "no thread could be started");
+  }
+  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+}
+
+void Agent::run(bool is_forked) {
+  ::pthread_setname_np(::pthread_self(), "sonde agent");
+  wake_this_thread_by_signals();
+  if (is_forked) {
+    const timespec grace = {0, kForkGraceNs};
+    ::nanosleep(&grace, nullptr);
+    const std::lock_guard lock(mutex_);
+    if (auto opened = open_session(); !opened)
+      add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  }
+  if (auto opened = server_.open(); !opened)
+    add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  const sigset_t mask = wake_mask();
+  for (;;) {
+    std::int64_t wait_ns = -1;
+    {
+      const std::lock_guard lock(mutex_);
+      if (session_ == nullptr) return;
+      heed_signals();
+      wait_ns = advance();
+    }
+    server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
+  }
+}
+
+std::int64_t Agent::advance() {
+  const std::int64_t now = now_ns();
+  if (first_start_due_) {
+    const std::int64_t begin = options_.started_ns + options_.after_ns;
+    if (options_.after_ns > 0 && now < begin) return begin - now;
+    static_cast<void>(start());
+  }
+  if (options_.for_ns == 0 || !session_->recording()) return -1;
+  const std::int64_t end = window_began_ns_ + options_.for_ns;
+  if (now < end) return end - now;
+  stop();
+  return -1;
+}
+
+void Agent::heed_signals() {
+  for (auto request = next_signal_request(); request != SignalRequest::None;
+       request = next_signal_request()) {
+    const bool wanted =
+        request == SignalRequest::Toggle ? !session_->recording() : request == SignalRequest::Start;
+    if (wanted) static_cast<void>(start());
+    if (!wanted) stop();
+  }
+}
+
+Result<void> Agent::start() {
+  first_start_due_ = false;
+  if (session_->recording()) return {};
+  window_began_ns_ = now_ns();
+  return session_->begin_window(-1);
+}
+
+void Agent::stop() {
+  first_start_due_ = false;
+  session_->end_window();
+}
+
+std::string Agent::answer(const std::string& request) {
+  const std::lock_guard lock(mutex_);
+  if (session_ == nullptr) return "error nothing is recorded here\n";
+  const auto done = obey(request);
+  return (done ? "ok " + *done : "error " + done.error().message) + "\n";
+}
+
+Result<std::string> Agent::obey(const std::string& request) {
+  const std::size_t blank = request.find(' ');
+  const std::string word = request.substr(0, blank);
+  const std::string rest = blank == std::string::npos ? "" : request.substr(blank + 1);
+  if (word == "start") {
+    const bool before = session_->recording();
+    SONDE_TRY_VOID(start());
+    return (before ? "recording already, to " : "recording to ") + session_->path();
+  }
+  if (word == "stop") {
+    const bool before = session_->recording();
+    stop();
+    return (before ? "stopped; " : "not recording; ") + session_->path() + " can be opened";
+  }
+  if (word == "snapshot") return snapshot(rest);
+  if (word == "status") return status();
+  return Failure(ErrorCode::Invalid, "unknown request \"" + word + "\"");
+}
+
+Result<std::string> Agent::snapshot(std::string path) {
+  if (options_.policy != BufferPolicy::Ring) {
+    return Failure(ErrorCode::Unsupported, "snapshots are for `--policy ring`; " +
+                                               session_->path() + " can be opened at any time");
+  }
+  for (int number = 1; path.empty(); ++number) {
+    const std::string next = before_suffix(session_->path(), "snapshot-" + std::to_string(number));
+    std::error_code ignored;
+    if (!std::filesystem::exists(next, ignored)) path = next;
+  }
+  SONDE_TRY_VOID(session_->snapshot(path));
+  return "wrote " + path;
+}
+
+std::string Agent::status() const {
+  const bool recording = session_->recording();
+  const char* const state = recording ? "recording" : first_start_due_ ? "waiting" : "stopped";
+  std::string text = state;
+  if (recording) text += " for " + duration_text(now_ns() - window_began_ns_);
+  text += "\nfile     " + session_->path();
+  text += "\nwindows  " + std::to_string(session_->windows());
+  return text;
+}
+
+}  // namespace sonde
+
+extern "C" __attribute__((visibility("default"))) int sonde_agent_attach(
+    const char* torch_library) {
+  sonde::Agent::instance().attach(torch_library);
+  return 0;
+}

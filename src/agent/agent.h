@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What records in a program under `sonde run`: a session, and a thread that begins and ends its
+// windows when the time has come, a signal was sent or `sonde ctl` asks. One a process, never
+// destroyed: its session is finished when the program ends, as every session is.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "agent/control_server.h"
+#include "agent/run_options.h"
+#include "collect/session.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+class Agent {
+ public:
+  static Agent& instance();
+
+  // The first time, opens the session and starts it if it is time. With libtorch, records that too.
+  void attach(const char* torch_library);
+
+ private:
+  Agent() = default;
+  friend struct AgentForkHandlers;
+
+  Result<void> open_session();
+  void attach_torch(const std::string& torch_library);
+  void start_thread();
+  void run(bool is_forked);
+
+  // Does what is due; gives the ns until the next, or -1.
+  std::int64_t advance();
+  void heed_signals();
+  Result<void> start();
+  void stop();
+
+  std::string answer(const std::string& request);
+  Result<std::string> obey(const std::string& request);
+  Result<std::string> snapshot(std::string path);
+  std::string status() const;
+
+  std::mutex mutex_;  // guards what is below, but for the server, which is the thread's
+  bool begun_ = false;
+  RunOptions options_;
+  std::unique_ptr<Session> session_;
+  bool first_start_due_ = false;  // the one that the options ask for
+  std::int64_t window_began_ns_ = 0;
+  ControlServer server_;
+};
+
+}  // namespace sonde

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/control.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{64} << 10;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string process_text(pid_t pid) {
+  std::string text = "process " + std::to_string(pid);
+  std::string name;
+  if (std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name))
+    text += " (" + name + ")";
+  return text;
+}
+
+// Whether this user may ask that process at all.
+Result<uid_t> owner_of(pid_t pid) {
+  struct stat facts = {};
+  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0)
+    return Failure(ErrorCode::NotFound, "there is no process " + std::to_string(pid));
+  if (::geteuid() != 0 && facts.st_uid != ::geteuid()) {
+    return Failure(ErrorCode::Io, process_text(pid) + " belongs to another user");
+  }
+  return facts.st_uid;
+}
+
+Failure no_agent(pid_t pid) {
+  return {ErrorCode::NotFound,
+          process_text(pid) +
+              " has no Sonde agent: it was not started by `sonde run`, or has not yet loaded "
+              "libtorch or Sonde's recorder"};
+}
+
+}  // namespace
+
+ControlAddress::ControlAddress(pid_t pid) {
+  const std::string name = "sonde-agent-" + std::to_string(pid);
+  address_.sun_family = AF_UNIX;
+  name.copy(address_.sun_path + 1, sizeof(address_.sun_path) - 1);  // sun_path[0] stays 0: abstract
+  size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+bool ControlAddress::is(const sockaddr_un& address, socklen_t size) const {
+  return size_ == size && std::memcmp(&address_, &address, size_) == 0;
+}
+
+Result<std::string> receive_text(int socket, char end) {
+  std::string text;
+  for (;;) {
+    char piece[4096];
+    const ssize_t got = ::recv(socket, piece, sizeof(piece), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Failure(ErrorCode::Io, std::string("no answer: ") + std::strerror(errno));
+    if (got == 0) return text;
+    text.append(piece, static_cast<std::size_t>(got));
+    if (text.size() > kLongestText) return Failure(ErrorCode::Corrupt, "the text is too long");
+    if (const std::size_t at = text.find(end); end != '\0' && at != std::string::npos)
+      return text.substr(0, at);
+  }
+}
+
+void send_text(int socket, const std::string& text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;  // whoever asked has gone
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+Result<std::string> ask_agent(pid_t pid, const std::string& request) {
+  SONDE_TRY(const uid_t owner, owner_of(pid));
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0) return io_failure("socket", "make", errno);
+  const ControlAddress address(pid);
+  if (::connect(socket.get(), address.get(), address.size()) != 0) return no_agent(pid);
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid != pid ||
+      peer.uid != owner)
+    return no_agent(pid);
+  send_text(socket.get(), request + "\n");
+  SONDE_TRY(std::string answer, receive_text(socket.get(), '\0'));
+  while (!answer.empty() && answer.back() == '\n') answer.pop_back();
+  if (answer.rfind("ok ", 0) == 0) return answer.substr(3);
+  if (answer.rfind("error ", 0) == 0) {
+    return Failure(ErrorCode::Unsupported, process_text(pid) + ": " + answer.substr(6));
+  }
+  return Failure(ErrorCode::Corrupt, process_text(pid) + " ended before it answered");
+}
+
+}  // namespace sonde

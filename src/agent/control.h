@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// How `sonde ctl` and an agent talk: one connection a request, a line each way, over a socket whose
+// name is made of the process id and lives in no folder, so that nothing is left behind by a
+// process that is killed. Both sides check whose process the other is.
+//
+//   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
+//
+// Requests: "start", "stop", "status", "snapshot" with a path after a blank or nothing. Answers:
+// "ok" or "error", a blank, a text. An answer may have several lines, and ends with the connection.
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include <string>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+struct ControlAddress {
+  explicit ControlAddress(pid_t pid);
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
+  socklen_t size() const { return size_; }
+  bool is(const sockaddr_un& address, socklen_t size) const;
+
+ private:
+  sockaddr_un address_ = {};
+  socklen_t size_ = 0;
+};
+
+// The text of an "ok"; an "error" and whatever keeps us from asking is a Failure.
+Result<std::string> ask_agent(pid_t pid, const std::string& request);
+
+// What has come up to `end`, or up to the end of the connection if `end` is 0; at most 64 KiB.
+Result<std::string> receive_text(int socket, char end);
+void send_text(int socket, const std::string& text);
+
+}  // namespace sonde

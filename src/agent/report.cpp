@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/report.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "base/file.h"
+#include "collect/output_name.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKinds = {"recording", "adapter", "error"};
+
+// The report, locked against the other processes while it lives.
+class LockedReport {
+ public:
+  explicit LockedReport(const std::string& path)
+      : fd_(path.empty() ? -1 : ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)) {
+    while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~LockedReport() {
+    if (fd_ >= 0) ::close(fd_);  // and unlocks
+  }
+  LockedReport(const LockedReport&) = delete;
+  LockedReport& operator=(const LockedReport&) = delete;
+
+  void add(ReportKind kind, std::string text) const {
+    if (fd_ < 0) return;
+    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    const std::string line = std::string(kKinds[static_cast<std::size_t>(kind)]) + '\t' +
+                             std::to_string(::getpid()) + '\t' + text + '\n';
+    const ssize_t written = ::write(fd_, line.data(), line.size());
+    static_cast<void>(written);
+  }
+
+ private:
+  int fd_;
+};
+
+bool parse_line(std::string_view line, ReportEntry& entry) {
+  const std::size_t first = line.find('\t');
+  const std::size_t second = first == std::string_view::npos ? first : line.find('\t', first + 1);
+  if (second == std::string_view::npos) return false;
+  const auto* const kind = std::find(kKinds.begin(), kKinds.end(), line.substr(0, first));
+  const std::string_view pid = line.substr(first + 1, second - first - 1);
+  const auto parsed = std::from_chars(pid.data(), pid.data() + pid.size(), entry.pid);
+  if (kind == kKinds.end() || parsed.ec != std::errc{}) return false;
+  entry.kind = static_cast<ReportKind>(kind - kKinds.begin());
+  entry.text = line.substr(second + 1);
+  return true;
+}
+
+}  // namespace
+
+void add_to_report(const std::string& report, ReportKind kind, const std::string& text) {
+  LockedReport(report).add(kind, text);
+}
+
+Result<std::vector<ReportEntry>> read_report(const std::string& report) {
+  SONDE_TRY(const std::string text, read_file(report));
+  std::vector<ReportEntry> entries;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    ReportEntry entry;
+    if (parse_line(rest.substr(0, end), entry)) entries.push_back(std::move(entry));
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  return entries;
+}
+
+std::string before_suffix(const std::string& path, const std::string& inserted) {
+  const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+  const std::size_t dot = path.rfind('.');
+  std::string result = path;
+  result.insert(dot != std::string::npos && dot > name ? dot : path.size(), "." + inserted);
+  return result;
+}
+
+Result<std::string> claim_output(const std::string& report, const std::string& pattern) {
+  const LockedReport lock(report);
+  std::vector<ReportEntry> entries;
+  if (auto known = read_report(report)) entries = *std::move(known);
+  const auto is_taken = [&](const std::string& path) {
+    return std::any_of(entries.begin(), entries.end(), [&](const ReportEntry& entry) {
+      return entry.kind == ReportKind::Recording && entry.text == path;
+    });
+  };
+  const bool tells_apart = pattern.find("{pid}") != std::string::npos;
+  const std::string apart = tells_apart ? pattern : before_suffix(pattern, "{pid}");
+  std::string free = pattern;
+  for (int attempt = 1;; ++attempt) {
+    SONDE_TRY(const std::string path, fill_output_name(free));
+    if (!is_taken(path)) {
+      lock.add(ReportKind::Recording, path);
+      return free;
+    }
+    free = attempt == 1 && !tells_apart ? apart : before_suffix(apart, std::to_string(attempt + 1));
+  }
+}
+
+}  // namespace sonde

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A file in which the processes of one `sonde run` say what they did, each a line at a time. It
+// also keeps them from writing to the same trace.
+//
+//   SONDE_TRY(const std::string free_pattern, claim_output(report, pattern));   // in the agent
+//   SONDE_TRY(const auto entries, read_report(report));                     // in `sonde run`
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+enum class ReportKind : std::uint8_t {
+  Recording,  // text: the file that the process writes
+  Adapter,    // text: why libtorch is not recorded
+  Error,      // text: why nothing is recorded
+};
+
+struct ReportEntry {
+  ReportKind kind = ReportKind::Error;
+  std::int64_t pid = 0;
+  std::string text;
+};
+
+// Where `report` cannot be written nothing happens: then nobody waits for it.
+void add_to_report(const std::string& report, ReportKind kind, const std::string& text);
+Result<std::vector<ReportEntry>> read_report(const std::string& report);
+
+// `pattern` (as collect/output_name.h fills it) if no process has claimed its file, else the same
+// with {pid} before its suffix, and a number after that if need be.
+Result<std::string> claim_output(const std::string& report, const std::string& pattern);
+
+// "run.sonde" and "2" give "run.2.sonde".
+std::string before_suffix(const std::string& path, const std::string& inserted);
+
+}  // namespace sonde

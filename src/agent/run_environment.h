@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The environment variables by which `sonde run` tells the preload library and the agent what to
+// do; docs/run.md describes them. Plain C++17, since the preload library includes it.
+
+namespace sonde {
+
+constexpr const char* kRunPrefix = "SONDE_RUN_";
+constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";    // the path that stands in LD_PRELOAD
+constexpr const char* kRunAgent = "SONDE_RUN_AGENT";        // the agent's path
+constexpr const char* kRunReport = "SONDE_RUN_REPORT";      // where processes say what they did
+constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";   // children are not followed
+constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";  // paths, separated by colons
+constexpr const char* kRunOutput = "SONDE_RUN_OUTPUT";
+constexpr const char* kRunBudget = "SONDE_RUN_BUDGET";    // bytes
+constexpr const char* kRunPolicy = "SONDE_RUN_POLICY";    // spill, drop or ring
+constexpr const char* kRunAsk = "SONDE_RUN_ASK";          // of shapes,memory,stack,flops,modules
+constexpr const char* kRunPaused = "SONDE_RUN_PAUSED";    // 1: wait for `sonde ctl` or a signal
+constexpr const char* kRunStarted = "SONDE_RUN_STARTED";  // CLOCK_MONOTONIC when it was started, ns
+constexpr const char* kRunAfter = "SONDE_RUN_AFTER";      // ns after that
+constexpr const char* kRunFor = "SONDE_RUN_FOR";          // ns
+constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
+constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
+
+// What the agent exports: called for the first time, and again when libtorch has come since.
+// `torch_library` is the path of the libtorch_cpu that the process has loaded, null if none.
+constexpr const char* kAgentEntry = "sonde_agent_attach";
+using AgentEntry = int(const char* torch_library);
+
+// What an adapter exports. It is called once, on any thread, with libtorch loaded and initialised;
+// it adds its Source (sonde/source.h) and gives 0, or else what went wrong goes to its log.
+constexpr const char* kAdapterEntry = "sonde_adapter_attach";
+using AdapterEntry = int();
+
+}  // namespace sonde

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/run_options.h"
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "agent/run_environment.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::pair<BufferPolicy, const char*> kPolicies[] = {
+    {BufferPolicy::Spill, "spill"}, {BufferPolicy::Drop, "drop"}, {BufferPolicy::Ring, "ring"}};
+
+constexpr std::pair<bool SourceRequest::*, const char*> kRequests[] = {
+    {&SourceRequest::record_shapes, "shapes"}, {&SourceRequest::profile_memory, "memory"},
+    {&SourceRequest::with_stack, "stack"},     {&SourceRequest::with_flops, "flops"},
+    {&SourceRequest::with_modules, "modules"},
+};
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(separator);
+    if (end != 0) parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+std::string join(const std::vector<std::string>& parts, char separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+class Reader {
+ public:
+  explicit Reader(const EnvironmentLookup& lookup) : lookup_(lookup) {}
+
+  const char* text(const char* name) const { return lookup_(name); }
+
+  template <typename T>
+  Result<void> number(const char* name, T& value) const {
+    const char* const text = lookup_(name);
+    if (text == nullptr) return {};
+    const char* const end = text + std::strlen(text);
+    const auto [stopped, error] = std::from_chars(text, end, value);
+    if (error != std::errc{} || stopped != end || value < T{0}) {
+      return Failure(ErrorCode::Invalid, std::string(name) + ": \"" + text + "\" is no number");
+    }
+    return {};
+  }
+
+ private:
+  const EnvironmentLookup& lookup_;
+};
+
+}  // namespace
+
+Result<BufferPolicy> policy_named(const std::string& name) {
+  for (const auto& [policy, known] : kPolicies) {
+    if (name == known) return policy;
+  }
+  return Failure(ErrorCode::Invalid, "there is no policy \"" + name + "\"");
+}
+
+std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options) {
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {kRunOutput, options.output},
+      {kRunBudget, std::to_string(options.budget_bytes)},
+      {kRunStarted, std::to_string(options.started_ns)},
+      {kRunReport, options.report},
+  };
+  for (const auto& [policy, name] : kPolicies) {
+    if (policy == options.policy) variables.emplace_back(kRunPolicy, name);
+  }
+  std::vector<std::string> asked;
+  for (const auto& [member, name] : kRequests) {
+    if (options.request.*member) asked.emplace_back(name);
+  }
+  if (!asked.empty()) variables.emplace_back(kRunAsk, join(asked, ','));
+  if (!options.adapters.empty()) variables.emplace_back(kRunAdapters, join(options.adapters, ':'));
+  if (options.paused) variables.emplace_back(kRunPaused, "1");
+  const std::pair<const char*, std::int64_t> numbers[] = {{kRunAfter, options.after_ns},
+                                                          {kRunFor, options.for_ns},
+                                                          {kRunSignalStart, options.signal_start},
+                                                          {kRunSignalStop, options.signal_stop}};
+  for (const auto& [name, value] : numbers) {
+    if (value != 0) variables.emplace_back(name, std::to_string(value));
+  }
+  return variables;
+}
+
+Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
+  const Reader reader(lookup);
+  RunOptions options;
+  if (const char* text = reader.text(kRunOutput)) options.output = text;
+  if (const char* text = reader.text(kRunReport)) options.report = text;
+  if (const char* text = reader.text(kRunAdapters)) options.adapters = split(text, ':');
+  options.paused = reader.text(kRunPaused) != nullptr;
+  options.follow_children = reader.text(kRunOnlyPid) == nullptr;
+  SONDE_TRY_VOID(reader.number(kRunBudget, options.budget_bytes));
+  SONDE_TRY_VOID(reader.number(kRunStarted, options.started_ns));
+  SONDE_TRY_VOID(reader.number(kRunAfter, options.after_ns));
+  SONDE_TRY_VOID(reader.number(kRunFor, options.for_ns));
+  SONDE_TRY_VOID(reader.number(kRunSignalStart, options.signal_start));
+  SONDE_TRY_VOID(reader.number(kRunSignalStop, options.signal_stop));
+  if (const char* text = reader.text(kRunPolicy)) {
+    SONDE_TRY(options.policy, policy_named(text));
+  }
+  if (const char* text = reader.text(kRunAsk)) {
+    for (const std::string& word : split(text, ',')) {
+      for (const auto& [member, name] : kRequests) {
+        if (word == name) options.request.*member = true;
+      }
+    }
+  }
+  return options;
+}
+
+}  // namespace sonde

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What `sonde run` was asked for, and the environment variables it travels in.
+//
+//   for (const auto& [name, value] : to_environment(options)) setenv(…);      // in `sonde run`
+//   SONDE_TRY(const RunOptions options, run_options_from(process_environment));  // in the agent
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collect/session.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+struct RunOptions {
+  std::string output = "{program}-{pid}.sonde";
+  std::uint64_t budget_bytes = std::uint64_t{256} << 20;
+  BufferPolicy policy = BufferPolicy::Spill;
+  SourceRequest request = {};   // its activities are what the process offers
+  bool paused = false;          // nothing is recorded until `sonde ctl` or a signal says so
+  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC when `sonde run` started the program
+  std::int64_t after_ns = 0;    // recording begins that long after started_ns
+  std::int64_t for_ns = 0;      // and ends that long after it began; 0: it does not
+  int signal_start = 0;         // 0: none; the same number as signal_stop: it toggles
+  int signal_stop = 0;
+  bool follow_children = true;
+  std::string report;                 // the file of report.h
+  std::vector<std::string> adapters;  // paths, in order of preference
+};
+
+using EnvironmentLookup = std::function<const char*(const char* name)>;
+
+std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options);
+// What is not set keeps its default.
+Result<RunOptions> run_options_from(const EnvironmentLookup& lookup);
+
+Result<BufferPolicy> policy_named(const std::string& name);
+
+}  // namespace sonde

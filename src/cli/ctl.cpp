@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde ctl`: tells a program under `sonde run` to start or stop recording, or asks how it stands.
+
+#include <filesystem>
+#include <string>
+
+#include "agent/control.h"
+#include "cli/commands.h"
+
+namespace sonde::cli {
+
+Result<void> run_ctl(const CtlCommand& command, Output& out) {
+  std::string request = command.request;
+  if (!command.file.empty()) {
+    if (command.request != "snapshot")
+      return Failure(ErrorCode::Invalid, "only snapshot takes a file");
+    if (command.file.find('\n') != std::string::npos)
+      return Failure(ErrorCode::Invalid, "a file name with line ends cannot be used");
+    // The program may run in another folder.
+    request += " " + std::filesystem::absolute(command.file).string();
+  }
+  SONDE_TRY(const std::string answer, ask_agent(command.pid, request));
+  out.line(answer);
+  return {};
+}
+
+}  // namespace sonde::cli

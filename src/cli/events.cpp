@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde events`: the list that the operator table is made from.
+
+#include "sonde/analyse/events.h"
+
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/rows.h"
+
+namespace sonde::cli {
+
+Result<EventList> open_events(const std::string& path) {
+  SONDE_TRY(const Trace trace, open_to_answer(path));
+  const Progress progress("reading events of " + path);
+  return function_events(trace);
+}
+
+Failure no_events(const std::string& path) {
+  return {ErrorCode::NotFound, path + ": there are no events in it to make a table of"};
+}
+
+Result<void> run_events(const EventsCommand& options, Output& out) {
+  SONDE_TRY(const EventList events, open_events(options.file));
+  switch (options.format) {
+    case Format::Text:
+      if (events.empty()) return no_events(options.file);
+      out.write(events.table(options.table));
+      break;
+    case Format::Json:
+      write_events_json(events, out);
+      break;
+    case Format::Csv:
+      write_events_csv(events, out);
+      break;
+  }
+  return {};
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde export`: a trace in the format that the output's suffix names.
+
+#include "sonde/export.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/rows.h"
+#include "sonde/analyse/events.h"
+
+namespace sonde::cli {
+namespace {
+
+Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
+  SONDE_TRY(const StackMetric metric, parse_stack_metric(options.metric));
+  return write_file_whole(options.output, function_events(trace).collapsed_stacks(metric));
+}
+
+Result<void> export_rows(const Trace& trace, const ExportCommand& options) {
+  const KeyAverages averages = function_events(trace).key_averages();
+  TableOptions all;
+  all.row_limit = -1;
+  Output text;
+  write_rows_csv({averages, averages.rows(all), {}, false}, text);
+  return write_file_whole(options.output, text.take());
+}
+
+using Exporter = Result<void> (*)(const Trace& trace, const ExportCommand& options);
+
+struct Suffix {
+  std::string_view text;
+  Exporter write;
+};
+
+constexpr std::array<Suffix, 7> kSuffixes = {{
+    {".json",
+     [](const Trace& trace, const ExportCommand& options) {
+       return export_chrome_trace(trace, options.output);
+     }},
+    {".json.gz",
+     [](const Trace& trace, const ExportCommand& options) {
+       return export_chrome_trace(trace, options.output);
+     }},
+    {".pftrace",
+     [](const Trace& trace, const ExportCommand& options) {
+       return export_perfetto(trace, options.output);
+     }},
+    {".stacks", export_stacks},
+    {".stacks.txt", export_stacks},
+    {".csv", export_rows},
+    {".sonde", [](const Trace& trace,
+                  const ExportCommand& options) { return save_trace(trace, options.output); }},
+}};
+
+Result<const Suffix*> suffix_of(const std::string& output) {
+  std::string known;
+  for (const Suffix& suffix : kSuffixes) {
+    if (output.size() > suffix.text.size() && output.ends_with(suffix.text)) return &suffix;
+    known += known.empty() ? "" : ", ";
+    known += suffix.text;
+  }
+  return Failure(ErrorCode::Invalid, output + ": the suffix names no format that Sonde writes; " +
+                                         "there are: " + known);
+}
+
+}  // namespace
+
+Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
+  SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  const Progress progress("writing " + options.output);
+  return suffix->write(trace, options);
+}
+
+}  // namespace sonde::cli

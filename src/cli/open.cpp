@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/open.h"
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/trace_facts.h"
+
+namespace sonde::cli {
+
+Result<Trace> open_with_progress(const std::string& path) {
+  const Progress progress("opening " + path);
+  return open_trace(path);
+}
+
+Result<Trace> open_to_answer(const std::string& path) {
+  SONDE_TRY(Trace trace, open_with_progress(path));
+  const LedgerTable& ledger = trace.ledger();
+  for (std::size_t i = 0; i < ledger.size(); ++i) {
+    const LedgerClass row = ledger_class(ledger.kind[i]);
+    if (row != LedgerClass::Lost && row != LedgerClass::Incomplete) continue;
+    std::fprintf(stderr, "sonde: %s is not the whole story: `sonde info` says what is missing\n",
+                 path.c_str());
+    break;
+  }
+  return trace;
+}
+
+}  // namespace sonde::cli

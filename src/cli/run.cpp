@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/run.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "agent/report.h"
+#include "agent/run_environment.h"
+#include "base/file.h"
+#include "cli/run_child.h"
+#include "cli/run_summary.h"
+#include "cli/run_target.h"
+#include "collect/output_name.h"
+#include "sonde/trace.h"
+
+namespace sonde::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kNotFound = 127;
+constexpr int kCannotStart = 126;
+constexpr int kKilledBase = 128;
+
+void say(const std::string& line) {
+  std::fprintf(stderr, "sonde: %s\n", line.c_str());
+}
+
+// The file of agent/report.h, while it lives.
+class ReportFile {
+ public:
+  static Result<ReportFile> create() {
+    std::error_code ignored;
+    fs::path folder = fs::temp_directory_path(ignored);
+    if (folder.empty()) folder = "/tmp";
+    std::string path = (folder / "sonde-run-XXXXXX").string();
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0) return io_failure(path, "create", errno);
+    ::close(fd);
+    return ReportFile(std::move(path));
+  }
+  ~ReportFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  ReportFile(ReportFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+  ReportFile& operator=(ReportFile&&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ReportFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+struct Libraries {
+  std::string preload;
+  std::string agent;
+};
+
+Result<Libraries> find_libraries(const std::string& folder) {
+  Libraries libraries = {folder + "/libsonde_preload.so", folder + "/libsonde_agent.so"};
+  for (const std::string& path : {libraries.preload, libraries.agent}) {
+    if (::access(path.c_str(), R_OK) != 0)
+      return Failure(ErrorCode::NotFound, path + ": missing; was Sonde installed whole?");
+  }
+  if (libraries.preload.find_first_of(": ") != std::string::npos) {
+    return Failure(ErrorCode::Unsupported,
+                   libraries.preload + ": LD_PRELOAD cannot name a path with a blank or a colon");
+  }
+  return libraries;
+}
+
+Result<RunOptions> complete(RunOptions options) {
+  // Fails early, and here, if a word in braces is not known.
+  SONDE_TRY_VOID([&]() -> Result<void> {
+    SONDE_TRY(const std::string ignored, fill_output_name(options.output));
+    static_cast<void>(ignored);
+    return {};
+  }());
+  if (options.output.find_first_of("\n\t") != std::string::npos)
+    return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
+  std::error_code failed;
+  options.output = fs::absolute(options.output, failed).string();
+  if (failed) return Failure(ErrorCode::Io, "the current folder is gone: " + failed.message());
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  options.started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  return options;
+}
+
+ChildCommand child_command(const RunCommand& command, const RunOptions& options,
+                           const Target& target, const Libraries& libraries) {
+  ChildCommand child;
+  child.path = target.path;
+  child.arguments = command.program;
+  if (!target.can_preload()) return child;
+  const char* const others = ::getenv("LD_PRELOAD");
+  const bool alone = others == nullptr || *others == '\0';
+  child.environment = to_environment(options);
+  child.environment.emplace_back("LD_PRELOAD",
+                                 alone ? libraries.preload : libraries.preload + ":" + others);
+  child.environment.emplace_back(kRunPreload, libraries.preload);
+  child.environment.emplace_back(kRunAgent, libraries.agent);
+  if (!options.follow_children) child.pid_variable = kRunOnlyPid;
+  for (const int number : {options.signal_start, options.signal_stop}) {
+    if (number != 0) child.ignored_signals.push_back(number);  // until the agent listens
+  }
+  return child;
+}
+
+// As a shell says it.
+int cannot_start(const std::string& program, int reason) {
+  const bool bare = program.find('/') == std::string::npos;
+  say(program + ": " + (reason == ENOENT && bare ? "command not found" : std::strerror(reason)));
+  return reason == ENOENT || reason == ENOTDIR ? kNotFound : kCannotStart;
+}
+
+}  // namespace
+
+Result<std::string> library_folder() {
+  Dl_info found = {};
+  if (::dladdr(reinterpret_cast<void*>(&save_trace), &found) == 0 || found.dli_fname == nullptr)
+    return Failure(ErrorCode::Internal, "the loader does not know where libsonde lies");
+  std::error_code failed;
+  const fs::path library = fs::canonical(found.dli_fname, failed);
+  if (failed) return Failure(ErrorCode::Io, std::string(found.dli_fname) + ": " + failed.message());
+  return library.parent_path().string();
+}
+
+std::vector<std::string> installed_adapters(const std::string& folder) {
+  std::vector<std::string> adapters;
+  if (const char* given = ::getenv(kRunAdapters)) adapters.emplace_back(given);
+  const std::string own = folder + "/libsonde_torch.so";
+  if (::access(own.c_str(), R_OK) == 0) adapters.push_back(own);
+  return adapters;
+}
+
+Result<int> run_program(const RunCommand& command) {
+  const std::string& program = command.program.front();
+  const Target target = find_target(program);
+  if (target.errno_value != 0) return cannot_start(program, target.errno_value);
+  SONDE_TRY(const std::string folder, library_folder());
+  SONDE_TRY(const Libraries libraries, find_libraries(folder));
+  SONDE_TRY(RunOptions options, complete(command.options));
+  SONDE_TRY(const ReportFile report, ReportFile::create());
+  options.report = report.path();
+  options.adapters = installed_adapters(folder);
+
+  SONDE_TRY(const ChildEnd end, run_child(child_command(command, options, target, libraries)));
+  if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
+  ::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may have gone; the status still counts
+  if (!command.quiet && end.killed) {
+    say(program + " was killed by signal " + std::to_string(end.number) + " (" +
+        ::strsignal(end.number) + ")");
+  }
+  std::vector<ReportEntry> entries;
+  if (auto read = read_report(report.path())) entries = *std::move(read);
+  for (const std::string& line : closing_lines(entries, target, program, options)) {
+    if (!command.quiet) say(line);
+  }
+  return end.killed ? kKilledBase + end.number : end.number;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// `sonde run`: starts a program that was not changed, and records it.
+
+#include <string>
+#include <vector>
+
+#include "agent/run_options.h"
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+struct RunCommand {
+  std::vector<std::string> program;  // and its arguments
+  RunOptions options;
+  bool quiet = false;
+};
+
+// The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if
+// it cannot be started. An error if Sonde itself is in the way.
+Result<int> run_program(const RunCommand& command);
+
+// The folder that libsonde was loaded from, where the agent and the preload library lie too.
+Result<std::string> library_folder();
+// Those adapters that are installed there.
+std::vector<std::string> installed_adapters(const std::string& folder);
+
+}  // namespace sonde::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/run_child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "cli/run_signals.h"
+
+namespace sonde::cli {
+namespace {
+
+// Blocks what is relayed while it lives.
+class BlockedSignals {
+ public:
+  explicit BlockedSignals(const sigset_t& set) { ::sigprocmask(SIG_BLOCK, &set, &before_); }
+  ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_ = {};
+};
+
+// A handler for SIGCHLD, since whoever started us may ignore it; then nobody would be told how a
+// child ended.
+class KeptChildren {
+ public:
+  KeptChildren() {
+    struct sigaction heard = {};
+    heard.sa_handler = [](int) {};
+    ::sigaction(SIGCHLD, &heard, &before_);
+  }
+  ~KeptChildren() { restore(); }
+  KeptChildren(const KeptChildren&) = delete;
+  KeptChildren& operator=(const KeptChildren&) = delete;
+  void restore() const { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ = {};
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// In the child. The pipe closes if it succeeds, else it carries errno.
+[[noreturn]] void become(const ChildCommand& command, const sigset_t& mask, int errors) {
+  for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (!command.pid_variable.empty())
+    ::setenv(command.pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
+  for (const int number : command.ignored_signals) ::signal(number, SIG_IGN);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  std::vector<std::string> words = command.arguments;
+  ::execv(command.path.c_str(), pointers_to(words).data());
+  int reason = errno;
+  if (reason == ENOEXEC) {  // a script without a first line
+    words = {"sh", command.path};
+    words.insert(words.end(), command.arguments.begin() + 1, command.arguments.end());
+    ::execv("/bin/sh", pointers_to(words).data());
+    reason = errno;
+  }
+  const ssize_t written = ::write(errors, &reason, sizeof(reason));
+  static_cast<void>(written);
+  ::_exit(127);
+}
+
+int wait_for(pid_t child, const sigset_t& relayed, const GroupWitness& witness) {
+  for (;;) {
+    siginfo_t info = {};
+    const int number = ::sigwaitinfo(&relayed, &info);
+    if (number == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(child, &status, WNOHANG) == child) return status;
+      continue;
+    }
+    if (number <= 0) continue;
+    const bool group_got_it = witness.saw(number);
+    const bool sent_by_process = info.si_code <= 0 && info.si_pid != child;
+    if (sent_by_process && !group_got_it) ::kill(child, number);
+  }
+}
+
+}  // namespace
+
+Result<ChildEnd> run_child(const ChildCommand& command) {
+  const sigset_t relayed = relayed_signals();
+  const BlockedSignals blocked(relayed);
+  const KeptChildren kept;
+  const GroupWitness witness;
+  int errors[2];  // made after the witness, who would keep it open
+  if (::pipe2(errors, O_CLOEXEC) != 0) return io_failure("pipe", "make", errno);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    kept.restore();
+    become(command, blocked.before(), errors[1]);
+  }
+  ::close(errors[1]);
+  ChildEnd end;
+  if (child > 0 && ::read(errors[0], &end.exec_errno, sizeof(int)) <= 0) end.exec_errno = 0;
+  ::close(errors[0]);
+  if (child < 0) return io_failure(command.path, "start", errno);
+  const int status = wait_for(child, relayed, witness);
+  end.killed = WIFSIGNALED(status);
+  end.number = end.killed ? WTERMSIG(status) : WEXITSTATUS(status);
+  return end;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Starts a program and waits for its end, out of its way: terminal, process group, descriptors and
+// signals are as if it had been started without us.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+struct ChildCommand {
+  std::string path;
+  std::vector<std::string> arguments;                            // the first is the program's name
+  std::vector<std::pair<std::string, std::string>> environment;  // set in addition
+  std::string pid_variable;          // gets the program's process id; empty: none
+  std::vector<int> ignored_signals;  // when the program begins
+};
+
+struct ChildEnd {
+  int exec_errno = 0;  // why it could not be started
+  bool killed = false;
+  int number = 0;  // of the signal that killed it, or its exit status
+};
+
+// Signals that are sent to this process alone are passed on; those that the terminal or somebody
+// sends to the whole process group reach the program anyway.
+Result<ChildEnd> run_child(const ChildCommand& command);
+
+}  // namespace sonde::cli

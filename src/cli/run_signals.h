@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Tells signals that were sent to this process alone from those that its whole process group got:
+// a tiny process in the same group, which does nothing but tell of the signals that reach it.
+
+#include <signal.h>
+#include <sys/types.h>
+
+namespace sonde::cli {
+
+class GroupWitness {
+ public:
+  // Without a process to spare, no signal was ever seen.
+  GroupWitness();
+  ~GroupWitness();
+  GroupWitness(const GroupWitness&) = delete;
+  GroupWitness& operator=(const GroupWitness&) = delete;
+
+  // Whether the group got it too. Waits a moment for the answer; asks about each signal once.
+  bool saw(int number) const;
+
+ private:
+  pid_t pid_ = -1;
+  int pipe_ = -1;
+};
+
+// What a program is told by its user or its system, and SIGCHLD.
+sigset_t relayed_signals();
+
+}  // namespace sonde::cli

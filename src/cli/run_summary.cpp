@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cli/run_summary.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/trace_facts.h"
+#include "sonde/trace.h"
+#include "trace/block_file.h"
+
+namespace sonde::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 8;
+
+struct Recorded {
+  std::string shown_path;
+  std::string text;  // "12 spans in 3.250 s, nothing lost"
+  bool still_runs = false;
+};
+
+std::string shown(const std::string& path) {
+  std::error_code ignored;
+  const std::string below = fs::path(path).lexically_relative(fs::current_path(ignored)).string();
+  return below.empty() || below.rfind("..", 0) == 0 ? path : below;
+}
+
+bool is_empty(const Trace& trace) {
+  return trace.spans().empty() && trace.instants().empty() && trace.counters().empty() &&
+         trace.allocations().empty();
+}
+
+std::string losses_text(const TraceFacts& facts) {
+  std::string text;
+  for (const auto& [kind, total] : facts.ledger) {
+    const LedgerClass group = ledger_class(kind);
+    if (total.count == 0 || (group != LedgerClass::Lost && group != LedgerClass::Incomplete))
+      continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
+                        ledger_phrase(kind));
+  }
+  return text.empty() ? "nothing lost" : "but: " + text;
+}
+
+void remove_recording(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  fs::remove(path + ".live", ignored);
+}
+
+// What a killed process left in its buffers moves into the file.
+void make_whole(const Trace& trace, const std::string& path) {
+  const auto blocks = BlockFile::open(path);
+  if (!blocks || blocks->sealed()) return;
+  if (!save_trace(trace, path)) return;  // it opens as it is
+  std::error_code ignored;
+  fs::remove(path + ".live", ignored);
+}
+
+Recorded look_at(const std::string& path, bool still_runs) {
+  Recorded result{.shown_path = shown(path), .text = "", .still_runs = still_runs};
+  const Progress progress("reading " + result.shown_path);
+  const auto trace = open_sonde(path);
+  if (!trace) {
+    result.text = trace.error().message;
+    return result;
+  }
+  if (is_empty(*trace) && !still_runs) {
+    remove_recording(path);
+    return result;
+  }
+  const TraceFacts facts = gather_facts(*trace);
+  result.text =
+      fmt::format("{} spans in {}, {}", count_text(trace->spans().size()),
+                  duration_text(trace->last_ns() - trace->first_ns()), losses_text(facts));
+  if (!still_runs) make_whole(*trace, path);
+  return result;
+}
+
+bool runs(std::int64_t pid) {
+  return ::kill(static_cast<pid_t>(pid), 0) == 0;
+}
+
+std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
+  std::vector<Recorded> recordings;
+  for (const ReportEntry& entry : report) {
+    std::error_code ignored;
+    if (entry.kind != ReportKind::Recording || !fs::exists(entry.text, ignored)) continue;
+    Recorded found = look_at(entry.text, runs(entry.pid));
+    if (!found.text.empty()) recordings.push_back(std::move(found));
+  }
+  return recordings;
+}
+
+void add_problems(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
+  std::vector<std::string> seen;  // many processes say the same
+  for (const ReportEntry& entry : report) {
+    if (entry.kind == ReportKind::Recording) continue;
+    if (std::find(seen.begin(), seen.end(), entry.text) != seen.end()) continue;
+    seen.push_back(entry.text);
+    lines.push_back(fmt::format("process {}: {}", entry.pid, entry.text));
+    if (entry.kind == ReportKind::Adapter) lines.emplace_back("`sonde doctor` says what there is");
+  }
+}
+
+std::string why_nothing(const std::vector<ReportEntry>& report, const Target& target,
+                        const std::string& program, const RunOptions& options) {
+  if (const std::string reason = why_not(target); !reason.empty()) return reason;
+  const bool attached = std::any_of(report.begin(), report.end(), [](const ReportEntry& entry) {
+    return entry.kind == ReportKind::Recording;
+  });
+  if (!attached) {
+    return program + " loaded neither libtorch nor Sonde's recorder (libsonde_record.so)" +
+           (options.follow_children ? "" : "; its children were not followed");
+  }
+  if (options.paused || options.signal_start != 0)
+    return "recording was never started, or nothing ran meanwhile";
+  if (options.after_ns > 0) return "nothing ran after " + duration_text(options.after_ns);
+  return program + " ran no operator and no scope";
+}
+
+}  // namespace
+
+std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
+                                       const std::string& program, const RunOptions& options) {
+  std::vector<std::string> lines;
+  const std::vector<Recorded> recordings = recorded_in(report);
+  const bool problems = std::any_of(report.begin(), report.end(), [](const ReportEntry& entry) {
+    return entry.kind != ReportKind::Recording;
+  });
+  add_problems(report, lines);
+  if (recordings.empty()) {
+    lines.push_back("nothing was recorded" +
+                    (problems ? "" : ": " + why_nothing(report, target, program, options)));
+    return lines;
+  }
+  for (std::size_t i = 0; i < std::min(recordings.size(), kMostFiles); ++i) {
+    lines.push_back(fmt::format("{}: {}{}", recordings[i].shown_path, recordings[i].text,
+                                recordings[i].still_runs ? "; its process still runs" : ""));
+  }
+  if (recordings.size() > kMostFiles)
+    lines.push_back(fmt::format("… and {} more files", recordings.size() - kMostFiles));
+  lines.back() += fmt::format("; next: sonde table {}", recordings.front().shown_path);
+  return lines;
+}
+
+}  // namespace sonde::cli

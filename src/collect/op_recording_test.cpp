@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Operators through the C interface, from a source's call to the rows of a trace.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "collect/testing/recorded.h"
+#include "sonde/op.h"
+#include "sonde/op_inputs.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::find_span;
+
+std::uint32_t name(const char* text) {
+  return sonde_name(text, std::strlen(text));
+}
+
+// What a window of a session of its own holds of `body`.
+template <typename Body>
+Trace recorded(Body&& body) {
+  const auto session = testing::open_session({});
+  return testing::record_window(*session, std::forward<Body>(body));
+}
+
+TEST(OpRecording, KeepsWhatAnOperatorIs) {
+  const Trace trace = recorded([] {
+    const sonde_op forward = {name("aten::mm\x1fTensor"), 0, 17, 0, 5};
+    ASSERT_TRUE(sonde_op_begin(&forward));
+    const sonde_op backward = {name("MmBackward0"), 1, 17, 3, 0};
+    ASSERT_TRUE(sonde_op_begin(&backward));
+    sonde_end();
+    sonde_end();
+    sonde_thread_is(3);
+  });
+  const SpanId forward = find_span(trace, "aten::mm");
+  const SpanId backward = find_span(trace, "MmBackward0");
+  const SpanTable& spans = trace.spans();
+  EXPECT_EQ(spans.kind[forward], SpanKind::CpuOp);
+  EXPECT_EQ(trace.string(spans.overload_name[forward]), "Tensor");
+  EXPECT_EQ(spans.scope[forward], RecordScope::Function);
+  EXPECT_EQ(spans.sequence_number[forward], 17);
+  EXPECT_EQ(spans.record_function_id[forward], 5);
+  EXPECT_EQ(spans.parent[backward], forward);
+  EXPECT_EQ(spans.scope[backward], RecordScope::BackwardFunction);
+  EXPECT_EQ(spans.forward_thread[backward], 3);
+  EXPECT_NE(spans.external_id[forward], spans.external_id[backward]);
+  EXPECT_EQ(trace.tracks().logical_id[spans.track[forward]], 3);
+}
+
+TEST(OpRecording, UserScopesAreAnnotationsAndSteps) {
+  const Trace trace = recorded([] {
+    for (const char* text : {"mine", "ProfilerStep#4"}) {
+      const sonde_op op = {name(text), 7, -1, 0, 0};
+      ASSERT_TRUE(sonde_op_begin(&op));
+      sonde_end();
+    }
+  });
+  EXPECT_EQ(trace.spans().kind[find_span(trace, "mine")], SpanKind::UserAnnotation);
+  EXPECT_EQ(trace.spans().kind[find_span(trace, "ProfilerStep#4")], SpanKind::Step);
+  EXPECT_EQ(trace.spans().step[find_span(trace, "ProfilerStep#4")], 4);
+}
+
+TEST(OpRecording, EqualInputsAreKeptOnce) {
+  const Trace trace = recorded([] {
+    const std::uint32_t type = name("float");
+    for (int i = 0; i < 3; ++i) {
+      const sonde_op op = {name("aten::addmm"), 0, -1, 0, 0};
+      ASSERT_TRUE(sonde_op_begin(&op));
+      OpInputs inputs;
+      const std::int64_t sizes[] = {4, i < 2 ? 8 : -16};
+      const std::int64_t strides[] = {8, 1};
+      inputs.tensor(type, sizes, 2, strides, 2);
+      inputs.none();
+      inputs.scalar("0.5");
+      inputs.tensor_list(2);
+      inputs.tensor(type, sizes, 1, nullptr, 0);
+      inputs.none();
+      inputs.scalar_list("[1, 2]");
+      sonde_op_inputs(inputs.words(), inputs.word_count());
+      sonde_end();
+    }
+  });
+  const SpanTable& spans = trace.spans();
+  EXPECT_EQ(spans.arguments[0u], spans.arguments[1u]);
+  EXPECT_NE(spans.arguments[0u], spans.arguments[2u]);
+  EXPECT_EQ(trace.argument_lists().size(), 2u);
+  const OpArgumentTable& arguments = trace.op_arguments();
+  std::vector<ArgumentKind> kinds;
+  std::vector<int> places;
+  for (const OpArgumentId id : trace.arguments(SpanId(2))) {
+    kinds.push_back(arguments.kind[id]);
+    places.push_back(arguments.index[id] * 10 + arguments.element[id]);
+  }
+  EXPECT_THAT(kinds, ElementsAre(ArgumentKind::Tensor, ArgumentKind::None, ArgumentKind::Scalar,
+                                 ArgumentKind::TensorList, ArgumentKind::Tensor, ArgumentKind::None,
+                                 ArgumentKind::ScalarList));
+  EXPECT_THAT(places, ElementsAre(-1, 9, 19, 29, 30, 31, 39));
+  const OpArgumentId first = trace.arguments(SpanId(2))[0];
+  EXPECT_EQ(trace.string(arguments.dtype[first]), "float");
+  ASSERT_EQ(arguments.dims_count[first], 2);
+  EXPECT_EQ(trace.dims().value[arguments.dims_first[first].index() + 1], -16);
+  EXPECT_EQ(trace.dims().value[arguments.strides_first[first].index()], 8);
+}
+
+TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
+  const Trace trace = recorded([] {
+    const sonde_op op = {name("op"), 0, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    OpInputs inputs;
+    inputs.string(std::string(7000, 'x'));
+    inputs.string(std::string(7000, 'y'));
+    inputs.scalar("1");
+    sonde_op_inputs(inputs.words(), inputs.word_count());
+    sonde_end();
+  });
+  std::vector<ArgumentKind> kinds;
+  for (const OpArgumentId id : trace.arguments(find_span(trace, "op"))) {
+    kinds.push_back(trace.op_arguments().kind[id]);
+  }
+  EXPECT_THAT(kinds, ElementsAre(ArgumentKind::String, ArgumentKind::None, ArgumentKind::Scalar));
+}
+
+TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
+  const Trace trace = recorded([] {
+    const sonde_op op = {name("work"), 7, -1, 0, 0};
+    const sonde_range range = sonde_op_range_begin(&op);
+    ASSERT_NE(range.position, 0u);
+    std::thread([range] { sonde_range_end(range); }).join();
+  });
+  const SpanId work = find_span(trace, "work");
+  EXPECT_NE(trace.spans().flags[work] & SpanFlags::kAsync, 0);
+  EXPECT_TRUE(trace.spans().end_track[work].valid());
+  EXPECT_EQ(trace.spans().flags[work] & SpanFlags::kUnfinished, 0);
+}
+
+TEST(OpRecording, AllocationsKnowTheirOperator) {
+  const Trace trace = recorded([] {
+    const sonde_op op = {name("aten::empty"), 0, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    const sonde_allocation taken = {0x7f00, 512, 4096, 8192, 1, 0, 2};
+    sonde_allocated(&taken);
+    const sonde_tensor tensors[] = {{0, -1, 0x10, 0x7f00}, {1, 3, 0x20, 0x7f40}};
+    sonde_op_tensors(tensors, 2);
+    sonde_end();
+    const sonde_allocation freed = {0x7f00, -512, 3584, 8192, 1, 0, 2};
+    sonde_allocated(&freed);
+  });
+  const AllocationTable& allocations = trace.allocations();
+  ASSERT_EQ(allocations.size(), 2u);
+  EXPECT_EQ(allocations.span[0], find_span(trace, "aten::empty"));
+  EXPECT_FALSE(allocations.span[1].valid());
+  EXPECT_EQ(allocations.address[0], 0x7f00u);
+  EXPECT_EQ(allocations.bytes[1], -512);
+  EXPECT_EQ(allocations.total_allocated_bytes[0], 4096);
+  EXPECT_EQ(allocations.total_reserved_bytes[0], 8192);
+  EXPECT_EQ(allocations.device_type[0], DeviceType::Cuda);
+  EXPECT_EQ(allocations.device_index[0], 2);
+  const TensorUseTable& uses = trace.tensor_uses();
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses.element[1], 3);
+  EXPECT_EQ(uses.storage_address[1], 0x7f40u);
+  EXPECT_EQ(uses.span[0], find_span(trace, "aten::empty"));
+}
+
+TEST(OpRecording, CostsNothingWhileNothingRecords) {
+  const sonde_op op = {1, 0, -1, 0, 0};
+  EXPECT_FALSE(sonde_op_begin(&op));
+  EXPECT_EQ(sonde_op_range_begin(&op).position, 0u);
+  EXPECT_EQ(name("x"), 0u);
+}
+
+}  // namespace
+}  // namespace sonde

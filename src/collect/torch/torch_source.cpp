@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// LibTorch's operators as a Source: global callbacks of RecordFunction.
+
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "collect/torch/inputs.h"
+#include "collect/torch/memory.h"
+#include "collect/torch/op_names.h"
+#include "sonde/op.h"
+#include "sonde/source.h"
+#include "sonde/torch.h"
+
+namespace sonde::torch {
+namespace {
+
+// What running windows ask for; read by callbacks.
+std::atomic<bool> wants_shapes{false};
+std::atomic<bool> wants_tensors{false};
+// Counts windows, so that every thread says its number in each.
+std::atomic<std::uint32_t> window{0};
+
+// Which of this thread's open operators were recorded: an operator that began outside a window has
+// no end to write. Deeper than anything that is no endless recursion.
+class OpenOps {
+ public:
+  void push(bool recorded) {
+    if (depth_ < kDeepest) bits_[depth_ / 64] = with_bit(bits_[depth_ / 64], depth_ % 64, recorded);
+    ++depth_;
+  }
+  bool pop() {
+    if (depth_ == 0) return false;
+    --depth_;
+    return depth_ < kDeepest && ((bits_[depth_ / 64] >> (depth_ % 64)) & 1) != 0;
+  }
+  bool is_full() const { return depth_ >= kDeepest; }
+
+ private:
+  static constexpr std::size_t kDeepest = 8192;
+  static std::uint64_t with_bit(std::uint64_t word, std::size_t bit, bool value) {
+    return (word & ~(std::uint64_t{1} << bit)) | (std::uint64_t{value} << bit);
+  }
+  std::size_t depth_ = 0;
+  std::uint64_t bits_[kDeepest / 64] = {};
+};
+
+struct ThreadState {
+  OpNames names;
+  OpenOps open;
+  OpInputs inputs;
+  std::uint32_t window = 0;
+};
+
+// Leaked at the end of the thread's life on purpose: operators run in destructors of other
+// thread-local objects.
+ThreadState& thread_state() {
+  static thread_local ThreadState* state = nullptr;
+  if (state == nullptr) state = new ThreadState;
+  return *state;
+}
+
+// Of operators that may end on another thread: user scopes and those marked so.
+struct RangeContext : at::ObserverContext {
+  explicit RangeContext(sonde_range begun) : range(begun) {}
+  sonde_range range;
+};
+
+bool may_end_elsewhere(const at::RecordFunction& fn) {
+  return fn.scope() == at::RecordScope::USER_SCOPE || fn.isAsync();
+}
+
+sonde_op describe(const at::RecordFunction& fn, ThreadState& state) {
+  sonde_op op;
+  op.name = state.names.number(fn);
+  op.scope = static_cast<std::uint8_t>(fn.scope());
+  op.sequence_number = fn.seqNr();
+  op.forward_thread = fn.forwardThreadId();
+  op.record_function_id = fn.handle();
+  return op;
+}
+
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
+  ThreadState& state = thread_state();
+  if (state.window != window.load(std::memory_order_relaxed) && sonde_is_recording() != 0) {
+    state.window = window.load(std::memory_order_relaxed);
+    sonde_thread_is(at::RecordFunction::currentThreadId());
+  }
+  const sonde_op op = describe(fn, state);
+  std::unique_ptr<at::ObserverContext> context;
+  bool recorded = false;
+  if (may_end_elsewhere(fn)) {
+    auto range = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
+    recorded = range->range.position != 0;
+    context = std::move(range);
+  } else {
+    recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
+    state.open.push(recorded);
+  }
+  if (recorded && wants_shapes.load(std::memory_order_relaxed) && !fn.inputs().empty()) {
+    record_inputs(fn, state.inputs, wants_tensors.load(std::memory_order_relaxed));
+  }
+  return context;
+}
+
+void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
+  if (context != nullptr) {
+    sonde_range_end(static_cast<RangeContext*>(context)->range);
+  } else if (thread_state().open.pop()) {
+    sonde_end();
+  }
+}
+
+class TorchSource : public Source {
+ public:
+  std::string name() const override { return "torch"; }
+  Activity activity() const override { return Activity::Cpu; }
+
+  Result<void> prepare(const SourceRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    request_ = request;
+    return {};
+  }
+
+  void start() override {
+    const std::lock_guard lock(mutex_);
+    wants_shapes.store(request_.record_shapes || request_.with_flops);
+    wants_tensors.store(request_.record_shapes && request_.profile_memory);
+    window.fetch_add(1);
+    if (running_++ > 0) return;
+    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
+                                          .needsInputs(wants_shapes.load())
+                                          .needsIds(true));
+    report_memory(request_.profile_memory);
+  }
+
+  void stop() override {
+    const std::lock_guard lock(mutex_);
+    if (running_ == 0 || --running_ > 0) return;
+    at::removeCallback(callback_);
+    report_memory(false);
+  }
+
+ private:
+  std::mutex mutex_;
+  SourceRequest request_;
+  int running_ = 0;
+  at::CallbackHandle callback_ = 0;
+};
+
+}  // namespace
+
+void attach() {
+  // Leaked: callbacks may run while the program's statics are destroyed.
+  static const auto* source = new std::shared_ptr<Source>(std::make_shared<TorchSource>());
+  add_source(*source);
+}
+
+}  // namespace sonde::torch
+
+// For programs that were not linked with this library: what the agent of `sonde run` calls.
+extern "C" __attribute__((visibility("default"))) int sonde_adapter_attach(void) {
+  sonde::torch::attach();
+  return 0;
+}

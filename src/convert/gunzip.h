@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Gzip, as much of it as can be read.
+//
+//   SONDE_TRY(Gunzipped out, gunzip(file.bytes()));
+//   if (!out.problem.empty()) …   // "the file ends inside its compressed data": text has what came
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "convert/json_bytes.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+struct Gunzipped {
+  PaddedBytes text;
+  std::string problem;           // empty if all was well
+  bool truncated = false;        // the bytes ended too soon; else they are damaged
+  std::uint64_t lost_bytes = 0;  // compressed bytes that were not read
+};
+
+bool is_gzip(std::span<const std::uint8_t> bytes);
+
+// Takes any number of members one after the other. Fails only for want of memory.
+Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes);
+
+}  // namespace sonde

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// One gzip stream made of blocks that are compressed apart, on any thread:
+//
+//   head │ block │ block │ … │ end
+//
+// Each block is raw deflate that refers to nothing before it and ends on a byte. The result is one
+// member as every reader of gzip takes it.
+//
+//   GzipStream stream;                                   // on the thread that writes
+//   file.append(stream.head());
+//   CompressedBlock block; GzipCompressor().compress(text, block);  // on any thread
+//   file.append(stream.add(block));
+//   file.append(stream.end());
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+struct CompressedBlock {
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t crc = 0;         // of the text
+  std::uint64_t text_bytes = 0;  // its length
+};
+
+// Compresses fast rather than small. Not thread-safe: one for each thread.
+class GzipCompressor {
+ public:
+  GzipCompressor();
+  ~GzipCompressor();
+  GzipCompressor(const GzipCompressor&) = delete;
+  GzipCompressor& operator=(const GzipCompressor&) = delete;
+
+  // Overwrites `block`; false if the library failed, which only a lack of memory can cause.
+  bool compress(std::string_view text, CompressedBlock& block);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The frame around the blocks; add them in their order.
+class GzipStream {
+ public:
+  static std::vector<std::uint8_t> head();
+  std::span<const std::uint8_t> add(const CompressedBlock& block);
+  std::vector<std::uint8_t> end() const;
+
+ private:
+  std::uint32_t crc_ = 0;
+  std::uint64_t text_bytes_ = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The bytes of a text, followed by the zeros that json_text.h asks for.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+class PaddedBytes {
+ public:
+  // A regular file, mapped.
+  static Result<PaddedBytes> map_file(const std::string& path);
+  // A copy.
+  static Result<PaddedBytes> copy_of(std::string_view text);
+  // Empty, with room for `capacity` bytes that cost nothing until written.
+  static Result<PaddedBytes> with_capacity(std::size_t capacity);
+
+  PaddedBytes(PaddedBytes&& other) noexcept;
+  PaddedBytes& operator=(PaddedBytes&& other) noexcept;
+  PaddedBytes(const PaddedBytes&) = delete;
+  PaddedBytes& operator=(const PaddedBytes&) = delete;
+  ~PaddedBytes();
+
+  std::string_view text() const { return {data_, size_}; }
+  std::span<const std::uint8_t> bytes() const {
+    return {reinterpret_cast<const std::uint8_t*>(data_), size_};
+  }
+
+  // Room for more behind size(), at least `bytes`; what was written becomes part by add(). Not for
+  // files.
+  Result<std::span<std::uint8_t>> room(std::size_t bytes);
+  void add(std::size_t bytes) { size_ += bytes; }
+
+ private:
+  PaddedBytes() = default;
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t mapped_ = 0;  // at least size_ + kJsonPadding
+};
+
+}  // namespace sonde

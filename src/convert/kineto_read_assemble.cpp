@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/kineto_read_assemble.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/parallel.h"
+#include "base/run_sort.h"
+#include "convert/json_number.h"
+#include "convert/json_string.h"
+#include "convert/json_text.h"
+#include "convert/kineto_read_arguments.h"
+#include "convert/kineto_read_edges.h"
+#include "convert/kineto_read_extras.h"
+#include "convert/kineto_read_flows.h"
+#include "convert/kineto_read_joined.h"
+#include "convert/kineto_read_spans.h"
+#include "convert/kineto_read_stacks.h"
+#include "convert/kineto_read_tracks.h"
+#include "convert/kineto_read_windows.h"
+
+namespace sonde {
+
+namespace {
+
+class Assembler {
+ public:
+  Assembler(TraceBuilder& builder, KinetoParts parts, unsigned threads)
+      : builder_(builder), parts_(std::move(parts)) {
+    joined_.stretches = std::move(parts_.stretches);
+    joined_.threads = threads;
+  }
+
+  void run() {
+    read_base();
+    windows_ = find_windows(joined_.stretches, hidden_);
+    TrackReader tracks(builder_, joined_.stretches);
+    tracks.add_devices(parts_.devices);
+    tracks.read(hidden_.metas, hidden_.tracks);
+    joined_.tracks = tracks.tracks();
+    join_texts();
+    join_lists();
+    const std::vector<SpanEnd> ends = close_spans(builder_, joined_, tracks);
+    placed_.spans = fill_spans(builder_, joined_);
+    apply_ends(ends);
+    fill_other_tables();
+    for (const ForeignFlow& foreign : foreign_flows_) {
+      keep_extra(builder_, TableKind::Flows, foreign.flow.value(), "event.id", foreign.id);
+    }
+    fill_extras(builder_, joined_, placed_);
+    add_windows(tracks.host());
+    add_metadata(tracks.host());
+  }
+
+ private:
+  void read_base() {
+    for (const RawMember& member : parts_.metadata) {
+      if (member.key == "baseTimeNanoseconds") {
+        joined_.base_ns = to_integer(member.value).value_or(0);
+      }
+    }
+  }
+
+  void join_texts() {
+    StackReader stacks(builder_);
+    for (const Staged& stretch : joined_.stretches) {
+      std::vector<StringId>& texts = joined_.texts.emplace_back();
+      for (const std::string_view raw : stretch.texts.keys()) {
+        texts.push_back(is_plain_json_string(raw) ? builder_.intern(raw)
+                                                  : builder_.intern(decode_json_string(raw)));
+      }
+      std::vector<StackId>& of_stacks = joined_.stacks.emplace_back();
+      for (const std::string_view raw : stretch.stacks.keys()) {
+        of_stacks.push_back(stacks.stack(decode_json_string(raw)));
+      }
+      std::vector<ModuleId>& modules = joined_.modules.emplace_back();
+      for (const std::string_view raw : stretch.modules.keys()) {
+        modules.push_back(stacks.module(decode_json_string(raw)));
+      }
+    }
+  }
+
+  void join_lists() {
+    Memo<RawArguments, HashRawArguments> seen;
+    std::vector<ArgumentListId> lists;
+    for (const Staged& stretch : joined_.stretches) {
+      std::vector<ArgumentListId>& ids = joined_.lists.emplace_back();
+      for (const RawArguments& raw : stretch.argument_lists.keys()) {
+        const std::uint32_t id = seen.id_of(raw);
+        if (id == lists.size()) lists.push_back(add_argument_list(builder_, raw));
+        ids.push_back(lists[id]);
+      }
+    }
+  }
+
+  void apply_ends(const std::vector<SpanEnd>& ends) {
+    for (const SpanEnd& end : ends) {
+      const SpanId row = placed_.spans(end.span.stretch, end.span.row);
+      if (end.end_track.valid()) builder_.spans().end_track.set(row, end.end_track);
+      for_each_member(end.args, [&](std::string_view key, std::string_view value) {
+        keep_extra(builder_, TableKind::Spans, row.value(), decode_json_string(key), value);
+        return true;
+      });
+    }
+  }
+
+  // Rows of other tables that belong to spans, in the order of those; `adjust` gives texts their
+  // numbers.
+  template <typename Table, typename Row, typename Adjust>
+  void fill_side_table(Table& table, std::vector<Row> Staged::* staged, const Adjust& adjust) {
+    struct Key {
+      std::uint32_t span;
+      Place place;
+    };
+    std::vector<Key> keys;
+    for (std::uint32_t s = 0; s < joined_.stretches.size(); ++s) {
+      const std::vector<Row>& rows = joined_.stretches[s].*staged;
+      for (std::uint32_t i = 0; i < rows.size(); ++i) {
+        const SpanId span = placed_.spans(s, rows[i].span.value());
+        if (span.valid()) keys.push_back({span.value(), {s, i}});
+      }
+    }
+    run_sort(keys, [](const Key& a, const Key& b) { return a.span < b.span; });
+    table.visit_columns([&keys](const char*, auto& column) { column.reserve(keys.size()); });
+    for (const Key& key : keys) {
+      Row row = (joined_.stretches[key.place.stretch].*staged)[key.place.row];
+      row.span = SpanId(key.span);
+      adjust(row, key.place.stretch);
+      table.push_back(row);
+    }
+  }
+
+  StringId text(std::size_t stretch, StringId raw) const {
+    return joined_.text(stretch, raw.value());
+  }
+
+  // Each table on its own, at the same time: none of them makes texts.
+  void fill_other_tables() {
+    const auto nothing = [](auto&, std::size_t) {};
+    const std::array<std::function<void()>, 10> tasks = {
+        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans); },
+        [&] { fill_side_table(builder_.python_calls(), &Staged::python_calls, nothing); },
+        [&] { fill_side_table(builder_.api_calls(), &Staged::api_calls, nothing); },
+        [&] { fill_side_table(builder_.syncs(), &Staged::syncs, nothing); },
+        [this] {
+          fill_side_table(builder_.kernels(), &Staged::kernels,
+                          [this](KernelRow& row, std::size_t s) {
+                            row.limiting_factors = text(s, row.limiting_factors);
+                          });
+        },
+        [this] {
+          fill_side_table(builder_.copies(), &Staged::copies,
+                          [this](CopyRow& row, std::size_t) { read_copy_name(row); });
+        },
+        [this] {
+          fill_side_table(builder_.collectives(), &Staged::collectives,
+                          [this](CollectiveRow& row, std::size_t s) { read_texts(row, s); });
+        },
+        [this] { fill_allocations(); },
+        [this] { fill_instants(); },
+        [this] { fill_counters(); },
+    };
+    parallel_for(tasks.size(), [&tasks](std::size_t i) { tasks[i](); }, joined_.threads);
+  }
+
+  void read_texts(CollectiveRow& row, std::size_t stretch) const {
+    for (StringId CollectiveRow::* column :
+         {&CollectiveRow::name, &CollectiveRow::dtype, &CollectiveRow::in_split,
+          &CollectiveRow::out_split, &CollectiveRow::group_name, &CollectiveRow::group_description,
+          &CollectiveRow::group_ranks, &CollectiveRow::input_addresses,
+          &CollectiveRow::output_addresses}) {
+      row.*column = text(stretch, row.*column);
+    }
+  }
+
+  // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)"
+  void read_copy_name(CopyRow& row) {
+    const std::string_view name = builder_.strings()[builder_.spans().name[row.span]];
+    const std::size_t open = name.find(" (");
+    if (open == std::string_view::npos || !name.ends_with(')')) return;
+    const std::string_view what = name.substr(0, open);
+    const std::string_view ends = name.substr(open + 2, name.size() - open - 3);
+    const auto memory = [](std::string_view kind) {
+      return parse_memory_kind(kind).value_or(MemoryKind::Unknown);
+    };
+    if (what == "Memset") {
+      row.kind = CopyKind::Memset;
+      row.destination_kind = memory(ends);
+      return;
+    }
+    const std::size_t arrow = ends.find(" -> ");
+    if (what.substr(0, 7) != "Memcpy " || arrow == std::string_view::npos) return;
+    row.kind = parse_copy_kind(what.substr(7)).value_or(CopyKind::Unknown);
+    row.source_kind = memory(ends.substr(0, arrow));
+    row.destination_kind = memory(ends.substr(arrow + 4));
+  }
+
+  // Rows that have one time, by track and time.
+  template <typename Table, typename Row, typename Adjust>
+  void fill_point_table(Table& table, std::vector<Row> Staged::* staged, RowMap& map,
+                        const Adjust& adjust) {
+    struct Key {
+      TrackId track;
+      Nanos time;
+      Place place;
+    };
+    std::vector<Key> keys;
+    for (std::uint32_t s = 0; s < joined_.stretches.size(); ++s) {
+      const std::vector<Row>& rows = joined_.stretches[s].*staged;
+      map.emplace_back(rows.size(), kNoRow);
+      for (std::uint32_t i = 0; i < rows.size(); ++i) {
+        const bool is_hidden = std::is_same_v<Row, InstantRow> && hidden_.instants[s][i];
+        if (is_hidden) continue;
+        keys.push_back(
+            {joined_.tracks[s][rows[i].track.index()], joined_.absolute(rows[i].time_ns), {s, i}});
+      }
+    }
+    run_sort(keys, [](const Key& a, const Key& b) {
+      return a.track != b.track ? a.track < b.track : a.time < b.time;
+    });
+    table.visit_columns([&keys](const char*, auto& column) { column.reserve(keys.size()); });
+    for (const Key& key : keys) {
+      Row row = (joined_.stretches[key.place.stretch].*staged)[key.place.row];
+      row.time_ns = key.time;
+      row.track = key.track;
+      adjust(row, key.place.stretch);
+      map[key.place.stretch][key.place.row] = table.push_back(row).value();
+    }
+  }
+
+  void fill_allocations() {
+    fill_point_table(builder_.allocations(), &Staged::allocations, placed_.allocations,
+                     [this](AllocationRow& row, std::size_t s) {
+                       if (row.stack.valid()) row.stack = joined_.stacks[s][row.stack.index()];
+                     });
+  }
+
+  void fill_instants() {
+    fill_point_table(builder_.instants(), &Staged::instants, placed_.instants,
+                     [this](InstantRow& row, std::size_t s) {
+                       row.name = text(s, row.name);
+                       row.category = text(s, row.category);
+                     });
+  }
+
+  void fill_counters() {
+    fill_point_table(builder_.counters(), &Staged::counters, placed_.counters,
+                     [this](CounterRow& row, std::size_t s) {
+                       row.name = text(s, row.name);
+                       row.series = text(s, row.series);
+                       row.category = text(s, row.category);
+                     });
+  }
+
+  void add_windows(ProcessId host) {
+    for (const FoundWindow& window : windows_) {
+      WindowRow row;
+      row.process = host;
+      row.start_ns = joined_.absolute(window.start);
+      row.end_ns = joined_.absolute(window.end);
+      row.closed_ns = joined_.absolute(window.closed);
+      row.name = builder_.intern(window.name);
+      const WindowId id = builder_.windows().push_back(row);
+      if (!window.operator_count.empty()) {
+        keep_extra(builder_, TableKind::Windows, id.value(), "Op count", window.operator_count);
+      }
+    }
+  }
+
+  void add_metadata(ProcessId host) {
+    for (const RawMember& member : parts_.metadata) {
+      MetadataRow row;
+      row.process = host;
+      row.key = builder_.intern(decode_json_string(member.key));
+      row.value = builder_.intern(valid_json(member.value));
+      builder_.metadata().push_back(row);
+      if (member.key == "distributedInfo") read_distributed(member.value);
+      if (member.key == "host_name" && is_quoted(member.value)) {
+        const StringId name = builder_.intern(decode_json_string(unquoted(member.value)));
+        for_each_host([&](std::size_t i) { builder_.processes().host.set(i, name); });
+      }
+    }
+  }
+
+  template <typename Visit>
+  void for_each_host(const Visit& visit) {
+    const ProcessTable& processes = builder_.processes();
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (!processes.foreign_id[i].valid() && processes.pid[i] >= 0) visit(i);
+    }
+  }
+
+  void read_distributed(std::string_view info) {
+    for_each_member(info, [this](std::string_view key, std::string_view value) {
+      const std::optional<std::int64_t> number = to_integer(value);
+      if (!number || *number < 0 || *number > INT32_MAX) return true;
+      const auto small = static_cast<std::int32_t>(*number);
+      ProcessTable& processes = builder_.processes();
+      if (key == "rank") for_each_host([&](std::size_t i) { processes.rank.set(i, small); });
+      if (key == "world_size") {
+        for_each_host([&](std::size_t i) { processes.world_size.set(i, small); });
+      }
+      return true;
+    });
+  }
+
+  TraceBuilder& builder_;
+  KinetoParts parts_;
+  Joined joined_;
+  Hidden hidden_;
+  std::vector<FoundWindow> windows_;
+  PlacedRows placed_;
+  std::vector<ForeignFlow> foreign_flows_;
+};
+
+}  // namespace
+
+void assemble(TraceBuilder& builder, KinetoParts parts, unsigned threads) {
+  Assembler(builder, std::move(parts), threads).run();
+}
+
+}  // namespace sonde

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/kineto_read_edges.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace sonde {
+
+namespace {
+
+struct Edge {
+  const StagedEdge* staged;
+  std::uint32_t stretch;
+};
+
+class EdgeCloser {
+ public:
+  EdgeCloser(TraceBuilder& builder, Joined& joined, const TrackReader& tracks)
+      : builder_(builder), joined_(joined), tracks_(tracks) {}
+
+  std::vector<SpanEnd> close() {
+    for (std::uint32_t s = 0; s < joined_.stretches.size(); ++s) {
+      for (const StagedEdge& edge : joined_.stretches[s].edges) edges_.push_back({&edge, s});
+    }
+    std::stable_sort(edges_.begin(), edges_.end(),
+                     [](const Edge& a, const Edge& b) { return a.staged->time < b.staged->time; });
+    for (const Edge& edge : edges_) {
+      std::vector<Edge>& open = line_of(edge);
+      if (edge.staged->phase == 'B' || edge.staged->phase == 'b') {
+        open.push_back(edge);
+      } else {
+        end(open, edge);
+      }
+    }
+    end_unfinished();
+    return std::move(ends_);
+  }
+
+ private:
+  // A track, or a category and an id.
+  using Line = std::tuple<TrackId, StringId, std::string_view>;
+
+  std::vector<Edge>& line_of(const Edge& edge) {
+    const StagedEdge& staged = *edge.staged;
+    if (staged.phase == 'B' || staged.phase == 'E') {
+      return open_[{joined_.tracks[edge.stretch][staged.track], StringId(), {}}];
+    }
+    const std::string_view id = staged.id == kNoRaw
+                                    ? std::string_view()
+                                    : joined_.stretches[edge.stretch].values.keys()[staged.id];
+    return open_[{TrackId(), joined_.text(edge.stretch, staged.category), id}];
+  }
+
+  StagedSpan& span_of(const Edge& begin) {
+    return joined_.stretches[begin.stretch].spans[begin.staged->span];
+  }
+
+  // Of several that are open under one id, the last of that name ends, or simply the last.
+  static std::vector<Edge>::iterator ending(std::vector<Edge>& open, const Joined& joined,
+                                            const Edge& end) {
+    const StringId name = joined.text(end.stretch, end.staged->name);
+    if (end.staged->phase == 'e' && name.valid()) {
+      for (auto begin = open.rbegin(); begin != open.rend(); ++begin) {
+        if (joined.text(begin->stretch, begin->staged->name) == name) return begin.base() - 1;
+      }
+    }
+    return open.end() - 1;
+  }
+
+  void end(std::vector<Edge>& open, const Edge& edge) {
+    if (open.empty()) {
+      ++unmatched_;
+      return;
+    }
+    const auto begin = ending(open, joined_, edge);
+    StagedSpan& span = span_of(*begin);
+    span.duration = edge.staged->time - span.start;
+    TrackId end_track = end_thread(*begin);
+    const TrackId track = joined_.tracks[edge.stretch][edge.staged->track];
+    const TrackId begin_track = joined_.tracks[begin->stretch][begin->staged->track];
+    if (!end_track.valid() && track != begin_track) end_track = track;
+    ends_.push_back({{begin->stretch, begin->staged->span}, end_track, edge.staged->args});
+    open.erase(begin);
+  }
+
+  TrackId end_thread(const Edge& begin) const {
+    if (begin.staged->args.empty()) return {};
+    return tracks_.thread_beside(joined_.tracks[begin.stretch][begin.staged->track],
+                                 begin.staged->args);
+  }
+
+  void end_unfinished() {
+    std::uint64_t unfinished = 0;
+    std::int64_t last = INT64_MIN;
+    for (const auto& [line, open] : open_) unfinished += open.size();
+    if (unfinished > 0) last = last_time();
+    for (auto& [line, open] : open_) {
+      for (const Edge& begin : open) {
+        StagedSpan& span = span_of(begin);
+        span.duration = std::max<std::int64_t>(0, last - span.start);
+        span.flags |= SpanFlags::kUnfinished;
+      }
+    }
+    if (unfinished > 0) builder_.add_ledger(LedgerKind::Unfinished, unfinished, "events");
+    if (unmatched_ > 0) builder_.add_ledger(LedgerKind::Unmatched, unmatched_, "events");
+  }
+
+  std::int64_t last_time() const {
+    std::int64_t last = INT64_MIN;
+    for (const Staged& stretch : joined_.stretches) {
+      for (const StagedSpan& span : stretch.spans) {
+        std::int64_t end = span.start;
+        if (span.duration > 0 && __builtin_add_overflow(end, span.duration, &end)) continue;
+        last = std::max(last, end);
+      }
+    }
+    return last;
+  }
+
+  TraceBuilder& builder_;
+  Joined& joined_;
+  const TrackReader& tracks_;
+  std::vector<Edge> edges_;
+  std::map<Line, std::vector<Edge>> open_;
+  std::vector<SpanEnd> ends_;
+  std::uint64_t unmatched_ = 0;
+};
+
+}  // namespace
+
+std::vector<SpanEnd> close_spans(TraceBuilder& builder, Joined& joined, const TrackReader& tracks) {
+  return EdgeCloser(builder, joined, tracks).close();
+}
+
+}  // namespace sonde

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Spans that two events made: B and E on one thread, b and e anywhere under one id.
+
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto_read_joined.h"
+#include "convert/kineto_read_tracks.h"
+
+namespace sonde {
+
+// What the end of a span adds to it.
+struct SpanEnd {
+  Place span;
+  TrackId end_track;      // invalid if it ended where it began
+  std::string_view args;  // of the event that ended it; empty if none
+};
+
+// Gives staged spans their durations, and the ledger a row for those without an end and for ends
+// without a beginning.
+std::vector<SpanEnd> close_spans(TraceBuilder& builder, Joined& joined, const TrackReader& tracks);
+
+}  // namespace sonde

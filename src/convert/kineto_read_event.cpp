@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/kineto_read_event.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "convert/json_number.h"
+#include "convert/json_text.h"
+
+namespace sonde {
+
+namespace {
+
+constexpr std::size_t kPredictions = 4096;  // a power of two
+constexpr std::size_t kMostPieces = 65536;
+constexpr std::size_t kLongestPiece = 1000;
+constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
+                            ArgKey::ConcreteInputs);
+
+std::string_view view(const char* begin, const char* end) {
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+// Whether `size` bytes are equal; most that are not differ in the first eight. Both may be looked
+// at up to 16 bytes behind their ends.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  if (size < 8) {
+    return detail::low_bytes(detail::load_word(a) ^ detail::load_word(b), size) == 0;
+  }
+  if (detail::load_word(a) != detail::load_word(b)) return false;
+  std::size_t at = 8;
+  for (; at + 8 <= size; at += 8) {
+    if (detail::load_word(a + at) != detail::load_word(b + at)) return false;
+  }
+  return detail::load_word(a + size - 8) == detail::load_word(b + size - 8);
+}
+
+}  // namespace
+
+EventParser::EventParser(const char* end, Staged& staged)
+    : end_(end), staged_(staged), predictions_(kPredictions) {}
+
+const char* EventParser::broken(const char* at) {
+  failed_at_ = at;
+  return nullptr;
+}
+
+const char* EventParser::parse(const char* at) {
+  const char* after = pieces(at);
+  if (after != nullptr || predicting_) return after;
+  // Arrays stood apart where they were predicted as one.
+  after = pieces(at);
+  predicting_ = true;
+  return after;
+}
+
+const char* EventParser::parse_mending(const char* at) {
+  mending_ = true;
+  const char* after = parse(at);
+  mending_ = false;
+  return after;
+}
+
+void EventParser::parse_without_guessing(const char* at) {
+  predicting_ = false;
+  pieces(at);
+  predicting_ = true;
+}
+
+const char* EventParser::pieces(const char* at) {
+  event_.clear();
+  arrays_begin_ = arrays_end_ = nullptr;
+  arrays_apart_ = false;
+  Context context = Context::Start;
+  std::uint32_t before = last_piece_;
+  for (;;) {
+    std::uint32_t id = known_piece(before, at);
+    const Piece* piece = nullptr;
+    if (id != kNoPiece) {
+      piece = &pieces_[id];
+    } else {
+      piece = learned_piece(before, at, context);
+      if (piece == nullptr) return nullptr;
+      id = piece == &passing_ ? kNoPiece : static_cast<std::uint32_t>(piece - pieces_.data());
+    }
+    if (piece->says_something) apply(*piece, id, at);
+    before = id;
+    context = piece->ends_in_args ? Context::Args : Context::Event;
+    at += piece->size;
+    if (piece->next == Next::End) {
+      last_piece_ = id;
+      return at;
+    }
+    at = value(*piece, at);
+    if (at == nullptr) return nullptr;
+  }
+}
+
+// A piece that stood behind `before` already; kNoPiece if none of them stands at `at`.
+std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
+  if (before == kNoPiece || mending_) return kNoPiece;
+  std::array<std::uint32_t, kFollowers>& followers = pieces_[before].followers;
+  const auto room = static_cast<std::size_t>(end_ - at);
+  for (std::size_t i = 0; i < kFollowers && followers[i] != kNoPiece; ++i) {
+    const std::uint32_t id = followers[i];
+    const Piece& piece = pieces_[id];
+    if (piece.size > room || !same_bytes(piece.text, at, piece.size)) continue;
+    if (i > 0) std::swap(followers[i], followers[i - 1]);
+    return id;
+  }
+  return kNoPiece;
+}
+
+const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const char* at,
+                                                     Context context) {
+  Piece piece;
+  if (!read_piece(at, context, piece)) return nullptr;
+  piece.says_something = piece.has_phase || piece.has_category || !piece.pid.empty() ||
+                         !piece.tid.empty() || !piece.scope.empty() ||
+                         !piece.binding_point.empty() || piece.args_begin >= 0 ||
+                         piece.args_end >= 0;
+  if (mending_ || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
+    passing_ = piece;
+    return &passing_;
+  }
+  RawMemo& texts = piece_texts_[static_cast<std::size_t>(context)];
+  std::vector<std::uint32_t>& ids = piece_ids_[static_cast<std::size_t>(context)];
+  const std::uint32_t text = texts.id_of({at, piece.size});
+  if (text == ids.size()) {
+    ids.push_back(static_cast<std::uint32_t>(pieces_.size()));
+    pieces_.push_back(piece);
+  }
+  const std::uint32_t id = ids[text];
+  if (before != kNoPiece) {
+    std::array<std::uint32_t, kFollowers>& followers = pieces_[before].followers;
+    std::copy_backward(followers.begin(), followers.end() - 1, followers.end());
+    followers[0] = id;
+  }
+  return &pieces_[id];
+}
+
+// Goes from behind a value, or from the '{' of an event, to the next value that is not part of the
+// piece.
+bool EventParser::read_piece(const char* at, Context context, Piece& piece) {
+  const char* begin = at;
+  piece.text = begin;
+  bool in_args = context == Context::Args;
+  bool is_first = context == Context::Start;
+  at = skip_space(is_first ? at + 1 : at);
+  for (;;) {
+    if (!is_first) {
+      if (*at == ',') {
+        at = skip_space(at + 1);
+      } else if (*at != '}') {
+        return broken(at) != nullptr;
+      }
+    }
+    is_first = false;
+    if (at >= end_) return broken(end_) != nullptr;
+    if (*at == '}' && in_args) {
+      in_args = false;
+      piece.args_end = static_cast<std::int32_t>(at + 1 - begin);
+      at = skip_space(at + 1);
+      continue;
+    }
+    if (*at == '}') {
+      piece.next = Next::End;
+      piece.size = static_cast<std::uint32_t>(at + 1 - begin);
+      piece.ends_in_args = false;
+      return true;
+    }
+    if (*at != '"') return broken(at) != nullptr;
+    const char* quote = string_end(at + 1, end_);
+    if (quote == nullptr) return broken(end_) != nullptr;
+    piece.key = view(at + 1, quote);
+    at = skip_space(quote + 1);
+    if (*at != ':') return broken(at) != nullptr;
+    at = skip_space(at + 1);
+    if (at - begin > INT32_MAX) return broken(at) != nullptr;
+    if (!in_args && piece.key == "args" && *at == '{') {
+      piece.args_begin = static_cast<std::int32_t>(at - begin);
+      in_args = true;
+      is_first = true;
+      at = skip_space(at + 1);
+      continue;
+    }
+    if (in_args) {
+      piece.arg = arg_key(piece.key);
+      piece.next = piece.arg == ArgKey::Unknown ? Next::UnknownArg : Next::Arg;
+    } else {
+      const char* after = read_member(piece.key, at, piece);
+      if (after == nullptr) return false;
+      if (after != at) {
+        at = skip_space(after);
+        continue;
+      }
+    }
+    piece.size = static_cast<std::uint32_t>(at - begin);
+    piece.ends_in_args = in_args;
+    return true;
+  }
+}
+
+// Takes values in that seldom change. Returns `at` for the others.
+const char* EventParser::read_member(std::string_view key, const char* at, Piece& piece) {
+  std::string_view raw;
+  const auto content = [&raw] { return is_quoted(raw) ? unquoted(raw) : raw; };
+  const char* after = nullptr;
+  switch (event_key(key)) {
+    case EventKey::Phase:
+      after = any(at, raw);
+      piece.has_phase = true;
+      if (after != nullptr) piece.phase = content().size() == 1 ? content()[0] : '\0';
+      return after;
+    case EventKey::Category:
+      after = any(at, raw);
+      piece.has_category = true;
+      if (after != nullptr) piece.category = content();
+      return after;
+    case EventKey::Pid:
+      return any(at, piece.pid);
+    case EventKey::Tid:
+      return any(at, piece.tid);
+    case EventKey::Scope:
+      return any(at, piece.scope);
+    case EventKey::BindingPoint:
+      return any(at, piece.binding_point);
+    case EventKey::Name:
+      piece.next = Next::Name;
+      return at;
+    case EventKey::Time:
+      piece.next = Next::Time;
+      return at;
+    case EventKey::Duration:
+      piece.next = Next::Duration;
+      return at;
+    case EventKey::Id:
+      piece.next = Next::Id;
+      return at;
+    case EventKey::Args:
+    case EventKey::Unknown:
+      break;
+  }
+  piece.next = Next::UnknownKey;
+  return at;
+}
+
+inline void EventParser::apply(const Piece& piece, std::uint32_t id, const char* at) {
+  if (piece.has_phase) event_.phase = piece.phase;
+  if (piece.has_category) {
+    event_.has_category = true;
+    event_.category = piece.category;
+  }
+  if (!piece.pid.empty() || !piece.tid.empty()) {
+    const bool has_both = !piece.pid.empty() && !piece.tid.empty();
+    event_.place = has_both ? id : kNoPiece;
+    if (!piece.pid.empty()) event_.pid = piece.pid;
+    if (!piece.tid.empty()) event_.tid = piece.tid;
+  }
+  if (!piece.scope.empty()) event_.scope = piece.scope;
+  if (!piece.binding_point.empty()) event_.binding_point = piece.binding_point;
+  if (piece.args_begin >= 0) event_.args = view(at + piece.args_begin, at + piece.args_begin);
+  if (piece.args_end >= 0) event_.args = view(event_.args.begin(), at + piece.args_end);
+}
+
+inline const char* EventParser::value(const Piece& piece, const char* at) {
+  std::string_view raw;
+  switch (piece.next) {
+    case Next::Arg:
+      return arg(piece, at);
+    case Next::Name:
+      at = any(at, raw);
+      if (at == nullptr) return nullptr;
+      event_.name_text = is_quoted(raw) ? unquoted(raw) : raw;
+      event_.name = staged_.texts.id_of(event_.name_text);
+      return at;
+    case Next::Time:
+      at = scan_micros(at, end_, event_.time, event_.has_time);
+      return at != nullptr ? at : broken(end_);
+    case Next::Duration:
+      at = scan_micros(at, end_, event_.duration, event_.has_duration);
+      return at != nullptr ? at : broken(end_);
+    case Next::Id:
+      return any(at, event_.id);
+    case Next::UnknownArg:
+      at = any(at, raw);
+      if (at != nullptr) event_.unknown_args.push_back({piece.key, raw});
+      return at;
+    case Next::UnknownKey:
+    case Next::End:
+      break;
+  }
+  at = any(at, raw);
+  if (at != nullptr) event_.unknown_keys.push_back({piece.key, raw});
+  return at;
+}
+
+inline const char* EventParser::arg(const Piece& piece, const char* at) {
+  const bool is_array = kArrays.has(piece.arg);
+  if (is_array && arrays(piece.arg, at)) return at;
+  ArgValue& value = event_.values[static_cast<std::size_t>(piece.arg)];
+  if (is_digit(*at) || *at == '-') {
+    const JsonInteger number = scan_integer(at);
+    value = {piece.key.begin(), at, number.end, number.value, number.is_integer};
+  } else {
+    std::string_view raw;
+    const char* after = any(at, raw);
+    if (after == nullptr) return nullptr;
+    value = {piece.key.begin(), at, after, 0, false};
+  }
+  event_.present.add(piece.arg);
+  if (is_array) arrays_end_ = value.end;
+  return value.end;
+}
+
+// Notes where the arrays of a call stand. True if they were known, and `at` is behind them then.
+bool EventParser::arrays(ArgKey key, const char*& at) {
+  if (arrays_begin_ == nullptr) {
+    if (predicting_ && predicted(key, at)) return true;
+    arrays_begin_ = at;
+    first_array_ = key;
+  } else if (event_.known_arguments != kNoRaw) {
+    predicting_ = false;
+    at = broken(at);
+    return true;
+  } else {
+    // Only the key of this array may stand between.
+    const char* comma = skip_space(arrays_end_);
+    const char* quote = skip_space(comma + 1);
+    const char* end_of_key = string_end(quote + 1, end_);
+    arrays_apart_ |= end_of_key == nullptr || skip_space(skip_space(end_of_key + 1) + 1) != at;
+  }
+  return false;
+}
+
+inline const char* EventParser::any(const char* at, std::string_view& raw) {
+  const char* after = nullptr;
+  if (*at == '"') {
+    after = mending_ ? mended_string_end(at + 1) : string_end(at + 1, end_);
+    if (after == nullptr) return broken(end_);
+    ++after;
+  } else {
+    after = value_end(at, end_, &failed_at_);
+    if (after == nullptr) return nullptr;
+  }
+  raw = view(at, after);
+  return after;
+}
+
+// The first quote that is followed by what may follow a value: the end of the object or the array,
+// or a comma and another key or value.
+const char* EventParser::mended_string_end(const char* at) const {
+  for (const char* quote = string_end(at, end_); quote != nullptr;
+       quote = string_end(quote + 1, end_)) {
+    const char* next = skip_space(quote + 1);
+    if (*next == '}' || *next == ']') return quote;
+    if (*next == ',' && *skip_space(next + 1) == '"') return quote;
+  }
+  return nullptr;
+}
+
+// Calls come in the same order again and again: the name and the list before tell the list.
+EventParser::Prediction& EventParser::prediction(ArgKey first) {
+  const std::uint64_t key =
+      event_.name ^ (std::uint64_t{last_list_} << 32) ^ (static_cast<std::uint64_t>(first) << 24);
+  return predictions_[detail::mix(key, detail::kHashA) & (kPredictions - 1)];
+}
+
+bool EventParser::predicted(ArgKey first, const char*& at) {
+  const Prediction& guess = prediction(first);
+  if (guess.first != first || guess.size > static_cast<std::size_t>(end_ - at)) return false;
+  if (std::memcmp(guess.text, at, guess.size) != 0) return false;
+  arrays_begin_ = at;
+  event_.known_arguments = guess.list;
+  at += guess.size;
+  return true;
+}
+
+RawId EventParser::argument_list() {
+  if (event_.known_arguments != kNoRaw) return last_list_ = event_.known_arguments;
+  if (!event_.present.has_any(kArrays)) return kNoRaw;
+  const auto raw = [this](ArgKey key) {
+    return event_.present.has(key) ? event_[key].text() : std::string_view();
+  };
+  const RawId list =
+      staged_.argument_lists.id_of({raw(ArgKey::InputDims), raw(ArgKey::InputStrides),
+                                    raw(ArgKey::InputType), raw(ArgKey::ConcreteInputs)});
+  if (!arrays_apart_ && !mending_ && arrays_end_ > arrays_begin_) {
+    prediction(first_array_) = {
+        arrays_begin_, static_cast<std::uint32_t>(arrays_end_ - arrays_begin_), list, first_array_};
+  }
+  return last_list_ = list;
+}
+
+}  // namespace sonde

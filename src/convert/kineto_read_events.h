@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Reading a stretch of events into staged rows.
+//
+//   EventStager stager(text.data(), end);
+//   const Stretch stretch = stager.read(first_event, limit);
+//
+// An event that is broken is mended if that is possible, else left out and counted, and reading
+// goes on at the next thing that looks like the beginning of an event.
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "convert/kineto_read_event.h"
+#include "convert/kineto_read_stage.h"
+
+namespace sonde {
+
+struct Stretch {
+  enum class End { Limit, Closed, Text };  // an event at or behind the limit; "]"; no more text
+  End end = End::Text;
+  const char* at = nullptr;   // the event, or behind the bracket
+  bool inside_event = false;  // the text ended there
+};
+
+// The next '{' at or behind `at` that looks like the beginning of an event; `end` if there is none.
+const char* find_event(const char* at, const char* end);
+
+class EventStager {
+ public:
+  EventStager(const char* text, const char* end);
+  ~EventStager();
+
+  // `at` is where an event or the end of the array is expected. Reads at least one event.
+  Stretch read(const char* at, const char* limit);
+  std::unique_ptr<Staged> take() { return std::move(staged_); }
+
+ private:
+  bool read_event(const char*& at);
+  const char* resynchronise(const char* event, const char* failed_at);
+  void stage();
+  void stage_span();
+  void stage_edge_end();
+  void stage_point();
+  bool stage_allocation();
+  void stage_counter();
+  void stage_flow();
+  void stage_meta();
+  void stage_unknown();
+
+  void fill_ids(StagedSpan& span);
+  void stage_side_rows(SpanKind kind, std::uint32_t row);
+  void stage_kernel(std::uint32_t row);
+  void stage_copy(std::uint32_t row);
+  void stage_sync(std::uint32_t row);
+  void stage_collective(std::uint32_t row);
+  void stage_python_call(std::uint32_t row);
+  void stage_extras(TableKind table, std::uint32_t row);
+
+  bool take(ArgKey key, std::int64_t& out);
+  bool take(ArgKey key, std::int32_t& out);
+  bool take(ArgKey key, double& out);
+  bool take_text(ArgKey key, StringId& out);
+  RawId take_raw(ArgKey key, RawMemo& memo);
+  void drop_if(ArgKey key, std::string_view same);
+  void take_triple(ArgKey key, std::int32_t& x, std::int32_t& y, std::int32_t& z);
+  void take_occupancy(KernelRow& kernel);
+
+  const Category& category();
+  RawId category_text();
+  enum class Line { Event, Flow, Name, Process };  // what is drawn or said there
+  std::uint32_t track(bool on_device, Line line = Line::Event);
+  std::uint32_t slow_track(bool on_device);
+  bool needs_time();
+
+  const char* text_;
+  const char* end_;
+  std::unique_ptr<Staged> staged_;
+  EventParser parser_;
+  const Event& event_;
+  const char* event_begin_ = nullptr;
+  const char* event_end_ = nullptr;
+  ArgKeySet left_;  // arguments of the event that no column has taken yet
+  std::uint64_t scanned_again_ = 0;
+
+  RawMemo category_ids_;
+  std::vector<Category> categories_;
+  std::string_view last_category_text_;
+  Category last_category_;
+  RawMemo id_texts_;
+  std::vector<std::uint32_t> track_of_place_[2];  // by Event::place, on a host and on a device
+  std::unordered_map<std::uint64_t, std::uint32_t> track_of_[2];
+  std::uint32_t last_span_ = StagedFlow::kNoSpan;
+};
+
+}  // namespace sonde

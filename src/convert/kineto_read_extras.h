@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a file says for which there is no column.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto_read_joined.h"
+#include "convert/kineto_read_spans.h"
+
+namespace sonde {
+
+inline constexpr std::uint32_t kNoRow = 0xffffffff;
+
+// New rows of one table, by stretch and old row; kNoRow for those that are not there any more.
+using RowMap = std::vector<std::vector<std::uint32_t>>;
+
+// Where the rows that extras belong to stand in the trace.
+struct PlacedRows {
+  SpanRows spans;
+  RowMap allocations;
+  RowMap instants;
+  RowMap counters;
+};
+
+// Adds one row; `raw` need not be valid JSON. A file as a whole has TableKind::None and kNoRow.
+void keep_extra(TraceBuilder& builder, TableKind table, std::uint32_t row, std::string_view key,
+                std::string_view raw);
+
+// Adds the extras of all events by table and row, then events of unknown kinds as a whole.
+void fill_extras(TraceBuilder& builder, const Joined& joined, const PlacedRows& placed);
+
+}  // namespace sonde

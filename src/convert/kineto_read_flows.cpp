@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/kineto_read_flows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/run_sort.h"
+#include "convert/json_memo.h"
+#include "convert/kineto_read_keys.h"
+#include "convert/kineto_read_memory.h"
+
+namespace sonde {
+
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+// One end of an arrow.
+struct End {
+  std::int64_t id;
+  Nanos time;
+  StringId category;
+  StringId name;
+  TrackId track;
+  SpanId span;
+  std::uint32_t next = kNone;  // beginnings of the same id
+  RawId foreign_id = kNoRaw;   // number among all ids that are no numbers
+  char phase;
+  bool used = false;
+};
+
+// Arrows of one id and category, by the beginnings that were seen.
+class Beginnings {
+ public:
+  explicit Beginnings(const std::vector<End>& ends) : ends_(ends) {
+    std::size_t slots = 64;
+    while (slots < 2 * ends.size()) slots *= 2;
+    first_.assign(slots, kNone);
+  }
+
+  std::uint32_t& first(const End& end) {
+    const std::size_t mask = first_.size() - 1;
+    const std::uint64_t key = std::uint64_t{end.category.value()} << 32 | end.foreign_id;
+    std::size_t at =
+        detail::mix(key ^ detail::kHashB, static_cast<std::uint64_t>(end.id) ^ detail::kHashA) &
+        mask;
+    while (first_[at] != kNone && !same(ends_[first_[at]], end)) at = (at + 1) & mask;
+    return first_[at];
+  }
+
+ private:
+  static bool same(const End& a, const End& b) {
+    return a.id == b.id && a.category == b.category && a.foreign_id == b.foreign_id;
+  }
+  const std::vector<End>& ends_;
+  std::vector<std::uint32_t> first_;
+};
+
+class FlowFiller {
+ public:
+  FlowFiller(TraceBuilder& builder, const Joined& joined, const SpanRows& rows)
+      : builder_(builder), joined_(joined), rows_(rows) {}
+
+  std::vector<ForeignFlow> fill() {
+    collect();
+    find_spans();
+    pair();
+    add_rows();
+    return std::move(foreign_);
+  }
+
+ private:
+  // From one end to another; either may be missing.
+  struct Arrow {
+    std::uint32_t from = kNone;
+    std::uint32_t to = kNone;
+    TrackId track;  // of the end that stands first
+    Nanos time = 0;
+  };
+
+  void collect() {
+    std::size_t count = 0;
+    for (const Staged& stretch : joined_.stretches) count += stretch.flows.size();
+    reserve_rows(ends_, count, Filled::Wholly);
+    reserve_rows(arrows_, count);
+    for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
+      const Staged& stretch = joined_.stretches[s];
+      for (const StagedFlow& flow : stretch.flows) {
+        End end;
+        end.id = flow.id;
+        end.time = joined_.absolute(flow.time);
+        end.category = joined_.text(s, flow.category);
+        end.name = joined_.text(s, flow.name);
+        end.track = joined_.tracks[s][flow.track];
+        if (flow.span != StagedFlow::kNoSpan) end.span = rows_(s, flow.span);
+        if (flow.foreign_id != kNoRaw) {
+          end.foreign_id = foreign_ids_.id_of(stretch.values.keys()[flow.foreign_id]);
+          end.id = end.foreign_id;
+        }
+        end.phase = flow.phase;
+        ends_.push_back(end);
+      }
+    }
+  }
+
+  // Ends that no span stood directly before: a span that begins there, or the innermost around.
+  void find_spans() {
+    std::vector<std::uint32_t> lost;
+    for (std::uint32_t i = 0; i < ends_.size(); ++i) {
+      if (!ends_[i].span.valid()) lost.push_back(i);
+    }
+    std::stable_sort(lost.begin(), lost.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return std::tie(ends_[a].track, ends_[a].time) < std::tie(ends_[b].track, ends_[b].time);
+    });
+    for (auto first = lost.begin(); first != lost.end();) {
+      const TrackId track = ends_[*first].track;
+      const auto last =
+          std::find_if(first, lost.end(), [&](std::uint32_t i) { return ends_[i].track != track; });
+      sweep(track, first, last);
+      first = last;
+    }
+  }
+
+  template <typename Iterator>
+  void sweep(TrackId track, Iterator first, Iterator last) {
+    const SpanTable& spans = builder_.spans();
+    std::size_t row = first_span(track);
+    std::vector<std::uint32_t> open;
+    for (; first != last; ++first) {
+      const Nanos time = ends_[*first].time;
+      for (; row < spans.size() && spans.track[row] == track && spans.start_ns[row] <= time;
+           ++row) {
+        while (!open.empty() && end_of(open.back()) < spans.start_ns[row]) open.pop_back();
+        open.push_back(static_cast<std::uint32_t>(row));
+      }
+      while (!open.empty() && end_of(open.back()) < time) open.pop_back();
+      if (!open.empty()) ends_[*first].span = SpanId(open.back());
+    }
+  }
+
+  std::size_t first_span(TrackId track) const {
+    const SpanTable& spans = builder_.spans();
+    std::size_t first = 0;
+    std::size_t last = spans.size();
+    while (first < last) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (spans.track[middle] < track) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  }
+
+  Nanos end_of(std::uint32_t row) const {
+    Nanos end = 0;
+    const SpanTable& spans = builder_.spans();
+    if (__builtin_add_overflow(spans.start_ns[row], spans.duration_ns[row], &end)) return INT64_MAX;
+    return end;
+  }
+
+  void pair() {
+    Beginnings beginnings(ends_);
+    for (std::uint32_t i = 0; i < ends_.size(); ++i) {
+      if (ends_[i].phase == 'f') continue;
+      std::uint32_t& first = beginnings.first(ends_[i]);
+      ends_[i].next = first;
+      first = i;
+    }
+    for (std::uint32_t i = 0; i < ends_.size(); ++i) {
+      if (ends_[i].phase == 's') continue;
+      const std::uint32_t from = beginning_of(beginnings.first(ends_[i]), i);
+      if (from != kNone) ends_[from].used = true;
+      if (from != kNone || ends_[i].phase == 'f') add_arrow(from, i);
+    }
+    for (std::uint32_t i = 0; i < ends_.size(); ++i) {
+      if (ends_[i].phase == 's' && !ends_[i].used) add_arrow(i, kNone);
+    }
+  }
+
+  // The latest beginning that is not after the end; clocks that disagree leave only later ones, and
+  // then the first of them. Long chains are looked at in part.
+  std::uint32_t beginning_of(std::uint32_t first, std::uint32_t end) const {
+    constexpr int kMostLooks = 1000;
+    std::uint32_t best = kNone;
+    std::uint32_t later = kNone;
+    int looks = 0;
+    for (std::uint32_t i = first; i != kNone && looks < kMostLooks; i = ends_[i].next, ++looks) {
+      if (i == end) continue;
+      if (ends_[i].phase == 't' && ends_[i].time >= ends_[end].time) continue;
+      if (ends_[i].time <= ends_[end].time) {
+        if (best == kNone || ends_[i].time > ends_[best].time) best = i;
+      } else if (later == kNone || ends_[i].time <= ends_[later].time) {
+        later = i;
+      }
+    }
+    return best != kNone ? best : later;
+  }
+
+  void add_arrow(std::uint32_t from, std::uint32_t to) {
+    Arrow arrow{from, to, {}, 0};
+    const auto place = [this](std::uint32_t i) {
+      return std::make_pair(ends_[i].track, ends_[i].time);
+    };
+    std::tie(arrow.track, arrow.time) = from == kNone ? place(to)
+                                        : to == kNone ? place(from)
+                                                      : std::min(place(from), place(to));
+    arrows_.push_back(arrow);
+  }
+
+  const End& any_end(const Arrow& arrow) const {
+    return ends_[arrow.from != kNone ? arrow.from : arrow.to];
+  }
+
+  void add_rows() {
+    run_sort(arrows_, [this](const Arrow& a, const Arrow& b) {
+      if (a.track != b.track) return a.track < b.track;
+      if (a.time != b.time) return a.time < b.time;
+      return any_end(a).id < any_end(b).id;
+    });
+    builder_.flows().visit_columns(
+        [this](const char*, auto& column) { column.reserve(arrows_.size()); });
+    for (const Arrow& arrow : arrows_) add_row(arrow);
+  }
+
+  void add_row(const Arrow& arrow) {
+    const End& end = any_end(arrow);
+    FlowRow row;
+    row.id = end.id;
+    row.kind = kind_of(end.category);
+    row.name = end.name;
+    const std::string_view category = builder_.strings()[end.category];
+    if (end.category.valid() && category != to_string(row.kind)) row.category = end.category;
+    if (row.kind == FlowKind::Other) row.category = end.category;
+    if (arrow.from != kNone) set_end(ends_[arrow.from], row.from_span, row.from_track, row.from_ns);
+    if (arrow.to != kNone) set_end(ends_[arrow.to], row.to_span, row.to_track, row.to_ns);
+    const FlowId id = builder_.flows().push_back(row);
+    if (end.foreign_id != kNoRaw) foreign_.push_back({id, foreign_ids_.keys()[end.foreign_id]});
+  }
+
+  static void set_end(const End& end, SpanId& span, TrackId& track, Nanos& time) {
+    span = end.span;
+    if (span.valid()) return;
+    track = end.track;
+    time = end.time;
+  }
+
+  FlowKind kind_of(StringId category) {
+    if (!category.valid()) return FlowKind::Other;
+    const auto [found, is_new] = kinds_.try_emplace(category, FlowKind::Other);
+    if (is_new) found->second = flow_kind_of(builder_.strings()[category]);
+    return found->second;
+  }
+
+  TraceBuilder& builder_;
+  const Joined& joined_;
+  const SpanRows& rows_;
+  std::vector<End> ends_;
+  std::vector<Arrow> arrows_;
+  std::map<StringId, FlowKind> kinds_;
+  RawMemo foreign_ids_;
+  std::vector<ForeignFlow> foreign_;
+};
+
+}  // namespace
+
+std::vector<ForeignFlow> fill_flows(TraceBuilder& builder, const Joined& joined,
+                                    const SpanRows& rows) {
+  return FlowFiller(builder, joined, rows).fill();
+}
+
+}  // namespace sonde

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is written is read back: table by table, and byte by byte when it is written again.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "sonde/export.h"
+#include "sonde/open.h"
+#include "sonde/trace_builder.h"
+#include "trace/testing/sketch.h"
+#include "trace/testing/temp_dir.h"
+
+namespace sonde {
+namespace {
+
+using testing::sketch;
+using testing::TempDir;
+using testing::trace_text;
+
+Trace opened(const std::string& path) {
+  Result<Trace> trace = open_trace(path);
+  if (!trace) ADD_FAILURE() << trace.error().message;
+  return trace ? *trace : Trace();
+}
+
+// Where the two texts part, for a message.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
+  const std::size_t from = a.rfind('\n', at) + 1;
+  return a.substr(from, 300) + "\n---\n" + b.substr(std::min(from, b.size()), 300);
+}
+
+class RoundTrip : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RoundTrip, GivesTheSameTablesAndTheSameBytesAgain) {
+  const TempDir dir;
+  const Trace before =
+      opened(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/" + GetParam() + ".pt.trace.json.gz");
+  ASSERT_GT(before.spans().size(), 0u);
+  ASSERT_TRUE(export_chrome_trace(before, dir.file("1.json")));
+  const Trace after = opened(dir.file("1.json"));
+  EXPECT_TRUE(trace_text(before) == trace_text(after))
+      << first_difference(trace_text(before), trace_text(after));
+  ASSERT_TRUE(export_chrome_trace(after, dir.file("2.json")));
+  EXPECT_TRUE(*read_file(dir.file("1.json")) == *read_file(dir.file("2.json")));
+}
+
+INSTANTIATE_TEST_SUITE_P(RealRecordings, RoundTrip,
+                         ::testing::Values("transformer", "compiled", "ranks4/rank0",
+                                           "ranks4/rank1", "ranks4/rank2", "ranks4/rank3"));
+
+// Kineto's own line for overhead has no name, and gets one.
+TEST(RoundTripOnce, AProcessWithoutANameGetsOneAndKeepsIt) {
+  const TempDir dir;
+  const Trace before =
+      opened(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/graph_streams.pt.trace.json.gz");
+  ASSERT_TRUE(export_chrome_trace(before, dir.file("1.json")));
+  const Trace after = opened(dir.file("1.json"));
+  std::string text = trace_text(after);
+  for (const std::string_view added : {" name=\"process -1\"", " name=\"thread 0\""}) {
+    const std::size_t at = text.find(added);
+    ASSERT_NE(at, std::string::npos) << added;
+    text.erase(at, added.size());
+  }
+  EXPECT_TRUE(text == trace_text(before)) << first_difference(text, trace_text(before));
+  ASSERT_TRUE(export_chrome_trace(after, dir.file("2.json")));
+  EXPECT_TRUE(trace_text(opened(dir.file("2.json"))) == trace_text(after));
+}
+
+// What the second export writes of what was read from the first.
+void expect_stable(const Trace& trace) {
+  const TempDir dir;
+  ASSERT_TRUE(export_chrome_trace(trace, dir.file("1.json")));
+  const Trace once = opened(dir.file("1.json"));
+  ASSERT_TRUE(export_chrome_trace(once, dir.file("2.json")));
+  EXPECT_EQ(*read_file(dir.file("1.json")), *read_file(dir.file("2.json")));
+  EXPECT_EQ(trace_text(once), trace_text(opened(dir.file("2.json"))));
+  EXPECT_EQ(once.spans().size(), trace.spans().size());
+}
+
+TEST(RoundTripOnce, SpansThatOverlapReturnToTheirTrack) {
+  const Trace trace = sketch(R"(
+      main           aaaaaaaa........
+      main           ..bbbbbbbbb.....
+      main           ....cccccc>.....
+      gpu0/stream7   kkkk............
+      gpu0/stream7   ..llll..........
+  )");
+  const TempDir dir;
+  ASSERT_TRUE(export_chrome_trace(trace, dir.file("1.json")));
+  const Trace after = opened(dir.file("1.json"));
+  ASSERT_EQ(after.tracks().size(), 2u);
+  for (std::size_t track = 0; track < 2; ++track) {
+    EXPECT_EQ(after.track_spans(TrackId(track)).size(), trace.track_spans(TrackId(track)).size());
+  }
+  for (const SpanId span : trace.all_spans()) {
+    EXPECT_EQ(after.name(span), trace.name(span));
+    EXPECT_EQ(after.spans().start_ns[span], trace.spans().start_ns[span]);
+    EXPECT_EQ(after.spans().duration_ns[span], trace.spans().duration_ns[span]);
+    EXPECT_EQ(after.spans().flags[span], trace.spans().flags[span]);
+  }
+  expect_stable(trace);
+}
+
+TEST(RoundTripOnce, ARecordingOfOurOwnIsStable) {
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({.pid = 4242,
+                                                           .rank = 2,
+                                                           .world_size = 4,
+                                                           .host = builder.intern("node \"7\""),
+                                                           .name = builder.intern("train")});
+  const TrackId main =
+      builder.tracks().push_back({.process = process, .id = 4242, .name = builder.intern("main")});
+  const TrackId async = builder.tracks().push_back(
+      {.process = process, .kind = TrackKind::Async, .name = builder.intern("async")});
+  const Nanos start = 1'794'705'445'614'733'171;
+  SpanRow step;
+  step.start_ns = start;
+  step.duration_ns = 100'000;
+  step.name = builder.intern("ProfilerStep#12");
+  step.kind = SpanKind::Step;
+  step.step = 12;
+  step.track = main;
+  builder.spans().push_back(step);
+  SpanRow scope = step;
+  scope.kind = SpanKind::Scope;
+  scope.step = -1;
+  scope.name = builder.intern("forward \\ \x01 \xf0\x9f\x94\xa5");
+  scope.duration_ns = 70'000;
+  scope.source_file = builder.intern("model.cpp");
+  scope.source_line = 17;
+  scope.flags = SpanFlags::kUnfinished;
+  const SpanId from = builder.spans().push_back(scope);
+  SpanRow request = scope;
+  request.kind = SpanKind::Async;
+  request.flags = SpanFlags::kAsync;
+  request.track = async;
+  request.name = builder.intern("request");
+  const SpanId to = builder.spans().push_back(request);
+  FlowRow flow;
+  flow.id = 5;
+  flow.from_span = from;
+  flow.to_span = to;
+  builder.flows().push_back(flow);
+  InstantRow mark;
+  mark.time_ns = start + 5;
+  mark.track = main;
+  mark.name = builder.intern("epoch");
+  mark.source_file = builder.intern("model.cpp");
+  mark.source_line = 3;
+  builder.instants().push_back(mark);
+  for (const double value : {0.5, 3.0, 1e300}) {
+    CounterRow counter;
+    counter.time_ns = start + static_cast<Nanos>(value < 10 ? value * 10 : 99);
+    counter.track = main;
+    counter.name = builder.intern("loss");
+    counter.value = value;
+    builder.counters().push_back(counter);
+  }
+  builder.windows().push_back({.process = process, .start_ns = start, .end_ns = start + 100'000});
+  builder.metadata().push_back(
+      {process, builder.intern("note"), builder.intern("{\"a\": [1, 2]}")});
+  builder.add_ledger(LedgerKind::DroppedByBudget, 3, "thread 1");
+  expect_stable(*std::move(builder).build());
+}
+
+TEST(RoundTripOnce, AnEmptyTraceIsStable) {
+  expect_stable(Trace());
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/open.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "convert/testing/read_text.h"
+#include "trace/testing/sketch.h"
+#include "trace/testing/temp_dir.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ledger_count;
+using testing::TempDir;
+
+const std::string kReal =
+    std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/graph_streams.pt.trace.json.gz";
+
+std::string gzipped(std::string_view text) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+class OpenTrace : public ::testing::Test {
+ protected:
+  Result<Trace> open(const std::string& content) {
+    const std::string path = dir_.file("trace");
+    std::ofstream(path, std::ios::binary) << content;
+    return open_trace(path);
+  }
+  std::string message(const std::string& content) {
+    const Result<Trace> trace = open(content);
+    return trace ? "opened" : trace.error().message;
+  }
+  TempDir dir_;
+};
+
+const std::string kEvents = R"([{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1},
+  {"ph": "X", "name": "b", "ts": 3, "dur": 1, "pid": 1, "tid": 1}])";
+
+TEST_F(OpenTrace, TellsTheFormatByContent) {
+  const Trace drawn = testing::read(kEvents);
+  ASSERT_TRUE(save_trace(drawn, dir_.file("named.json")));
+  const Result<Trace> sonde_file = open_trace(dir_.file("named.json"));
+  ASSERT_TRUE(sonde_file);
+  EXPECT_EQ(sonde_file->spans().size(), 2U);
+  EXPECT_EQ(open(kEvents)->spans().size(), 2U);
+  EXPECT_EQ(open("\xEF\xBB\xBF \n" + kEvents)->spans().size(), 2U);
+  EXPECT_EQ(open(gzipped(kEvents))->spans().size(), 2U);
+}
+
+TEST_F(OpenTrace, ReadsGzipOfSeveralMembers) {
+  const Result<Trace> trace =
+      open(gzipped(kEvents.substr(0, 30)) + gzipped("") + gzipped(kEvents.substr(30)));
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->spans().size(), 2U);
+  EXPECT_TRUE(trace->ledger().empty());
+}
+
+TEST_F(OpenTrace, KeepsWhatCameOutOfCutGzip) {
+  const Result<std::string> whole = read_file(kReal);
+  ASSERT_TRUE(whole);
+  const Result<Trace> trace = open(whole->substr(0, whole->size() / 2));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_GT(trace->spans().size(), 10U);
+  EXPECT_GE(ledger_count(*trace, LedgerKind::Truncated), 1U);
+}
+
+TEST_F(OpenTrace, KeepsWhatCameOutOfDamagedGzip) {
+  Result<std::string> bytes = read_file(kReal);
+  ASSERT_TRUE(bytes);
+  for (std::size_t at = 10; at < bytes->size(); at += 97) {
+    std::string damaged = *bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    const Result<Trace> trace = open(damaged);
+    if (trace) testing::dumped(*trace);
+  }
+}
+
+TEST_F(OpenTrace, SaysWhatAFileIsThatIsNoTrace) {
+  EXPECT_THAT(message(""), HasSubstr("is empty"));
+  EXPECT_THAT(message(" \n "), HasSubstr("nothing but spaces"));
+  EXPECT_THAT(message("\n<!DOCTYPE html><html>"), HasSubstr("an HTML or XML page at byte 1"));
+  EXPECT_THAT(message("SQLite format 3 x"), HasSubstr("an SQLite database"));
+  EXPECT_THAT(message("hello"), HasSubstr("text that is not JSON"));
+  EXPECT_THAT(message(std::string("\x01\x02\x00\x03", 4)), HasSubstr("binary data"));
+  EXPECT_THAT(message("\x1f\x8b\x08"), HasSubstr("ends inside its compressed data"));
+  EXPECT_THAT(message("{"), HasSubstr("ends at byte 1"));
+  const Result<Trace> folder = open_trace(dir_.path());
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error().message, HasSubstr("is a folder"));
+  const Result<Trace> missing = open_trace(dir_.file("missing"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+}
+
+TEST_F(OpenTrace, ReadsFilesOfWholePages) {
+  std::string text = kEvents;
+  text.resize(8192, ' ');
+  EXPECT_EQ(open(text)->spans().size(), 2U);
+  std::string cut = R"([{"ph": "X", "name": "a", "ts": 1}, {"ph": "X", "name": "b)";
+  cut.resize(8192, 'x');
+  EXPECT_EQ(ledger_count(*open(cut), LedgerKind::Truncated), 1U);
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/file.h"
+
+namespace sonde {
+
+namespace {
+
+int open_for_writing(const std::string& path, int flags) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// Two exports to one path, on two threads, do not share a temporary file.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> serial{0};
+  return path + ".tmp" + std::to_string(::getpid()) + "." +
+         std::to_string(serial.fetch_add(1, std::memory_order_relaxed));  // a number, no more
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  OutputFile file;
+  file.path_ = path;
+  struct stat there{};
+  const bool exists = ::stat(path.c_str(), &there) == 0;
+  if (exists && S_ISDIR(there.st_mode)) {
+    return Failure(ErrorCode::Invalid, path + ": cannot write: is a folder");
+  }
+  if (exists && !S_ISREG(there.st_mode)) {
+    file.fd_ = open_for_writing(path, 0);
+  } else {
+    file.temporary_ = temporary_name(path);
+    file.fd_ = open_for_writing(file.temporary_, O_CREAT | O_TRUNC);
+  }
+  if (file.fd_ < 0) {
+    file.temporary_.clear();
+    return io_failure(path, "cannot create", errno);
+  }
+  return file;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::exchange(other.fd_, -1)) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<void> OutputFile::append(std::span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return io_failure(path_, "cannot write", n < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> OutputFile::append(std::string_view text) {
+  return append(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+}
+
+// Some file systems say only on closing that there was no room.
+Result<void> OutputFile::commit() {
+  if (::close(std::exchange(fd_, -1)) != 0) return io_failure(path_, "cannot write", errno);
+  if (temporary_.empty()) return {};
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return io_failure(path_, "cannot replace", errno);
+  }
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace sonde

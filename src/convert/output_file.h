@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A file that grows under a temporary name beside its own, and gets its name when it is whole.
+//
+//   SONDE_TRY(OutputFile file, OutputFile::create("a/trace.json"));
+//   SONDE_TRY_VOID(file.append(bytes));
+//   SONDE_TRY_VOID(file.commit());  // without this, nothing is left behind
+//
+// What is no regular file, such as a pipe or /dev/stdout, is written to directly.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+class OutputFile {
+ public:
+  static Result<OutputFile> create(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  Result<void> append(std::span<const std::uint8_t> bytes);
+  Result<void> append(std::string_view text);
+  Result<void> commit();
+
+ private:
+  OutputFile() = default;
+  std::string path_;
+  std::string temporary_;  // empty: written to directly
+  int fd_ = -1;
+};
+
+}  // namespace sonde

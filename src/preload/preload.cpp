@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Waits until the process has loaded libtorch or Sonde's recorder, then opens the agent.
+//
+// At start: __libc_start_main() is ours, and runs when all libraries of the program have been
+// initialised and nothing of the program itself has. What is linked in is seen here.
+//
+// Later: dlopen() is ours. It must not call dlopen() while a constructor runs (libraries that call
+// dlopen() in their constructors then run twice over), and glibc takes the caller of dlopen() for
+// the one whose RUNPATH counts. So there are two ways:
+// - A path is opened by us, as it does not matter who asks for it. When the outermost call of a
+//   thread has returned, no constructor runs on that thread, and the agent is opened there and
+//   then: no event is missed.
+// - A bare name is handed over by a jump, so that glibc sees the real caller. We do not come to
+//   know when that call returns, or whether a later one is made from a constructor inside it; from
+//   then on a watcher, a thread that lives for a second, opens the agent. Its dlopen() waits for
+//   the loader's lock, and so for all constructors.
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "agent/run_environment.h"
+
+#define SONDE_EXPORT __attribute__((visibility("default")))
+
+extern "C" char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace {
+
+using Dlopen = void*(const char*, int);
+using Main = int(int, char**, char**);
+using StartMain = int(Main*, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+std::atomic<const char*> agent_path{nullptr};  // null: this process is left alone
+std::atomic<bool> record_attached{false};
+std::atomic<bool> torch_attached{false};
+std::atomic<unsigned> wakes{0};         // dlopen() calls that a watcher must look after
+std::atomic<pid_t> watcher_process{0};  // in which a watcher runs
+
+__thread int depth __attribute__((tls_model("initial-exec"))) = 0;
+__thread bool handed_over __attribute__((tls_model("initial-exec"))) = false;
+
+Dlopen* next_dlopen() {
+  static std::atomic<Dlopen*> found{nullptr};
+  Dlopen* next = found.load(std::memory_order_relaxed);
+  if (next == nullptr) {
+    next = reinterpret_cast<Dlopen*>(::dlsym(RTLD_NEXT, "dlopen"));
+    found.store(next, std::memory_order_relaxed);
+  }
+  return next;
+}
+
+bool begins_with(const char* text, const char* beginning) {
+  return ::strncmp(text, beginning, ::strlen(beginning)) == 0;
+}
+
+struct Loaded {
+  bool record = false;
+  char torch[4096] = "";  // the path of libtorch_cpu
+};
+
+int look_at_library(dl_phdr_info* info, size_t, void* opaque) {
+  auto* loaded = static_cast<Loaded*>(opaque);
+  const char* slash = ::strrchr(info->dlpi_name, '/');
+  const char* name = slash == nullptr ? info->dlpi_name : slash + 1;
+  if (begins_with(name, "libsonde_record.so")) loaded->record = true;
+  if (begins_with(name, "libtorch_cpu.so") && ::strlen(info->dlpi_name) < sizeof(loaded->torch))
+    ::strcpy(loaded->torch, info->dlpi_name);
+  return 0;
+}
+
+// One line for `sonde run`: what kept the agent out of this process.
+void report_error(const char* message) {
+  const char* path = ::getenv(sonde::kRunReport);
+  if (path == nullptr || message == nullptr) return;
+  const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return;
+  char line[1024] = "error\t";
+  size_t length = ::strlen(line);
+  char digits[24];
+  size_t first = sizeof(digits);
+  for (pid_t pid = ::getpid(); pid > 0; pid /= 10)
+    digits[--first] = static_cast<char>('0' + pid % 10);
+  ::memcpy(line + length, digits + first, sizeof(digits) - first);
+  length += sizeof(digits) - first;
+  line[length++] = '\t';
+  for (; *message != '\0' && length < sizeof(line) - 1; ++message)
+    line[length++] = *message == '\n' || *message == '\t' ? ' ' : *message;
+  line[length++] = '\n';
+  const ssize_t written = ::write(fd, line, length);
+  static_cast<void>(written);
+  ::close(fd);
+}
+
+void call_agent(const char* path, const char* torch) {
+  // RTLD_LOCAL: nobody but us asks for what the agent brings, and libtorch, which Python opens so
+  // too, must not become visible to the whole program through the adapter.
+  void* agent = next_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
+  if (agent == nullptr) return report_error(::dlerror());
+  auto* entry = reinterpret_cast<sonde::AgentEntry*>(::dlsym(agent, sonde::kAgentEntry));
+  if (entry == nullptr) return report_error(::dlerror());
+  entry(torch);
+}
+
+// Opens the agent if something was loaded that it serves. Whoever comes second does not wait.
+void attach_to_what_is_loaded() {
+  const char* path = agent_path.load(std::memory_order_acquire);  // pairs with begin
+  if (path == nullptr || torch_attached.load(std::memory_order_relaxed)) return;
+  const int kept_errno = errno;
+  Loaded loaded;
+  ::dl_iterate_phdr(look_at_library, &loaded);
+  const bool torch = loaded.torch[0] != '\0' && !torch_attached.exchange(true);
+  // The agent brings the recorder itself, so that this is true from then on.
+  const bool record = loaded.record && !record_attached.exchange(true);
+  if (torch || record) {
+    record_attached.store(true);
+    ++depth;  // libraries of the agent may call dlopen()
+    call_agent(path, torch ? loaded.torch : nullptr);
+    --depth;
+  }
+  errno = kept_errno;
+}
+
+// Returns when no other thread is inside dlopen().
+void wait_for_loader() {
+  if (void* program = next_dlopen()(nullptr, RTLD_LAZY)) ::dlclose(program);
+}
+
+void sleep_ms(long milliseconds) {
+  const timespec time = {milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  ::nanosleep(&time, nullptr);
+}
+
+void* watch(void*) {
+  constexpr long kLongestSleepMs = 512;
+  for (;;) {
+    unsigned seen = wakes.load();
+    for (long pause_ms = 1; pause_ms <= kLongestSleepMs; pause_ms *= 2) {
+      wait_for_loader();
+      attach_to_what_is_loaded();
+      if (torch_attached.load()) break;
+      sleep_ms(pause_ms);
+      const unsigned now = wakes.load();
+      if (now != seen) pause_ms = 1;
+      seen = now;
+    }
+    watcher_process.store(0);
+    if (torch_attached.load() || wakes.load() == seen) return nullptr;
+    pid_t none = 0;
+    if (!watcher_process.compare_exchange_strong(none, ::getpid())) return nullptr;
+  }
+}
+
+void wake_watcher() {
+  wakes.fetch_add(1);
+  const pid_t self = ::getpid();
+  // After a fork() the watcher is the parent's.
+  if (watcher_process.exchange(self) == self) return;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t kept;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &kept);  // the program's signals are not for it
+  pthread_t thread;
+  if (::pthread_create(&thread, &attributes, watch, nullptr) != 0) watcher_process.store(0);
+  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+  ::pthread_attr_destroy(&attributes);
+}
+
+bool is_served() {
+  return agent_path.load(std::memory_order_relaxed) != nullptr &&
+         !torch_attached.load(std::memory_order_relaxed);
+}
+
+// Takes `entry` out of LD_PRELOAD, in place, and LD_PRELOAD out of the environment if it was alone.
+void leave_preload_list(const char* entry) {
+  char* list = ::getenv("LD_PRELOAD");
+  if (list == nullptr || entry == nullptr) return;
+  char* at = ::strstr(list, entry);
+  if (at == nullptr) return;
+  char* rest = at + ::strlen(entry);
+  while (*rest == ':' || *rest == ' ') ++rest;
+  ::memmove(at, rest, ::strlen(rest) + 1);
+  if (list[0] == '\0') ::unsetenv("LD_PRELOAD");
+}
+
+// So that the children of this process know nothing of us.
+void clear_environment() {
+  leave_preload_list(::getenv(sonde::kRunPreload));
+  char** kept = environ;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!begins_with(*variable, sonde::kRunPrefix)) *kept++ = *variable;
+  }
+  *kept = nullptr;
+}
+
+void begin() {
+  const char* path = ::getenv(sonde::kRunAgent);
+  if (path == nullptr) return;
+  const char* only = ::getenv(sonde::kRunOnlyPid);
+  if (only != nullptr && ::strtol(only, nullptr, 10) != ::getpid()) return clear_environment();
+  agent_path.store(::strdup(path), std::memory_order_release);  // pairs with attach
+  attach_to_what_is_loaded();
+}
+
+void* open_and_attach(const char* file, int mode) {
+  ++depth;
+  void* library = next_dlopen()(file, mode);
+  --depth;
+  if (library == nullptr || depth > 0) return library;
+  if (handed_over) {
+    wake_watcher();
+  } else {
+    attach_to_what_is_loaded();
+  }
+  return library;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Where dlopen() goes on, with the arguments and the return address of its caller.
+__attribute__((visibility("hidden"), used)) Dlopen* sonde_preload_choose(const char* file) {
+  if (!is_served()) return next_dlopen();
+  const bool is_path = file == nullptr || ::strchr(file, '/') != nullptr;
+  const bool depends_on_caller = !is_path || (file != nullptr && ::strchr(file, '$') != nullptr);
+  if (!depends_on_caller) return open_and_attach;
+  handed_over = true;
+  wake_watcher();
+  return next_dlopen();
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name
+SONDE_EXPORT int __libc_start_main(Main* main, int argc, char** argv, void (*init)(),
+                                   void (*fini)(), void (*rtld_fini)(), void* stack_end) {
+  auto* next = reinterpret_cast<StartMain*>(::dlsym(RTLD_NEXT, "__libc_start_main"));
+  begin();
+  return next(main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+#if defined(__x86_64__)
+__asm__(R"(
+  .text
+  .globl dlopen
+  .type dlopen, @function
+dlopen:
+  .cfi_startproc
+  endbr64
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call sonde_preload_choose
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size dlopen, .-dlopen
+)");
+#elif defined(__aarch64__)
+__asm__(R"(
+  .text
+  .globl dlopen
+  .type dlopen, %function
+dlopen:
+  .cfi_startproc
+  hint #34
+  stp x29, x30, [sp, #-32]!
+  .cfi_def_cfa_offset 32
+  .cfi_offset 29, -32
+  .cfi_offset 30, -24
+  stp x0, x1, [sp, #16]
+  bl sonde_preload_choose
+  mov x16, x0
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #32
+  .cfi_restore 29
+  .cfi_restore 30
+  .cfi_def_cfa_offset 0
+  br x16
+  .cfi_endproc
+  .size dlopen, .-dlopen
+)");
+#else
+// Without a jump of our own, bare names are searched for as if Sonde had asked.
+SONDE_EXPORT void* dlopen(const char* file, int mode) {
+  return sonde_preload_choose(file)(file, mode);
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a profiler answers from the cycle it recorded.
+
+#include "base/file.h"
+#include "profiler/message.h"
+#include "sonde/export.h"
+#include "sonde/profiler.h"
+
+namespace sonde {
+
+EventList Profiler::events() const {
+  const Result<Trace> cycle = trace();
+  if (cycle) return function_events(*cycle);
+  report_error(cycle.error().message);
+  return {};
+}
+
+KeyAverages Profiler::key_averages(const GroupBy& group_by) const {
+  return events().key_averages(group_by);
+}
+
+Result<void> Profiler::save(const std::string& path) const {
+  SONDE_TRY(const Trace cycle, trace());
+  return save_trace(cycle, path);
+}
+
+Result<void> Profiler::export_chrome_trace(const std::string& path) const {
+  SONDE_TRY(const Trace cycle, trace());
+  return sonde::export_chrome_trace(cycle, path);
+}
+
+Result<void> Profiler::export_stacks(const std::string& path, std::string_view metric) const {
+  SONDE_TRY(const StackMetric by, parse_stack_metric(metric));
+  SONDE_TRY(const Trace cycle, trace());
+  const EventList list = function_events(cycle);
+  if (!list.with_stack()) {
+    return Failure(ErrorCode::Invalid,
+                   path + ": there are no stacks to export: record with with_stack = true");
+  }
+  return write_file_whole(path, list.collapsed_stacks(by));
+}
+
+}  // namespace sonde

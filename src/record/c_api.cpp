@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// sonde/sonde.h and sonde/op.h.
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "record/write.h"
+#include "sonde/detail/thread_cursor.h"
+#include "sonde/op.h"
+#include "sonde/sonde.h"
+
+namespace sonde::detail {
+namespace {
+
+std::atomic<std::uint64_t> next_flow{1};
+
+constexpr std::size_t kMaxTextBytes = 4096;
+
+// A byte count and the bytes, padded with zeros: at most kMaxTextBytes of them.
+struct TextPayload {
+  explicit TextPayload(std::string_view text) noexcept {
+    text = text.substr(0, kMaxTextBytes);
+    count = static_cast<std::uint32_t>(1 + (text.size() + 7) / 8);
+    words[count - 1] = 0;
+    words[0] = text.size();
+    if (!text.empty()) std::memcpy(words.data() + 1, text.data(), text.size());
+  }
+  std::array<std::uint64_t, 1 + kMaxTextBytes / 8> words;
+  std::uint32_t count;
+};
+
+// As ExtendedKind::OpBegin describes it; what has its default at the end is left out.
+struct OpPayload {
+  explicit OpPayload(const sonde_op& op) noexcept {
+    words = {op.name | (std::uint64_t{op.scope} << 32),
+             static_cast<std::uint64_t>(op.sequence_number), op.forward_thread,
+             op.record_function_id};
+    count = op.record_function_id != 0 ? 4
+            : op.forward_thread != 0   ? 3
+            : op.sequence_number != -1 ? 2
+                                       : 1;
+  }
+  std::array<std::uint64_t, 4> words;
+  std::uint32_t count;
+};
+
+}  // namespace
+}  // namespace sonde::detail
+
+using namespace sonde::detail;  // NOLINT(google-build-using-namespace): the C API below
+
+extern "C" {
+
+int sonde_is_recording(void) {
+  return recording() ? 1 : 0;
+}
+
+int sonde_begin(sonde_site* site) {
+  return recording() && write_begin(site, WordKind::Begin) ? 1 : 0;
+}
+
+void sonde_end(void) {
+  write_end();
+}
+
+int sonde_lap(sonde_site* site) {
+  return write_begin(site, WordKind::Lap) ? 1 : 0;
+}
+
+sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
+  if (!recording()) return {0, 0};
+  const std::string_view text(name, name_bytes);
+  Written written;
+  if (const std::uint64_t id = name_number(text)) {
+    written = write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
+  } else {
+    const TextPayload payload(text);
+    written =
+        write_record(ExtendedKind::RangeInline, payload.words.data(), payload.count, Loss::Span);
+  }
+  return {written.position, written.thread};
+}
+
+void sonde_range_end(sonde_range range) {
+  if (range.position == 0) return;
+  const std::uint64_t payload[2] = {range.position, range.thread};
+  if (thread_number() == range.thread) {
+    write_record(ExtendedKind::EndRange, payload, 1, Loss::End);
+  } else {
+    write_record(ExtendedKind::EndRangeOf, payload, 2, Loss::End);
+  }
+}
+
+void sonde_text(const char* text, size_t text_bytes) {
+  if (!recording()) return;
+  const TextPayload payload(std::string_view(text, text_bytes));
+  write_record(ExtendedKind::Text, payload.words.data(), payload.count, Loss::Other);
+}
+
+uint64_t sonde_async_begin(sonde_site* site) {
+  if (!recording()) return 0;
+  const std::uint64_t payload[2] = {site_number(site), next_async_number()};
+  const Written written = write_record(ExtendedKind::AsyncBegin, payload, 2, Loss::Span);
+  return written.position != 0 ? payload[1] : 0;
+}
+
+void sonde_async_end(uint64_t async) {
+  if (async != 0) write_record(ExtendedKind::AsyncEnd, &async, 1, Loss::End);
+}
+
+void sonde_instant(sonde_site* site) {
+  if (!recording()) return;
+  const std::uint64_t id = site_number(site);
+  write_record(ExtendedKind::Instant, &id, 1, Loss::Other);
+}
+
+void sonde_counter(sonde_site* site, double value) {
+  if (!recording()) return;
+  std::uint64_t payload[2] = {site_number(site), 0};
+  std::memcpy(&payload[1], &value, sizeof(value));
+  write_record(ExtendedKind::Counter, payload, 2, Loss::Other);
+}
+
+uint64_t sonde_flow_new(void) {
+  return next_flow.fetch_add(1, std::memory_order_relaxed);
+}
+
+void sonde_flow_out(uint64_t flow) {
+  if (recording()) write_record(ExtendedKind::FlowOut, &flow, 1, Loss::Other);
+}
+
+void sonde_flow_in(uint64_t flow) {
+  if (recording()) write_record(ExtendedKind::FlowIn, &flow, 1, Loss::Other);
+}
+
+uint32_t sonde_name(const char* text, size_t text_bytes) {
+  return recording() ? name_number(std::string_view(text, text_bytes)) : 0;
+}
+
+int sonde_op_begin(const sonde_op* op) {
+  if (!recording()) return 0;
+  const OpPayload payload(*op);
+  return write_record(ExtendedKind::OpBegin, payload.words.data(), payload.count, Loss::Span)
+                     .position != 0
+             ? 1
+             : 0;
+}
+
+sonde_range sonde_op_range_begin(const sonde_op* op) {
+  if (!recording()) return {0, 0};
+  const OpPayload payload(*op);
+  const Written written =
+      write_record(ExtendedKind::OpRange, payload.words.data(), payload.count, Loss::Span);
+  return {written.position, written.thread};
+}
+
+void sonde_op_inputs(const uint64_t* words, size_t word_count) {
+  if (!recording() || word_count == 0 || word_count > kMaxPayloadWords) return;
+  write_record(ExtendedKind::OpInputs, words, static_cast<std::uint32_t>(word_count), Loss::Other);
+}
+
+void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
+  if (!recording()) return;
+  std::array<std::uint64_t, kMaxPayloadWords> words;
+  std::uint32_t used = 0;
+  for (size_t i = 0; i < count && used + 3 <= kMaxPayloadWords; ++i) {
+    words[used++] =
+        static_cast<std::uint32_t>(tensors[i].index) |
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensors[i].element)) << 32);
+    words[used++] = tensors[i].tensor_address;
+    words[used++] = tensors[i].storage_address;
+  }
+  if (used > 0) write_record(ExtendedKind::OpTensors, words.data(), used, Loss::Other);
+}
+
+void sonde_allocated(const sonde_allocation* allocation) {
+  if (!recording()) return;
+  const std::uint64_t payload[5] = {
+      allocation->address, static_cast<std::uint64_t>(allocation->bytes),
+      static_cast<std::uint64_t>(allocation->total_allocated_bytes),
+      static_cast<std::uint64_t>(allocation->total_reserved_bytes),
+      std::uint64_t{allocation->device_type} | (std::uint64_t{allocation->flags} << 8) |
+          (static_cast<std::uint64_t>(static_cast<std::uint32_t>(allocation->device_index)) << 32)};
+  write_record(ExtendedKind::Allocation, payload, 5, Loss::Other);
+}
+
+void sonde_thread_is(uint64_t logical_number) {
+  if (recording()) write_record(ExtendedKind::ThreadNumber, &logical_number, 1, Loss::Other);
+}
+
+}  // extern "C"
