@@ -43,7 +43,7 @@ endfunction()
 # What `convert` uses where it is there. Programs under test build without any of it.
 macro(sonde_find_convert_libraries)
   find_package(simdjson QUIET)
-  sonde_optional(SIMDJSON libsimdjson-dev "${simdjson_FOUND}" "reading JSON traces")
+  sonde_optional(SIMDJSON libsimdjson-dev "${simdjson_FOUND}" "a second JSON reader, for tests and bench")
   find_path(SONDE_ISAL_INCLUDE_DIR isa-l/igzip_lib.h)
   find_library(SONDE_ISAL_LIBRARY isal)
   mark_as_advanced(SONDE_ISAL_INCLUDE_DIR SONDE_ISAL_LIBRARY)

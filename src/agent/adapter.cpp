@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 #include "agent/elf_file.h"
 #include "agent/run_environment.h"
 
@@ -23,9 +25,10 @@ bool is_loaded(const std::string& library) {
 Result<void> check_fits(const std::string& path) {
   SONDE_TRY(const ElfFacts facts, read_elf(path));
   for (const std::string& library : facts.needed) {
-    if (is_of_torch(library) && !is_loaded(library))
-      return Failure(ErrorCode::Unsupported,
-                     path + ": is made for another torch (" + library + ")");
+    if (!is_of_torch(library) || is_loaded(library)) continue;
+    std::string message = path;
+    message.append(": is made for another torch (").append(library).append(")");
+    return Failure(ErrorCode::Unsupported, std::move(message));
   }
   return {};
 }

@@ -56,7 +56,8 @@ struct AgentForkHandlers {
   static void in_child() {
     Agent& agent = Agent::instance();
     new (&agent.mutex_) std::mutex;
-    static_cast<void>(agent.session_.release());
+    // Never destroyed: in this process it is nothing.
+    [[maybe_unused]] const Session* parents = agent.session_.release();
     agent.server_.forget();
     if (agent.options_.follow_children) agent.start_thread();
   }
@@ -71,13 +72,16 @@ void Agent::attach(const char* torch_library) {
   const std::lock_guard lock(mutex_);
   if (!begun_) {
     auto options = run_options_from([](const char* name) { return std::getenv(name); });
-    if (options) options_ = *std::move(options);
-    if (!options) add_to_report(options_.report, ReportKind::Error, options.error().message);
-    if (!options) return;
+    if (!options) {
+      const char* const report = std::getenv(kRunReport);
+      return add_to_report(report != nullptr ? report : "", ReportKind::Error,
+                           options.error().message);
+    }
+    options_ = *std::move(options);
   }
   if (torch_library != nullptr) attach_torch(torch_library);
   if (std::exchange(begun_, true)) return;
-  if (auto opened = open_session(); !opened)
+  if (auto opened = open_session(!options_.paused); !opened)
     return add_to_report(options_.report, ReportKind::Error, opened.error().message);
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
       !installed)
@@ -93,24 +97,27 @@ void Agent::attach_torch(const std::string& torch_library) {
     return add_to_report(options_.report, ReportKind::Adapter, attached.error().message);
   }
   if (session_ == nullptr) return;
-  const std::unique_ptr<Session> before = std::move(session_);
-  const bool was_recording = before->recording();
-  if (auto opened = open_session(); !opened)
-    add_to_report(options_.report, ReportKind::Error, opened.error().message);
-  if (session_ != nullptr && was_recording && !session_->recording()) static_cast<void>(start());
+  const bool was_recording = session_->recording();
+  const std::unique_ptr<Session> before = std::exchange(session_, nullptr);
+  if (auto opened = open_session(first_start_due_ || was_recording); !opened)
+    return add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  if (was_recording) static_cast<void>(start());
 }
 
-Result<void> Agent::open_session() {
+Result<void> Agent::open_session(bool start_due) {
   SessionOptions session;
   SONDE_TRY(session.output, claim_output(options_.report, options_.output));
   session.budget_bytes = options_.budget_bytes;
   session.policy = options_.policy;
   session.request = options_.request;
   session.request.activities = source_activities();
-  session.request.activities.push_back(Activity::Cpu);
+  auto& activities = session.request.activities;
+  if (std::find(activities.begin(), activities.end(), Activity::Cpu) == activities.end())
+    activities.push_back(Activity::Cpu);
   SONDE_TRY(session_, Session::open(std::move(session)));
+  add_to_report(options_.report, ReportKind::Recording, session_->path());
   SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
-  first_start_due_ = !options_.paused;
+  first_start_due_ = start_due;
   advance();
   return {};
 }
@@ -136,7 +143,7 @@ void Agent::run(bool is_forked) {
     const timespec grace = {0, kForkGraceNs};
     ::nanosleep(&grace, nullptr);
     const std::lock_guard lock(mutex_);
-    if (auto opened = open_session(); !opened)
+    if (auto opened = open_session(!options_.paused); !opened)
       add_to_report(options_.report, ReportKind::Error, opened.error().message);
   }
   if (auto opened = server_.open(); !opened)

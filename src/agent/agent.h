@@ -30,7 +30,7 @@ class Agent {
   Agent() = default;
   friend struct AgentForkHandlers;
 
-  Result<void> open_session();
+  Result<void> open_session(bool start_due);
   void attach_torch(const std::string& torch_library);
   void start_thread();
   void run(bool is_forked);

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKinds = {"recording", "adapter", "error"};
+constexpr std::array<std::string_view, 4> kKinds = {"recording", "adapter", "error", "claim"};
 
 // The report, locked against the other processes while it lives.
 class LockedReport {
@@ -92,7 +92,7 @@ Result<std::string> claim_output(const std::string& report, const std::string& p
   if (auto known = read_report(report)) entries = *std::move(known);
   const auto is_taken = [&](const std::string& path) {
     return std::any_of(entries.begin(), entries.end(), [&](const ReportEntry& entry) {
-      return entry.kind == ReportKind::Recording && entry.text == path;
+      return entry.kind == ReportKind::Claim && entry.text == path;
     });
   };
   const bool tells_apart = pattern.find("{pid}") != std::string::npos;
@@ -101,7 +101,7 @@ Result<std::string> claim_output(const std::string& report, const std::string& p
   for (int attempt = 1;; ++attempt) {
     SONDE_TRY(const std::string path, fill_output_name(free));
     if (!is_taken(path)) {
-      lock.add(ReportKind::Recording, path);
+      lock.add(ReportKind::Claim, path);
       return free;
     }
     free = attempt == 1 && !tells_apart ? apart : before_suffix(apart, std::to_string(attempt + 1));

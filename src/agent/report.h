@@ -19,6 +19,7 @@ enum class ReportKind : std::uint8_t {
   Recording,  // text: the file that the process writes
   Adapter,    // text: why libtorch is not recorded
   Error,      // text: why nothing is recorded
+  Claim,      // text: the file that the process is about to write
 };
 
 struct ReportEntry {

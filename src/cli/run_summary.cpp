@@ -100,10 +100,14 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   return recordings;
 }
 
+bool is_problem(const ReportEntry& entry) {
+  return entry.kind == ReportKind::Adapter || entry.kind == ReportKind::Error;
+}
+
 void add_problems(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
   std::vector<std::string> seen;  // many processes say the same
   for (const ReportEntry& entry : report) {
-    if (entry.kind == ReportKind::Recording) continue;
+    if (!is_problem(entry)) continue;
     if (std::find(seen.begin(), seen.end(), entry.text) != seen.end()) continue;
     seen.push_back(entry.text);
     lines.push_back(fmt::format("process {}: {}", entry.pid, entry.text));
@@ -133,9 +137,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
                                        const std::string& program, const RunOptions& options) {
   std::vector<std::string> lines;
   const std::vector<Recorded> recordings = recorded_in(report);
-  const bool problems = std::any_of(report.begin(), report.end(), [](const ReportEntry& entry) {
-    return entry.kind != ReportKind::Recording;
-  });
+  const bool problems = std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, lines);
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +

@@ -75,7 +75,7 @@ int look_at_library(dl_phdr_info* info, size_t, void* opaque) {
   const char* name = slash == nullptr ? info->dlpi_name : slash + 1;
   if (begins_with(name, "libsonde_record.so")) loaded->record = true;
   if (begins_with(name, "libtorch_cpu.so") && ::strlen(info->dlpi_name) < sizeof(loaded->torch))
-    ::strcpy(loaded->torch, info->dlpi_name);
+    ::memcpy(loaded->torch, info->dlpi_name, ::strlen(info->dlpi_name) + 1);
   return 0;
 }
 
@@ -243,7 +243,7 @@ __attribute__((visibility("hidden"), used)) Dlopen* sonde_preload_choose(const c
   return next_dlopen();
 }
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the C library's name
 SONDE_EXPORT int __libc_start_main(Main* main, int argc, char** argv, void (*init)(),
                                    void (*fini)(), void (*rtld_fini)(), void* stack_end) {
   auto* next = reinterpret_cast<StartMain*>(::dlsym(RTLD_NEXT, "__libc_start_main"));

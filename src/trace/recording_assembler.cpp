@@ -245,8 +245,24 @@ class Assembler {
     return steps;
   }
 
-  void add_ops(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
+  // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
+  void number_evaluations(DecodedThread& decoded) const {
+    static constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
+    for (std::size_t i = 0; i + 1 < decoded.ops.size(); ++i) {
+      DecodedThread::Op& op = decoded.ops[i];
+      const DecodedThread::Op& next = decoded.ops[i + 1];
+      if (op.scope != RecordScope::Function || next.scope != RecordScope::BackwardFunction)
+        continue;
+      const StringId name = recording_.names[decoded.name[op.span]].name;
+      if (builder_.strings()[name].substr(0, kEvaluate.size()) != kEvaluate) continue;
+      op.sequence_number = next.sequence_number;
+      op.forward_thread = next.forward_thread;
+    }
+  }
+
+  void add_ops(DecodedThread& decoded, SpanTable& local, std::size_t count) {
     if (decoded.ops.empty()) return;
+    number_evaluations(decoded);
     local.overload_name.assign(names_of(decoded.name, &NameInfo::overload));
     local.scope.resize(count);
     local.sequence_number.resize(count);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Processes that a recorded program starts.
+
+#include "launched.h"
+
+namespace sonde::testing {
+namespace {
+
+int run_to_end(const TempDir& dir, std::vector<std::string> words, std::string* output = nullptr) {
+  Launched launched(dir, sonde_run(std::move(words)));
+  const int status = launched.wait();
+  if (output != nullptr) *output = launched.output();
+  return status;
+}
+
+TEST(Children, AreRecordedEachToAFileOfItsOwn) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end(dir, {"--", RUN_SCOPES, "spawn", RUN_SCOPES, "spawn", RUN_SCOPES, "work",
+                             "50", "6"}),
+            6);
+  // Those that only started others have recorded nothing.
+  const auto files = files_ending_in(dir.path(), ".sonde");
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(spans_in(files.front(), "work"), 50u);
+}
+
+TEST(Children, NeverShareAFileWhoseNameTheyWouldAllHave) {
+  const TempDir dir;
+  const std::string two = "'" RUN_SCOPES "' work 10 & '" RUN_SCOPES "' work 20; wait";
+  EXPECT_EQ(run_to_end(dir, {"-o", "run.sonde", "--", "/bin/sh", "-c", two}), 0);
+  const auto files = files_ending_in(dir.path(), ".sonde");
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(spans_in(files[0], "work") + spans_in(files[1], "work"), 30u);
+  EXPECT_TRUE(std::filesystem::exists(dir.file("run.sonde")));
+}
+
+TEST(Children, KnowNothingOfSondeIfTheyAreNotFollowed) {
+  const TempDir dir;
+  std::string output;
+  EXPECT_EQ(run_to_end(dir,
+                       {"--no-follow-children", "--", RUN_SCOPES, "spawn", RUN_SCOPES, "spawn",
+                        RUN_SCOPES, "environment"},
+                       &output),
+            0);
+  EXPECT_EQ(output, "- 0\n");
+  EXPECT_TRUE(files_ending_in(dir.path(), ".sonde").empty());
+}
+
+TEST(Children, AreNoneIfTheProgramOnlyTurnsIntoAnother) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end(dir, {"-o", "run.sonde", "--no-follow-children", "--", "/usr/bin/env",
+                             RUN_SCOPES, "work", "40"}),
+            0);
+  EXPECT_EQ(spans_in(dir.file("run.sonde"), "work"), 40u);
+}
+
+TEST(Children, OfForkRecordToFilesOfTheirOwn) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end(dir, {"-o", "run-{pid}.sonde", "--", RUN_SCOPES, "fork", "5"}), 0);
+  const auto files = files_ending_in(dir.path(), ".sonde");
+  ASSERT_EQ(files.size(), 2u);
+  const std::size_t spans[] = {spans_in(files[0], "work"), spans_in(files[1], "work")};
+  EXPECT_EQ(std::min(spans[0], spans[1]), 5u) << "the parent's";
+  EXPECT_GT(std::max(spans[0], spans[1]), 100u) << "the child's, but for its first moments";
+}
+
+TEST(Children, OfForkAreLeftAloneIfChildrenAreNotFollowed) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end(dir, {"--no-follow-children", "--", RUN_SCOPES, "fork", "5"}), 0);
+  EXPECT_EQ(files_ending_in(dir.path(), ".sonde").size(), 1u);
+}
+
+}  // namespace
+}  // namespace sonde::testing

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starting and stopping from outside: `sonde ctl`, signals, times.
+
+#include "launched.h"
+
+namespace sonde::testing {
+namespace {
+
+class Controlled : public ::testing::Test {
+ protected:
+  void launch(std::vector<std::string> options) {
+    options.insert(options.end(), {"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"});
+    run_ = std::make_unique<Launched>(dir_, sonde_run(std::move(options)));
+    ASSERT_TRUE(wait_for_file(dir_.file("ready")));
+    program_ = program_of(*run_, RUN_SCOPES);
+    ASSERT_GT(program_, 0);
+  }
+  // What `sonde ctl` answers or complains.
+  std::string ctl(std::vector<std::string> request, int expected_status = 0) const {
+    request.insert(request.begin(), {SONDE_PROGRAM, "ctl", std::to_string(program_)});
+    Launched asked(dir_, std::move(request));
+    const int status = asked.wait();
+    EXPECT_EQ(status, expected_status) << asked.errors();
+    return status == 0 ? asked.output() : asked.errors();
+  }
+  void end() {
+    ASSERT_GT(program_, 0);
+    ::kill(program_, SIGTERM);
+    EXPECT_EQ(run_->wait(), 128 + SIGTERM);
+  }
+  bool stands(const std::string& state) const { return ctl({"status"}).rfind(state, 0) == 0; }
+  Trace trace() const {
+    auto opened = open_sonde(dir_.file("run.sonde"));
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? *opened : Trace();
+  }
+  static void let_it_work() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+
+  TempDir dir_;
+  std::unique_ptr<Launched> run_;
+  pid_t program_ = 0;
+};
+
+TEST_F(Controlled, StartsAndStopsWhenAsked) {
+  launch({"--paused"});
+  EXPECT_TRUE(stands("stopped"));
+  EXPECT_EQ(ctl({"start"}), "recording to " + dir_.file("run.sonde") + "\n");
+  let_it_work();
+  EXPECT_TRUE(stands("recording"));
+  EXPECT_EQ(ctl({"stop"}), "stopped; " + dir_.file("run.sonde") + " can be opened\n");
+  ctl({"start"});
+  let_it_work();
+  ctl({"stop"});
+  end();
+  EXPECT_EQ(trace().windows().size(), 2u);
+  EXPECT_GT(count_spans(trace(), "work"), 20u);
+}
+
+TEST_F(Controlled, FilesCanBeOpenedWhileTheProgramRuns) {
+  launch({});
+  let_it_work();
+  EXPECT_GT(count_spans(trace(), "work"), 10u);
+  end();
+}
+
+TEST_F(Controlled, RingsAreWrittenOutWhenAsked) {
+  launch({"--policy", "ring"});
+  let_it_work();
+  EXPECT_EQ(ctl({"snapshot", "now.sonde"}), "wrote " + dir_.file("now.sonde") + "\n");
+  EXPECT_GT(spans_in(dir_.file("now.sonde"), "work"), 10u);
+  EXPECT_EQ(ctl({"snapshot"}), "wrote " + dir_.file("run.snapshot-1.sonde") + "\n");
+  end();
+}
+
+TEST_F(Controlled, SnapshotsOfOtherPoliciesAreRefusedWithWhatToDoInstead) {
+  launch({});
+  EXPECT_NE(ctl({"snapshot"}, 1).find("can be opened at any time"), std::string::npos);
+  end();
+}
+
+TEST_F(Controlled, SignalsStartAndStop) {
+  launch({"--signal-start", "USR1", "--signal-stop", "USR2"});
+  EXPECT_TRUE(stands("stopped"));
+  ::kill(program_, SIGUSR1);
+  EXPECT_TRUE(eventually([&] { return stands("recording"); }));
+  ::kill(program_, SIGUSR2);
+  EXPECT_TRUE(eventually([&] { return stands("stopped"); }));
+  end();
+  EXPECT_EQ(trace().windows().size(), 1u);
+}
+
+TEST_F(Controlled, OneSignalStartsAndStopsInTurns) {
+  launch({"--signal-start", "SIGUSR1", "--signal-stop", "SIGUSR1"});
+  for (const char* state : {"recording", "stopped", "recording"}) {
+    ::kill(program_, SIGUSR1);
+    EXPECT_TRUE(eventually([&] { return stands(state); })) << state;
+  }
+  end();
+  EXPECT_EQ(trace().windows().size(), 2u);
+}
+
+TEST_F(Controlled, TimesBeginAndEndTheWindow) {
+  launch({"--after", "200ms", "--for", "100ms"});
+  EXPECT_TRUE(eventually([&] { return trace().windows().size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return stands("stopped"); }));
+  end();
+  const Trace recorded = trace();
+  ASSERT_EQ(recorded.windows().size(), 1u);
+  const Nanos length = recorded.windows().end_ns[0] - recorded.windows().start_ns[0];
+  EXPECT_GE(length, 100'000'000);
+  EXPECT_LT(length, 5'000'000'000);
+  EXPECT_GT(count_spans(recorded, "work"), 20u);
+}
+
+TEST_F(Controlled, AskingAProcessThatHasNoAgentSaysSo) {
+  program_ = ::getpid();
+  EXPECT_NE(ctl({"status"}, 1).find("has no Sonde agent"), std::string::npos);
+  program_ = 2'000'000'000;
+  EXPECT_EQ(ctl({"status"}, 1), "sonde: there is no process 2000000000\n");
+}
+
+TEST(Signals, ToTheWholeGroupReachTheProgramOnce) {
+  const TempDir dir;
+  Launched run(dir, sonde_run({"--", RUN_SCOPES, "count-signals", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready")));
+  ::kill(-run.pid(), SIGINT);
+  EXPECT_EQ(run.wait(), 1) << run.errors();
+}
+
+TEST(Signals, ToSondeAloneArePassedOn) {
+  const TempDir dir;
+  Launched run(dir, sonde_run({"--", RUN_SCOPES, "count-signals", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready")));
+  ::kill(run.pid(), SIGINT);
+  EXPECT_EQ(run.wait(), 1) << run.errors();
+}
+
+TEST(Signals, ThatEndTheProgramEndSondeWithItsStatus) {
+  const TempDir dir;
+  Launched run(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready")));
+  ::kill(-run.pid(), SIGINT);
+  EXPECT_EQ(run.wait(), 128 + SIGINT);
+  EXPECT_GE(spans_in(dir.file("run.sonde"), "work"), 10u);
+}
+
+}  // namespace
+}  // namespace sonde::testing

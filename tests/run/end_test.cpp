@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// However a program ends, its file is there and its exit status is ours; and what `sonde run` says.
+
+#include "launched.h"
+
+namespace sonde::testing {
+namespace {
+
+using ::testing::Test;
+
+class Run : public Test {
+ protected:
+  std::string file() const { return dir_.file("run.sonde"); }
+
+  // Runs `program` to its end, recording to file().
+  int run(std::vector<std::string> program, std::vector<std::string> options = {}) {
+    std::vector<std::string> words = {"-o", "run.sonde"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), program.begin(), program.end());
+    Launched launched(dir_, sonde_run(words));
+    const int status = launched.wait();
+    errors_ = launched.errors();
+    return status;
+  }
+  bool said(const std::string& text) const { return errors_.find(text) != std::string::npos; }
+
+  TempDir dir_;
+  std::string errors_;
+};
+
+TEST_F(Run, RecordsEveryScopeOfAProgramThatWasNotChanged) {
+  EXPECT_EQ(run({RUN_SCOPES, "work", "1000"}), 0) << errors_;
+  EXPECT_EQ(spans_in(file(), "work"), 1000u);
+  EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
+  EXPECT_TRUE(said("run.sonde: 1,000 spans in ")) << errors_;
+  EXPECT_TRUE(said(", nothing lost; next: sonde table run.sonde\n")) << errors_;
+}
+
+TEST_F(Run, PassesTheExitStatusOn) {
+  EXPECT_EQ(run({RUN_SCOPES, "work", "10", "42"}), 42);
+  EXPECT_EQ(run({"/bin/false"}), 1);
+}
+
+TEST_F(Run, KeepsWhatWasRecordedBeforeExitWithoutCleaningUp) {
+  EXPECT_EQ(run({RUN_SCOPES, "_exit", "1000"}), 7);
+  EXPECT_EQ(spans_in(file(), "work"), 1000u);
+  EXPECT_FALSE(std::filesystem::exists(file() + ".live")) << "what is left must be in the file";
+}
+
+TEST_F(Run, KeepsWhatWasRecordedBeforeAnAbortAndSaysSo) {
+  EXPECT_EQ(run({RUN_SCOPES, "abort", "1000"}), 128 + SIGABRT);
+  EXPECT_EQ(spans_in(file(), "work"), 1000u);
+  EXPECT_TRUE(said("was killed by signal 6 (Aborted)")) << errors_;
+}
+
+TEST_F(Run, KeepsWhatWasRecordedBeforeAKill) {
+  Launched launched(dir_, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir_.file("ready")));
+  const pid_t program = program_of(launched, RUN_SCOPES);
+  ASSERT_GT(program, 0);
+  ::kill(program, SIGKILL);
+  EXPECT_EQ(launched.wait(), 128 + SIGKILL);
+  EXPECT_GE(spans_in(file(), "work"), 10u);
+}
+
+TEST_F(Run, LeavesAFileThatOpensWhenItIsKilledTogetherWithTheProgram) {
+  Launched launched(dir_, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir_.file("ready")));
+  ::kill(-launched.pid(), SIGKILL);
+  EXPECT_EQ(launched.wait(), -SIGKILL);
+  EXPECT_GE(spans_in(file(), "work"), 10u);
+}
+
+TEST_F(Run, RecordsWhatAScriptStarts) {
+  const std::string script = dir_.file("train.sh");
+  ASSERT_TRUE(write_file_whole(script, "#!/bin/sh\n'" RUN_SCOPES "' work 100 3\n"));
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  EXPECT_EQ(run({script}), 3) << errors_;
+  EXPECT_EQ(spans_in(file(), "work"), 100u);
+}
+
+TEST_F(Run, LeavesNoFileOfAProgramWithoutTorchAndScopes) {
+  EXPECT_EQ(run({"/bin/true"}), 0);
+  EXPECT_TRUE(said("nothing was recorded: /bin/true loaded neither libtorch nor Sonde's recorder"))
+      << errors_;
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(Run, LeavesNoFileOfAProgramThatRanNoScope) {
+  EXPECT_EQ(run({RUN_SCOPES, "work", "0"}), 0);
+  EXPECT_TRUE(said("nothing was recorded: " RUN_SCOPES " ran no operator and no scope")) << errors_;
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
+}
+
+#ifdef RUN_STATIC
+TEST_F(Run, SaysThatAStaticProgramCannotBeRecorded) {
+  EXPECT_EQ(run({RUN_STATIC}), 5);
+  EXPECT_TRUE(said("nothing was recorded: " RUN_STATIC " is linked statically")) << errors_;
+}
+#endif
+
+TEST_F(Run, SaysLikeAShellThatAProgramCannotBeStarted) {
+  EXPECT_EQ(run({"no-such-program"}), 127);
+  EXPECT_EQ(errors_, "sonde: no-such-program: command not found\n");
+  EXPECT_EQ(run({"./no-such-program"}), 127);
+  EXPECT_EQ(errors_, "sonde: ./no-such-program: No such file or directory\n");
+  EXPECT_EQ(run({"/"}), 126);
+  EXPECT_EQ(errors_, "sonde: /: Is a directory\n");
+  ASSERT_TRUE(write_file_whole(dir_.file("data"), "no program\n"));
+  EXPECT_EQ(run({"./data"}), 126);
+  EXPECT_EQ(errors_, "sonde: ./data: Permission denied\n");
+}
+
+TEST_F(Run, SaysNothingWhenAskedTo) {
+  EXPECT_EQ(run({RUN_SCOPES, "abort", "10"}, {"--quiet"}), 128 + SIGABRT);
+  EXPECT_EQ(errors_, "");
+  EXPECT_EQ(spans_in(file(), "work"), 10u);
+}
+
+TEST_F(Run, KeepsOnlyTheOldestWithASmallBudgetAndTellsWhatWasDropped) {
+  EXPECT_EQ(run({RUN_SCOPES, "work", "3000000"}, {"--policy", "drop", "--budget", "4M"}), 0);
+  EXPECT_LT(spans_in(file(), "work"), 3'000'000u);
+  EXPECT_TRUE(said("events dropped because the buffers were full")) << errors_;
+}
+
+TEST_F(Run, LeavesEverythingThatThePreloadedProgramPreloadsItself) {
+  Launched launched(dir_, sonde_run({"--", RUN_SCOPES, "environment"}),
+                    {{"LD_PRELOAD", "libm.so.6"}});
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_NE(launched.output().find("libsonde_preload.so:libm.so.6 "), std::string::npos)
+      << launched.output();
+}
+
+}  // namespace
+}  // namespace sonde::testing

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens the stand-in for libtorch while it runs, by a path or by a bare name that only its RUNPATH
+// finds, and runs operators: `run_loads_torch LIBRARY COUNT [MILLISECONDS]`, which it waits first.
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "fake_torch.h"
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  void* const library = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", ::dlerror());
+    return 3;
+  }
+  if (argc > 3) std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(argv[3])));
+  auto* const run = reinterpret_cast<decltype(&fake_torch_run)>(::dlsym(library, "fake_torch_run"));
+  auto* const in_time = reinterpret_cast<decltype(&fake_torch_observed_in_time)>(
+      ::dlsym(library, "fake_torch_observed_in_time"));
+  if (run == nullptr || in_time == nullptr) return 4;
+  run(std::atoi(argv[2]));
+  return in_time() == 0 ? 5 : 0;  // 5: something attached inside the constructor
+}

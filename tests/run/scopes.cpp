@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A program with scopes and no profiler, to be recorded from outside.
+//
+//   run_scopes work COUNT STATUS     that many scopes, then exit(STATUS)
+//   run_scopes _exit|abort|exit COUNT    the same, then ends so
+//   run_scopes wait FILE             scopes until it is killed; FILE appears when it has begun
+//   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs it got in 300
+//   ms run_scopes fork COUNT            a child of fork() records too, then both exit run_scopes
+//   spawn PROGRAM ARGS…   starts another program, and exits with its status run_scopes environment
+//   prints LD_PRELOAD and how many SONDE_RUN_ variables there are
+
+#include <signal.h>
+#include <sonde/record.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace {
+
+std::atomic<int> interrupts{0};
+
+void work(int count) {
+  for (int i = 0; i < count; ++i) {
+    SONDE_SCOPE("work");
+  }
+}
+
+void pause_ms(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+void touch(const char* path) {
+  if (FILE* file = std::fopen(path, "w")) std::fclose(file);
+}
+
+[[noreturn]] void work_for_ever(const char* ready) {
+  for (bool first = true;; first = false) {
+    work(10);
+    if (first) touch(ready);
+    pause_ms(1);
+  }
+}
+
+int count_signals(const char* ready) {
+  ::signal(SIGINT, [](int) { ++interrupts; });
+  touch(ready);
+  while (interrupts == 0) pause_ms(1);
+  pause_ms(300);
+  return interrupts;
+}
+
+int fork_and_work(int count) {
+  work(count);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 100; ++i) {
+      work(count);
+      pause_ms(2);
+    }
+    std::exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+int spawn(char** command) {
+  pid_t child = 0;
+  if (::posix_spawn(&child, command[0], nullptr, nullptr, command, environ) != 0) return 99;
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+int print_environment() {
+  int count = 0;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    count += std::strncmp(*variable, "SONDE_RUN_", 10) == 0 ? 1 : 0;
+  const char* preload = std::getenv("LD_PRELOAD");
+  std::printf("%s %d\n", preload != nullptr ? preload : "-", count);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "environment") return print_environment();
+  if (argc < 3) return 2;
+  if (what == "wait") work_for_ever(argv[2]);
+  if (what == "count-signals") return count_signals(argv[2]);
+  if (what == "spawn") return spawn(argv + 2);
+  const int count = std::atoi(argv[2]);
+  if (what == "fork") return fork_and_work(count);
+  work(count);
+  if (what == "_exit") ::_exit(7);
+  if (what == "abort") std::abort();
+  return argc > 3 ? std::atoi(argv[3]) : 0;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Programs that load libtorch, or what goes by its name: at start, later by a path, later by a
+// name.
+
+#include "launched.h"
+
+namespace sonde::testing {
+namespace {
+
+class Torch : public ::testing::Test {
+ protected:
+  int run(std::vector<std::string> program, const std::string& adapters = FAKE_ADAPTER) {
+    program.insert(program.begin(), {"-o", "run.sonde", "--"});
+    Launched launched(dir_, sonde_run(std::move(program)), {{"SONDE_RUN_ADAPTERS", adapters}});
+    const int status = launched.wait();
+    errors_ = launched.errors();
+    return status;
+  }
+  std::size_t operators() const { return spans_in(dir_.file("run.sonde"), "fake::op"); }
+
+  TempDir dir_;
+  std::string errors_;
+};
+
+TEST_F(Torch, LinkedInIsRecordedFromTheFirstOperatorOn) {
+  EXPECT_EQ(run({RUN_LINKS_TORCH}), 0) << errors_;
+  EXPECT_EQ(operators(), 100u);
+}
+
+TEST_F(Torch, OpenedByItsPathIsRecordedFromTheFirstOperatorOn) {
+  EXPECT_EQ(run({RUN_LOADS_TORCH, FAKE_TORCH, "100"}), 0) << errors_;
+  EXPECT_EQ(operators(), 100u);
+}
+
+TEST_F(Torch, OpenedByANameIsFoundByTheCallersRunPathAndRecordedSoonAfter) {
+  EXPECT_EQ(run({RUN_LOADS_TORCH, "libtorch_cpu.so", "100", "1000"}), 0) << errors_;
+  EXPECT_EQ(operators(), 100u);
+}
+
+TEST_F(Torch, OpenedByANameNeverMeetsTheAgentInsideAConstructor) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(run({RUN_LOADS_TORCH, "libtorch_cpu.so", "1"}), 0) << errors_;
+  }
+}
+
+TEST_F(Torch, WithoutAnAdapterRunsAndSaysWhatIsMissing) {
+  EXPECT_EQ(run({RUN_LOADS_TORCH, FAKE_TORCH, "100"}, "/nowhere/adapter.so"), 0);
+  EXPECT_NE(errors_.find("libtorch_cpu.so is not recorded: /nowhere/adapter.so"), std::string::npos)
+      << errors_;
+  EXPECT_NE(errors_.find("sonde: nothing was recorded\n"), std::string::npos) << errors_;
+  EXPECT_TRUE(files_ending_in(dir_.path(), ".sonde").empty());
+}
+
+TEST_F(Torch, OfAnotherVersionIsNotJoinedByTheOneThatTheAdapterIsMadeFor) {
+  EXPECT_EQ(run({RUN_LOADS_TORCH, OTHER_TORCH, "100"}), 0);
+  EXPECT_NE(errors_.find("is made for another torch (libtorch_cpu.so)"), std::string::npos)
+      << errors_;
+}
+
+TEST_F(Torch, FindsTheAdapterThatFitsAmongSeveral) {
+  EXPECT_EQ(run({RUN_LINKS_TORCH}, "/nowhere/adapter.so:" FAKE_ADAPTER), 0) << errors_;
+  EXPECT_EQ(operators(), 100u);
+}
+
+TEST_F(Torch, ThatComesAfterTheRecorderIsRecordedToASecondFile) {
+  Launched launched(dir_, sonde_run({"-o", "run.sonde", "--", RUN_LOADS_TORCH, FAKE_TORCH, "100"}),
+                    {{"SONDE_RUN_ADAPTERS", FAKE_ADAPTER}, {"LD_PRELOAD", RECORD_LIBRARY}});
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  const auto files = files_ending_in(dir_.path(), ".sonde");
+  ASSERT_EQ(files.size(), 1u) << "the first, which is empty, is removed";
+  EXPECT_EQ(spans_in(files.front(), "fake::op"), 100u);
+}
+
+}  // namespace
+}  // namespace sonde::testing
