@@ -138,7 +138,7 @@ class TextReport {
         {"Flows", trace_.flows().size()},
         {"Allocations", trace_.allocations().size()}};
     for (const auto& [name, count] : others) {
-      if (count > 0) line("{:<11} {}", name, count_text(count));
+      if (count > 0) line("{:<10} {}", name, count_text(count));
     }
   }
 

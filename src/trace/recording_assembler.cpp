@@ -273,7 +273,7 @@ class Assembler {
     for (const DecodedThread::Op& op : decoded.ops) {
       local.scope.set(op.span, op.scope);
       local.sequence_number.set(op.span, op.sequence_number);
-      local.forward_thread.set(op.span, op.forward_thread);
+      local.forward_thread.set(op.span, op.sequence_number >= 0 ? op.forward_thread : 0);
       local.record_function_id.set(op.span, op.record_function_id);
       local.external_id.set(op.span, ++last_external_id_);
     }

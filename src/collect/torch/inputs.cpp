@@ -36,9 +36,23 @@ class ShortText {
     const int size = std::snprintf(digits, sizeof(digits), "%.17g", number);
     const std::string_view text(digits, static_cast<std::size_t>(size));
     add(text);
-    if (text.find_first_of(".en") == std::string_view::npos) add(".");
+    if (text.find_first_of(".en") == std::string_view::npos) add(std::string_view("."));
   }
   void add(bool flag) { add(std::string_view(flag ? "True" : "False")); }
+  void add(const char* text) = delete;  // it would be taken for a flag
+  // False if it is none of those.
+  bool add(const c10::IValue& value) {
+    if (value.isBool()) {
+      add(value.toBool());
+    } else if (value.isInt()) {
+      add(value.toInt());
+    } else if (value.isDouble()) {
+      add(value.toDouble());
+    } else {
+      return false;
+    }
+    return true;
+  }
   std::string_view text() const { return {bytes_, size_}; }
 
  private:
@@ -67,12 +81,8 @@ class Packer {
       tensor_list(value.toTensorList());
     } else if (value.isScalar()) {
       scalar(value);
-    } else if (value.isIntList()) {
-      list(value.toIntList());
-    } else if (value.isDoubleList()) {
-      list(value.toDoubleList());
-    } else if (value.isBoolList()) {
-      list(value.toBoolList());
+    } else if (value.isList()) {
+      list(value.toListRef());
     } else {
       out_.none();
     }
@@ -119,28 +129,20 @@ class Packer {
 
   void scalar(const c10::IValue& value) {
     ShortText text;
-    if (value.isBool()) {
-      text.add(value.toBool());
-    } else if (value.isInt()) {
-      text.add(value.toInt());
-    } else if (value.isDouble()) {
-      text.add(value.toDouble());
-    } else {
-      return out_.none();
-    }
+    if (!text.add(value)) return out_.none();
     out_.scalar(text.text());
   }
 
-  template <typename T>
-  void list(const c10::List<T>& items) {
+  // Of scalars; lists of anything else count as none.
+  void list(c10::ArrayRef<c10::IValue> items) {
     if (items.size() > kMostListItems) return out_.none();
     ShortText text;
     text.add(std::string_view("["));
     bool first = true;
-    for (const T item : items) {
+    for (const c10::IValue& item : items) {
       if (!first) text.add(std::string_view(", "));
       first = false;
-      text.add(item);
+      if (!text.add(item)) return out_.none();
     }
     text.add(std::string_view("]"));
     out_.scalar_list(text.text());
