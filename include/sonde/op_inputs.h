@@ -23,7 +23,13 @@ namespace sonde {
 class OpInputs {
  public:
   // The byte before each argument.
-  enum Tag : std::uint8_t { kNone, kTensor, kTensorList, kScalar, kScalarList, kString };
+  using Tag = std::uint8_t;
+  static constexpr Tag kNone = 0;
+  static constexpr Tag kTensor = 1;
+  static constexpr Tag kTensorList = 2;
+  static constexpr Tag kScalar = 3;
+  static constexpr Tag kScalarList = 4;
+  static constexpr Tag kString = 5;
 
   void clear() noexcept { used_ = 0; }
   bool empty() const noexcept { return used_ == 0; }
@@ -60,7 +66,7 @@ class OpInputs {
  private:
   static constexpr std::size_t kMostOfANumber = 10;
   // Some bytes stay free, so that arguments of which nothing is known always fit.
-  static constexpr std::size_t kCapacity = (detail::kMaxPayloadWords - 1) * 8;
+  static constexpr std::size_t kCapacity = std::size_t{detail::kMaxPayloadWords - 1} * 8;
   static constexpr std::size_t kReserve = 512;
 
   unsigned char* bytes() noexcept { return reinterpret_cast<unsigned char*>(words_ + 1); }

@@ -137,6 +137,7 @@ void visit_in_order(std::vector<Run> runs, const Visit& visit) {
 
 std::vector<Run> runs_of(const Trace& trace, Names& names) {
   std::vector<Run> runs;
+  runs.reserve(trace.tracks().size() + 1);
   for (std::size_t track = 0; track < trace.tracks().size(); ++track) {
     runs.emplace_back(trace, names, trace.track_spans(TrackId(track)));
   }

@@ -19,12 +19,11 @@ namespace sonde::detail {
 
 constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
 
-enum EventFlag : std::uint8_t {
-  kEventAsync = 1,       // takes no part in nesting
-  kEventAnnotation = 2,  // a user marked it
-  kEventDevice = 4,      // ran on a device
-  kEventMemory = 8,      // a memory record that no event contains; `row` is one of allocations
-};
+using EventFlag = std::uint8_t;
+constexpr EventFlag kEventAsync = 1;       // takes no part in nesting
+constexpr EventFlag kEventAnnotation = 2;  // a user marked it
+constexpr EventFlag kEventDevice = 4;      // ran on a device
+constexpr EventFlag kEventMemory = 8;  // a record that no event contains; `row` is an allocation
 
 // An operator that gradients may go back to.
 struct ForwardOp {

@@ -85,7 +85,7 @@ class MemoryAttribution {
       : data_(data), allocations_(data.trace.allocations()) {}
 
   void run() {
-    if (allocations_.size() == 0) return;
+    if (allocations_.empty()) return;
     group_by_process();
     data_.cpu_bytes.assign(data_.size(), 0);
     data_.device_bytes.assign(data_.size(), 0);

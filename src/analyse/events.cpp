@@ -45,7 +45,7 @@ std::string find_device(const EventData& data) {
 // When the first window opened, or the first thing happened.
 Nanos recording_start(const Trace& trace) {
   const WindowTable& windows = trace.windows();
-  Nanos start = windows.size() > 0 ? windows.start_ns[0] : trace.first_ns();
+  Nanos start = !windows.empty() ? windows.start_ns[0] : trace.first_ns();
   for (std::size_t i = 0; i < windows.size(); ++i) start = std::min(start, windows.start_ns[i]);
   return start;
 }
@@ -90,8 +90,7 @@ EventList function_events(const Trace& trace) {
   data->start_ns = detail::recording_start(trace);
   data->with_stack = detail::has_flag(trace, "with_stack");
   data->with_flops = detail::has_flag(trace, "with_flops");
-  data->profile_memory =
-      detail::has_flag(trace, "profile_memory") || trace.allocations().size() > 0;
+  data->profile_memory = detail::has_flag(trace, "profile_memory") || !trace.allocations().empty();
   detail::collect_events(*data);
   data->use_device = detail::find_device(*data);
   detail::link_device_work(*data);

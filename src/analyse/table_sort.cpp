@@ -119,6 +119,7 @@ std::vector<std::size_t> table_rows(const std::vector<EventAverage>& rows,
 const std::vector<std::string_view>& sort_keys() {
   static const std::vector<std::string_view> keys = [] {
     std::vector<std::string_view> names;
+    names.reserve(detail::kSortKeys.size() + detail::kExtraSortKeys.size());
     for (const auto& key : detail::kSortKeys) names.push_back(key.name);
     for (const auto& key : detail::kExtraSortKeys) names.push_back(key.name);
     return names;
@@ -135,6 +136,7 @@ bool is_sort_key(std::string_view sort_by) {
 const std::vector<std::string_view>& extra_columns() {
   static const std::vector<std::string_view> columns = [] {
     std::vector<std::string_view> names;
+    names.reserve(detail::kExtraSortKeys.size());
     for (const auto& key : detail::kExtraSortKeys) names.push_back(key.name);
     return names;
   }();

@@ -133,6 +133,7 @@ class Table {
       out_ += "This report only display top-level ops statistics\n";
     }
     std::vector<std::string> headers;
+    headers.reserve(columns_.size());
     for (const Column& column : columns_) headers.push_back(column.header);
     add_separator();
     add_line(headers);

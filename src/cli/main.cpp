@@ -43,7 +43,7 @@ struct Parser {
   DumpOptions dump;
   TableCommand table;
   EventsCommand events;
-  ExportCommand export_;
+  ExportCommand exporting;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -178,22 +178,22 @@ struct Parser {
 
   void add_export() {
     CLI::App* command = app.add_subcommand("export", "A trace in another format");
-    command->add_option("TRACE", export_.file, kTraceFile)->required()->type_name("");
+    command->add_option("TRACE", exporting.file, kTraceFile)->required()->type_name("");
     command
         ->add_option(
-            "-o,--output", export_.output,
+            "-o,--output", exporting.output,
             "By suffix: .json or .json.gz for Perfetto, chrome://tracing and HTA; .pftrace "
             "for Perfetto; .stacks for flame graphs; .csv; .sonde")
         ->required()
         ->type_name("FILE");
     command
-        ->add_option("--metric", export_.metric,
+        ->add_option("--metric", exporting.metric,
                      "What stacks are weighed by: self_cpu_time_total (default) or "
                      "self_device_time_total")
         ->type_name("METRIC");
     command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
     command->callback(
-        [this] { action = [this](Output& out) { return run_export(export_, out); }; });
+        [this] { action = [this](Output& out) { return run_export(exporting, out); }; });
   }
 
   // `--after 5s`: `parse` turns the text into what `value` holds.

@@ -206,9 +206,9 @@ void write_rows_json(const ShownRows& rows, Output& out) {
 }
 
 void write_rows_csv(const ShownRows& rows, Output& out) {
-  static const ExtraFigures kNoFigures;
+  const ExtraFigures none;
   CsvSink header(out, true);
-  visit_row(EventAverage(), rows.extra.empty() ? nullptr : &kNoFigures, rows.with_shapes, header);
+  visit_row(EventAverage(), rows.extra.empty() ? nullptr : &none, rows.with_shapes, header);
   header.end();
   for (const std::size_t row : rows.order) {
     CsvSink sink(out, false);

@@ -278,6 +278,7 @@ class Assembler {
       local.external_id.set(op.span, ++last_external_id_);
     }
     std::vector<ArgumentListId> lists;
+    lists.reserve(decoded.input_texts.size());
     for (const std::string& text : decoded.input_texts) lists.push_back(arguments_of(text));
     for (const DecodedThread::Inputs& inputs : decoded.inputs) {
       local.arguments.set(inputs.span, lists[inputs.text]);

@@ -34,7 +34,7 @@ void record(void* address, std::int64_t bytes, std::size_t allocated, std::size_
   allocation.total_reserved_bytes = static_cast<std::int64_t>(reserved);
   allocation.device_type = static_cast<std::uint8_t>(device.type());
   allocation.flags = failed ? 1 : 0;
-  allocation.device_index = device.index();
+  allocation.device_index = device.has_index() ? static_cast<int>(device.index()) : -1;
   sonde_allocated(&allocation);
 }
 
@@ -47,6 +47,8 @@ void report_memory(bool on) {
 }  // namespace sonde::torch
 
 namespace c10 {
+
+// NOLINTBEGIN(readability-identifier-naming): c10's names
 
 #define SONDE_SEEN __attribute__((visibility("default")))
 
@@ -88,5 +90,7 @@ void reportMemoryUsageToProfiler(void* ptr, std::int64_t alloc_size, std::size_t
           sonde::torch::original("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
   if (next != nullptr) next(ptr, alloc_size, total_allocated, total_reserved, device);
 }
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace c10

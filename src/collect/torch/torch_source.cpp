@@ -131,7 +131,8 @@ class TorchSource : public Source {
     wants_shapes.store(request_.record_shapes || request_.with_flops);
     wants_tensors.store(request_.record_shapes && request_.profile_memory);
     window.fetch_add(1);
-    if (running_++ > 0) return;
+    ++running_;
+    if (running_ > 1) return;
     callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
                                           .needsInputs(wants_shapes.load())
                                           .needsIds(true));
@@ -140,7 +141,9 @@ class TorchSource : public Source {
 
   void stop() override {
     const std::lock_guard lock(mutex_);
-    if (running_ == 0 || --running_ > 0) return;
+    if (running_ == 0) return;
+    --running_;
+    if (running_ > 0) return;
     at::removeCallback(callback_);
     report_memory(false);
   }
