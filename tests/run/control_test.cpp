@@ -107,7 +107,7 @@ TEST_F(Controlled, TimesBeginAndEndTheWindow) {
   const Trace recorded = trace();
   ASSERT_EQ(recorded.windows().size(), 1u);
   const Nanos length = recorded.windows().end_ns[0] - recorded.windows().start_ns[0];
-  EXPECT_GE(length, 100'000'000);
+  EXPECT_GE(length, 95'000'000);  // by another clock than the timer's
   EXPECT_LT(length, 5'000'000'000);
   EXPECT_GT(count_spans(recorded, "work"), 20u);
 }
