@@ -31,6 +31,12 @@ std::string temporary_name(const std::string& path) {
          std::to_string(serial.fetch_add(1, std::memory_order_relaxed));  // a number, no more
 }
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
@@ -44,8 +50,13 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   if (exists && !S_ISREG(there.st_mode)) {
     file.fd_ = open_for_writing(path, 0);
   } else {
-    file.temporary_ = temporary_name(path);
-    file.fd_ = open_for_writing(file.temporary_, O_CREAT | O_TRUNC);
+    // Without a name until it is whole: whoever is killed meanwhile leaves nothing behind.
+    file.fd_ = open_for_writing(folder_of(path), O_TMPFILE);
+    file.unnamed_ = file.fd_ >= 0;
+    if (!file.unnamed_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+      file.temporary_ = temporary_name(path);
+      file.fd_ = open_for_writing(file.temporary_, O_CREAT | O_TRUNC);
+    }
   }
   if (file.fd_ < 0) {
     file.temporary_.clear();
@@ -57,11 +68,13 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      unnamed_(other.unnamed_),
       fd_(std::exchange(other.fd_, -1)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(temporary_, other.temporary_);
+  std::swap(unnamed_, other.unnamed_);
   std::swap(fd_, other.fd_);
   return *this;
 }
@@ -87,6 +100,16 @@ Result<void> OutputFile::append(std::string_view text) {
 
 // Some file systems say only on closing that there was no room.
 Result<void> OutputFile::commit() {
+  if (unnamed_) {
+    temporary_ = temporary_name(path_);  // link() does not replace, rename() does
+    const std::string open_file = "/proc/self/fd/" + std::to_string(fd_);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) !=
+        0) {
+      const int error = errno;
+      temporary_.clear();
+      return io_failure(path_, "cannot create", error);
+    }
+  }
   if (::close(std::exchange(fd_, -1)) != 0) return io_failure(path_, "cannot write", errno);
   if (temporary_.empty()) return {};
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A file that grows under a temporary name beside its own, and gets its name when it is whole.
+// A file that grows without a name, or where the system cannot do that under a temporary one, and
+// gets its name when it is whole.
 //
 //   SONDE_TRY(OutputFile file, OutputFile::create("a/trace.json"));
 //   SONDE_TRY_VOID(file.append(bytes));
@@ -34,7 +35,8 @@ class OutputFile {
  private:
   OutputFile() = default;
   std::string path_;
-  std::string temporary_;  // empty: written to directly
+  std::string temporary_;  // empty: written to directly, or unnamed
+  bool unnamed_ = false;   // it gets a name by commit()
   int fd_ = -1;
 };
 
