@@ -343,6 +343,26 @@ TEST(Moments, StandInTheSpanAroundThem) {
   EXPECT_EQ(trace.counters().value[1], -3.0);
 }
 
+// What a signal handler does in the middle of a record: the thread may hold the dictionary's lock.
+TEST(Moments, OfAHandlerThatInterruptsTheRecorderDoNotTouchTheDictionary) {
+  static sonde_site instant = SONDE_SITE("never seen before");
+  static sonde_site counter = SONDE_SITE("nor this");
+  const Trace trace = record([] {
+    {
+      SONDE_SCOPE("first");
+    }
+    detail::sonde_detail_cursor.busy = detail::kBusy;
+    sonde_instant(&instant);
+    sonde_counter(&counter, 1);
+    EXPECT_EQ(sonde_range_begin("name", 4).position, 0u);
+    detail::sonde_detail_cursor.busy = 0;
+    EXPECT_EQ(instant.id, 0u);
+    EXPECT_EQ(counter.id, 0u);
+  });
+  EXPECT_EQ(trace.instants().size(), 0u);
+  EXPECT_GE(ledger_sum(trace, LedgerKind::DroppedInSignal), 3u);
+}
+
 TEST(Idle, RecordsNothingAndAsksForNoValue) {
   const auto session = open_session({});
   static sonde_site site = SONDE_SITE("idle");

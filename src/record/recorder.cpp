@@ -222,7 +222,8 @@ std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind, const std::u
   ChunkHeader* const chunk = cursor.chunk;
   const std::uint32_t offset = chunk->committed;
   const std::uint32_t bytes = (payload_count + 1) * 8;
-  if ((offset | was_busy) + bytes > read_limit(cursor.begin_limit)) {
+  // In 64 bits: the chunk without room is full to the last of 32.
+  if (std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit)) {
     cursor.busy = was_busy;
     return 0;
   }
@@ -257,6 +258,12 @@ std::uint32_t known_name(std::uint64_t hash) noexcept {
   return number;
 }
 
+// Only in the slow path.
+std::uint32_t id_of(sonde_site* site) noexcept {
+  const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
+  return id != 0 ? id : dictionary().site_id(site);
+}
+
 // The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
 template <typename Body>
 void in_slow_path(Body&& body) noexcept {
@@ -273,8 +280,10 @@ void in_slow_path(Body&& body) noexcept {
 }  // namespace
 
 std::uint32_t site_number(sonde_site* site) noexcept {
-  const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
-  return id != 0 ? id : dictionary().site_id(site);
+  std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
+  // The dictionary has a lock: only where a handler that interrupts us finds us busy.
+  if (id == 0) in_slow_path([&](ThreadRecord& /*record*/, Pool& /*pool*/) { id = id_of(site); });
+  return id;
 }
 
 std::uint32_t name_number(std::string_view text) noexcept {
@@ -317,7 +326,7 @@ std::uint64_t next_async_number() noexcept {
 bool begin_slow(sonde_site* site, WordKind kind) noexcept {
   bool written = false;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint32_t id = site_number(site);
+    const std::uint32_t id = id_of(site);
     const bool fits_word = id != 0 && id <= kMaxWordId;
     if (const std::uint32_t offset =
             fits_word ? make_room(record, *record.cursor, pool, 1, kBeginLimit) : 0) {
