@@ -107,11 +107,9 @@ void print_size(const std::string& path, std::size_t json_bytes) {
 void measure_perfetto(const Trace& trace, const std::string& folder, std::size_t bytes,
                       std::size_t events) {
   const std::string path = folder + "/t.pftrace";
-  const double seconds = seconds_of([&] {
-    if (auto done = export_perfetto(trace, path); !done) {
-      std::printf("%s\n", done.error().message.c_str());
-    }
-  });
+  Result<void> done;
+  const double seconds = seconds_of([&] { done = export_perfetto(trace, path); });
+  if (!done) return void(std::printf("%s\n", done.error().message.c_str()));
   print_row("t.pftrace, counted as the JSON it stands for", bytes, events, seconds);
   print_size(path, bytes);
 }
