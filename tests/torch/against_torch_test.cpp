@@ -196,6 +196,23 @@ TEST(AgainstTorch, OtherThreadsAreSeenHereAndNotThere) {
   EXPECT_THAT(both.our_ops, ::testing::Contains("aten::mm seq -1 fwd 0 scope 0 [[4, 4], [4, 4]]"));
 }
 
+TEST(AgainstTorch, ASecondProfilerThatWantsShapesGetsThem) {
+  sonde::torch::attach();
+  Profiler plain;
+  Profiler shapes({.record_shapes = true});
+  plain.start();
+  shapes.start();
+  ::torch::ones({2, 3}).relu();
+  shapes.stop();
+  plain.stop();
+  bool found = false;
+  for (const FunctionEvent event : shapes.events()) {
+    found = found || (event.name() == "aten::relu" && event.input_shapes() == "[[2, 3]]");
+  }
+  EXPECT_TRUE(found);
+  EXPECT_FALSE(plain.events().empty());
+}
+
 TEST(AgainstTorch, ScalarsAndListsAreWrittenAsTorchWritesThem) {
   sonde::torch::attach();
   Profiler prof({.record_shapes = true});

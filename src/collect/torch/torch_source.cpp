@@ -122,21 +122,25 @@ class TorchSource : public Source {
 
   Result<void> prepare(const SourceRequest& request) override {
     const std::lock_guard lock(mutex_);
-    request_ = request;
+    // While another session records, its wishes stand too.
+    const bool alone = running_ == 0;
+    shapes_ = (!alone && shapes_) || request.record_shapes || request.with_flops;
+    memory_ = (!alone && memory_) || request.profile_memory;
     return {};
   }
 
   void start() override {
     const std::lock_guard lock(mutex_);
-    wants_shapes.store(request_.record_shapes || request_.with_flops);
-    wants_tensors.store(request_.record_shapes && request_.profile_memory);
+    wants_shapes.store(shapes_);
+    wants_tensors.store(shapes_ && memory_);
+    report_memory(memory_);
     window.fetch_add(1);
     ++running_;
-    if (running_ > 1) return;
-    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
-                                          .needsInputs(wants_shapes.load())
-                                          .needsIds(true));
-    report_memory(request_.profile_memory);
+    if (running_ > 1 && shapes_ == callback_has_inputs_) return;
+    if (running_ > 1) at::removeCallback(callback_);
+    callback_has_inputs_ = shapes_;
+    callback_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(shapes_).needsIds(true));
   }
 
   void stop() override {
@@ -150,8 +154,10 @@ class TorchSource : public Source {
 
  private:
   std::mutex mutex_;
-  SourceRequest request_;
+  bool shapes_ = false;
+  bool memory_ = false;
   int running_ = 0;
+  bool callback_has_inputs_ = false;
   at::CallbackHandle callback_ = 0;
 };
 
