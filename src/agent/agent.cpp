@@ -86,6 +86,8 @@ void Agent::attach(const char* torch_library) {
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
+  // Before main() begins: whoever sees the program at work may ask it.
+  open_server();
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
@@ -122,6 +124,11 @@ Result<void> Agent::open_session(bool start_due) {
   return {};
 }
 
+void Agent::open_server() {
+  if (auto opened = server_.open(); !opened)
+    add_to_report(options_.report, ReportKind::Error, opened.error().message);
+}
+
 void Agent::start_thread() {
   const bool is_forked = session_ == nullptr;
   sigset_t all;
@@ -145,9 +152,8 @@ void Agent::run(bool is_forked) {
     const std::lock_guard lock(mutex_);
     if (auto opened = open_session(!options_.paused); !opened)
       add_to_report(options_.report, ReportKind::Error, opened.error().message);
+    open_server();
   }
-  if (auto opened = server_.open(); !opened)
-    add_to_report(options_.report, ReportKind::Error, opened.error().message);
   const sigset_t mask = wake_mask();
   for (;;) {
     std::int64_t wait_ns = -1;

@@ -24,8 +24,8 @@ struct Sum {
   friend bool operator==(const Sum& a, const Sum& b) {
     return a.count == b.count && std::abs(a.sum - b.sum) <= 1e-9 * std::abs(a.sum);
   }
-  friend std::ostream& operator<<(std::ostream& out, const Sum& sum) {
-    return out << sum.count << " times, " << sum.sum << " in all";
+  friend std::ostream& operator<<(std::ostream& out, const Sum& total) {
+    return out << total.count << " times, " << total.sum << " in all";
   }
 };
 using Account = std::map<std::string, Sum>;

@@ -277,12 +277,22 @@ void in_slow_path(Body&& body) noexcept {
   }
 }
 
+// body(record) with the thread busy, for what takes the dictionary's lock: a handler that
+// interrupts us must not wait for it. Counts no loss, as the record that the number is for does.
+template <typename Body>
+void in_dictionary(Body&& body) noexcept {
+  ThreadCursor& cursor = sonde_detail_cursor;
+  if (cursor.busy != 0) return;
+  const SlowPath slow(cursor);
+  if (slow.pool() == nullptr) return;
+  if (ThreadRecord* record = enter_thread(cursor)) body(*record);
+}
+
 }  // namespace
 
 std::uint32_t site_number(sonde_site* site) noexcept {
   std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
-  // The dictionary has a lock: only where a handler that interrupts us finds us busy.
-  if (id == 0) in_slow_path([&](ThreadRecord& /*record*/, Pool& /*pool*/) { id = id_of(site); });
+  if (id == 0) in_dictionary([&](ThreadRecord& /*record*/) { id = id_of(site); });
   return id;
 }
 
@@ -290,7 +300,7 @@ std::uint32_t name_number(std::string_view text) noexcept {
   const std::uint64_t hash = name_hash(text);
   std::uint32_t number = known_name(hash);
   if (number != 0) return number;
-  in_slow_path([&](ThreadRecord& record, Pool& /*pool*/) {
+  in_dictionary([&](ThreadRecord& record) {
     number = dictionary().name_id(text);
     if (number != 0) record.names.put(hash, number);
   });
