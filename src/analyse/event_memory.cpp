@@ -180,6 +180,7 @@ class MemoryAttribution {
   void append(std::uint32_t row) {
     const Side side = side_of(allocations_.device_type[row]);
     const bool failed = is_out_of_memory(allocations_, row);
+    const std::int64_t bytes = failed ? 0 : allocations_.bytes[row];
     data_.row.push_back(row);
     data_.name.push_back(data_.made_up(failed ? MadeUpName::OutOfMemory : MadeUpName::Memory));
     data_.flags.push_back(kEventMemory);
@@ -188,8 +189,8 @@ class MemoryAttribution {
     data_.end_ns.push_back(allocations_.time_ns[row]);
     data_.kernels_first.push_back(0);
     data_.kernels_count.push_back(0);
-    data_.cpu_bytes.push_back(side == Side::Cpu ? allocations_.bytes[row] : 0);
-    data_.device_bytes.push_back(side == Side::Device ? allocations_.bytes[row] : 0);
+    data_.cpu_bytes.push_back(side == Side::Cpu ? bytes : 0);
+    data_.device_bytes.push_back(side == Side::Device ? bytes : 0);
   }
 
   EventData& data_;

@@ -230,6 +230,17 @@ TEST(EventMemory, CountsAtBothEnds) {
   EXPECT_EQ(find(events, "[memory]").cpu_memory_bytes(), 4);
 }
 
+TEST(EventMemory, WhatCouldNotBeHadIsAnEventAndCountsAsNothing) {
+  OpTrace t;
+  t.op("op", 10, 20);
+  t.memory(12, 100);
+  t.out_of_memory(15, 1'000'000);
+  const EventList events = function_events(t.build());
+  EXPECT_THAT(names(events), ElementsAre("op", "[OutOfMemory]"));
+  EXPECT_EQ(find(events, "op").self_cpu_memory_bytes(), 100);
+  EXPECT_EQ(find(events, "[OutOfMemory]").cpu_memory_bytes(), 0);
+}
+
 TEST(EventMemory, RecordsThatNoEventContainsAreEvents) {
   OpTrace t;
   t.memory(5, 7);

@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "fake_c10.h"
+
 namespace {
 
 std::atomic<FakeTorchObserver> observer{nullptr};
@@ -30,8 +32,14 @@ void fake_torch_run(int operators) {
   for (int i = 0; i < operators; ++i) {
     const FakeTorchObserver observed = observer;
     if (observed != nullptr) observed(1);
+    fake_c10_allocate(64);
     if (observed != nullptr) observed(0);
   }
+  fake_c10_fail(1 << 20);
+}
+
+int fake_torch_memory_reports(void) {
+  return fake_c10_reports();
 }
 
 int fake_torch_observed_in_time(void) {

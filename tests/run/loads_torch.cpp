@@ -22,7 +22,10 @@ int main(int argc, char** argv) {
   auto* const run = reinterpret_cast<decltype(&fake_torch_run)>(::dlsym(library, "fake_torch_run"));
   auto* const in_time = reinterpret_cast<decltype(&fake_torch_observed_in_time)>(
       ::dlsym(library, "fake_torch_observed_in_time"));
-  if (run == nullptr || in_time == nullptr) return 4;
+  auto* const memory_reports = reinterpret_cast<decltype(&fake_torch_memory_reports)>(
+      ::dlsym(library, "fake_torch_memory_reports"));
+  if (run == nullptr || in_time == nullptr || memory_reports == nullptr) return 4;
   run(std::atoi(argv[2]));
+  std::printf("%d\n", memory_reports());
   return in_time() == 0 ? 5 : 0;  // 5: something attached inside the constructor
 }

@@ -10,16 +10,18 @@ namespace {
 class Torch : public ::testing::Test {
  protected:
   int run(std::vector<std::string> program, const std::string& adapters = FAKE_ADAPTER) {
-    program.insert(program.begin(), {"-o", "run.sonde", "--"});
+    program.insert(program.begin(), {"--memory", "-o", "run.sonde", "--"});
     Launched launched(dir_, sonde_run(std::move(program)), {{"SONDE_RUN_ADAPTERS", adapters}});
     const int status = launched.wait();
     errors_ = launched.errors();
+    output_ = launched.output();
     return status;
   }
   std::size_t operators() const { return spans_in(dir_.file("run.sonde"), "fake::op"); }
 
   TempDir dir_;
   std::string errors_;
+  std::string output_;
 };
 
 TEST_F(Torch, LinkedInIsRecordedFromTheFirstOperatorOn) {
@@ -30,6 +32,19 @@ TEST_F(Torch, LinkedInIsRecordedFromTheFirstOperatorOn) {
 TEST_F(Torch, OpenedByItsPathIsRecordedFromTheFirstOperatorOn) {
   EXPECT_EQ(run({RUN_LOADS_TORCH, FAKE_TORCH, "100"}), 0) << errors_;
   EXPECT_EQ(operators(), 100u);
+}
+
+TEST_F(Torch, TellsOfItsMemoryAlsoWhereOnlyItsUserSeesIt) {
+  EXPECT_EQ(run({RUN_LOADS_TORCH, FAKE_TORCH, "100"}), 0) << errors_;
+  EXPECT_EQ(output_, "101\n") << "torch's own profiler is told as before";
+  const auto trace = open_sonde(dir_.file("run.sonde"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  const auto& allocations = trace->allocations();
+  ASSERT_EQ(allocations.size(), 101u);
+  EXPECT_EQ(allocations.bytes[0], 64);
+  EXPECT_EQ(allocations.flags[0], 0u);
+  EXPECT_EQ(allocations.bytes[100], 1 << 20);
+  EXPECT_EQ(allocations.flags[100], AllocationFlags::kOutOfMemory);
 }
 
 TEST_F(Torch, OpenedByANameIsFoundByTheCallersRunPathAndRecordedSoonAfter) {

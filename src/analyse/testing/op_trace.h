@@ -137,6 +137,13 @@ class OpTrace {
     builder_.allocations().push_back(
         {.time_ns = time_us * 1000, .track = main_, .bytes = bytes, .device_type = device});
   }
+  void out_of_memory(Nanos time_us, std::int64_t bytes) {
+    builder_.allocations().push_back({.time_ns = time_us * 1000,
+                                      .track = main_,
+                                      .bytes = bytes,
+                                      .device_type = DeviceType::Cpu,
+                                      .flags = AllocationFlags::kOutOfMemory});
+  }
 
   Trace build() {
     Result<Trace> trace = std::move(builder_).build();
