@@ -61,6 +61,18 @@ macro(sonde_find_convert_libraries)
   sonde_optional(PROTOZERO libprotozero-dev ${sonde_protozero_found} "writing Perfetto traces")
 endmacro()
 
+# Names and lines of native stacks.
+macro(sonde_find_libdw)
+  find_path(SONDE_LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
+  find_library(SONDE_LIBDW_LIBRARY dw)
+  mark_as_advanced(SONDE_LIBDW_INCLUDE_DIR SONDE_LIBDW_LIBRARY)
+  set(sonde_libdw_found FALSE)
+  if(SONDE_LIBDW_INCLUDE_DIR AND SONDE_LIBDW_LIBRARY)
+    set(sonde_libdw_found TRUE)
+  endif()
+  sonde_optional(LIBDW libdw-dev ${sonde_libdw_found} "names and lines of native stacks")
+endmacro()
+
 # LibTorch: Debian's, or the one that CMAKE_PREFIX_PATH names. Its CUDA parts are not looked for.
 macro(sonde_find_torch)
   find_package(Torch QUIET)

@@ -65,6 +65,24 @@ typedef struct sonde_allocation { /* NOLINT(readability-identifier-naming): a C 
 } sonde_allocation;
 void sonde_allocated(const sonde_allocation* allocation);
 
+/* Places in code, by numbers as of sonde_name. Each is to be made once and kept: that takes a lock
+ * and some microseconds. All texts may be "". */
+uint32_t sonde_frame(const char* function, const char* file, uint32_t line);
+/* The instruction after a call: `offset` counts from where the binary's addresses begin. Names and
+ * lines are found when the trace is opened, in the binary that has this build id (in hexadecimal
+ * digits). */
+uint32_t sonde_native_frame(const char* binary, const char* build_id, uint64_t offset);
+/* Frames, the innermost first; 256 at most. */
+uint32_t sonde_stack(const uint32_t* frames, size_t count);
+/* A part of a network: `parent` is the one around it, 0 if there is none. */
+uint32_t sonde_module(uint32_t parent, const char* name, const char* class_name,
+                      const char* method);
+
+/* Where the operator or range that this thread began last was called from, and which module it is
+ * or belongs to; 0: not known. What runs inside of it, and the gradients of that, belong to it too.
+ */
+void sonde_op_place(uint32_t stack, uint32_t module);
+
 /* The number by which the tensor library calls this thread. */
 void sonde_thread_is(uint64_t logical_number);
 

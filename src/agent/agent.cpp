@@ -119,6 +119,8 @@ Result<void> Agent::open_session(bool start_due) {
   SONDE_TRY(session_, Session::open(std::move(session)));
   add_to_report(options_.report, ReportKind::Recording, session_->path());
   SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
+  for (const auto& [key, json] : request_flags(options_.request))
+    SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;
   advance();
   return {};

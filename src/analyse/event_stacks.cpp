@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -37,9 +38,25 @@ void add_frame(std::vector<std::string>& stack, std::string frame) {
   if (!is_hidden(frame)) stack.push_back(std::move(frame));
 }
 
+// Native frames of the tensor library: between its operators and whoever called them.
+bool is_plumbing(const Trace& trace, FrameId frame) {
+  if (!frame.valid() || trace.frames().kind[frame] != FrameKind::Native) return false;
+  std::string_view binary = trace.string(trace.frames().binary[frame]);
+  binary = binary.substr(binary.rfind('/') + 1);
+  return binary.substr(0, 8) == "libtorch" || binary.substr(0, 6) == "libc10";
+}
+
+// Without the plumbing at the inner end, if it is not all there is.
+StackId first_worth_telling(const Trace& trace, StackId innermost) {
+  StackId at = innermost;
+  while (at.valid() && is_plumbing(trace, trace.stacks().frame[at])) at = trace.stacks().parent[at];
+  return at.valid() ? at : innermost;
+}
+
 std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost) {
   std::vector<std::string> stack;
-  for (StackId at = innermost; at.valid(); at = trace.stacks().parent[at]) {
+  for (StackId at = first_worth_telling(trace, innermost); at.valid();
+       at = trace.stacks().parent[at]) {
     add_frame(stack, frame_text(trace, trace.stacks().frame[at]));
   }
   return stack;
@@ -74,11 +91,22 @@ bool comes_before(const ForwardOp& a, const ForwardOp& b) {
 
 }  // namespace
 
+// libfoo.so+0x1234: what is known of a frame that nobody could name.
+std::string address_text(const Trace& trace, FrameId frame) {
+  std::string_view binary = trace.string(trace.frames().binary[frame]);
+  binary = binary.substr(binary.rfind('/') + 1);
+  char digits[16];
+  const auto end =
+      std::to_chars(digits, digits + sizeof(digits), trace.frames().binary_offset[frame], 16).ptr;
+  return std::string(binary) + "+0x" + std::string(digits, end);
+}
+
 std::string frame_text(const Trace& trace, FrameId frame) {
   if (!frame.valid()) return {};
   const FrameTable& frames = trace.frames();
   const std::string_view file = trace.string(frames.file[frame]);
   const std::string_view function = trace.string(frames.function[frame]);
+  if (function.empty()) return address_text(trace, frame);
   if (file.empty()) return std::string(function);
   std::string text(file);
   text += '(';

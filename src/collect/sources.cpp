@@ -50,6 +50,19 @@ std::vector<Activity> source_activities() {
   return activities;
 }
 
+std::vector<std::pair<std::string, std::string>> request_flags(const SourceRequest& request) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  const auto add = [&](bool flag, const char* key) {
+    if (flag) flags.emplace_back(key, "1");
+  };
+  add(request.profile_memory, "profile_memory");
+  add(request.with_stack, "with_stack");
+  add(request.record_shapes, "record_shapes");
+  add(request.with_modules, "with_modules");
+  add(request.with_flops, "with_flops");
+  return flags;
+}
+
 void ActiveSources::prepare(const SourceRequest& request, std::vector<std::string>& failures) {
   sources_.clear();
   const std::vector<Activity> served = source_activities();

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sonde/source.h"
@@ -14,6 +15,9 @@ namespace sonde {
 // The activities that some added source serves, each once, ascending; the host's own is not among
 // them.
 std::vector<Activity> source_activities();
+
+// What was asked for as PyTorch's traces tell it: metadata keys and their JSON.
+std::vector<std::pair<std::string, std::string>> request_flags(const SourceRequest& request);
 
 // The sources that a session asked for and that could be prepared.
 class ActiveSources {

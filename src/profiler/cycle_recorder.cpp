@@ -8,12 +8,24 @@
 
 #include "base/json.h"
 #include "collect/distributed.h"
+#include "collect/sources.h"
 #include "profiler/message.h"
 
 namespace sonde {
 namespace {
 
 constexpr std::string_view kCycleField = "{cycle}";
+
+SourceRequest request_of(const ProfilerOptions& options) {
+  SourceRequest request;
+  request.activities = options.activities;
+  request.record_shapes = options.record_shapes;
+  request.profile_memory = options.profile_memory;
+  request.with_stack = options.with_stack;
+  request.with_flops = options.with_flops;
+  request.with_modules = options.with_modules;
+  return request;
+}
 
 SessionOptions session_options(const ProfilerOptions& options) {
   SessionOptions result;
@@ -23,27 +35,10 @@ SessionOptions session_options(const ProfilerOptions& options) {
   result.crash_safe = options.crash_safe;
   result.only_thread_ids = options.only_thread_ids;
   result.only_thread_names = options.only_thread_names;
-  result.request.activities = options.activities;
+  result.request = request_of(options);
   // FLOPs are counted from shapes.
-  result.request.record_shapes = options.record_shapes || options.with_flops;
-  result.request.profile_memory = options.profile_memory;
-  result.request.with_stack = options.with_stack;
-  result.request.with_flops = options.with_flops;
-  result.request.with_modules = options.with_modules;
+  result.request.record_shapes |= options.with_flops;
   return result;
-}
-
-std::vector<std::pair<std::string, std::string>> flag_metadata(const ProfilerOptions& options) {
-  std::vector<std::pair<std::string, std::string>> flags;
-  const auto add = [&](bool flag, const char* key) {
-    if (flag) flags.emplace_back(key, "1");
-  };
-  add(options.profile_memory, "profile_memory");
-  add(options.with_stack, "with_stack");
-  add(options.record_shapes, "record_shapes");
-  add(options.with_modules, "with_modules");
-  add(options.with_flops, "with_flops");
-  return flags;
 }
 
 std::string random_trace_id() {
@@ -81,7 +76,7 @@ CycleRecorder::CycleRecorder(
     const ProfilerOptions& options,
     std::function<Result<std::unique_ptr<Session>>(SessionOptions)> open_session)
     : session_options_(session_options(options)),
-      flags_(flag_metadata(options)),
+      flags_(request_flags(request_of(options))),
       all_windows_(options.acc_events),
       file_per_cycle_(options.one_file_per_cycle),
       trace_id_callback_(options.custom_trace_id_callback),

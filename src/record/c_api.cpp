@@ -11,6 +11,7 @@
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/op.h"
 #include "sonde/sonde.h"
+#include "wire/places.h"
 
 namespace sonde::detail {
 namespace {
@@ -51,6 +52,8 @@ struct OpPayload {
 }  // namespace sonde::detail
 
 using namespace sonde::detail;  // NOLINT(google-build-using-namespace): the C API below
+using sonde::PlaceKind;
+using sonde::PlaceText;
 
 extern "C" {
 
@@ -185,6 +188,38 @@ void sonde_allocated(const sonde_allocation* allocation) {
       std::uint64_t{allocation->device_type} | (std::uint64_t{allocation->flags} << 8) |
           (static_cast<std::uint64_t>(static_cast<std::uint32_t>(allocation->device_index)) << 32)};
   write_record(ExtendedKind::Allocation, payload, 5, Loss::Other);
+}
+
+uint32_t sonde_frame(const char* function, const char* file, uint32_t line) {
+  if (!recording()) return 0;
+  return place_number(PlaceText(PlaceKind::Frame).text(function).text(file).number(line).view());
+}
+
+uint32_t sonde_native_frame(const char* binary, const char* build_id, uint64_t offset) {
+  if (!recording()) return 0;
+  return place_number(
+      PlaceText(PlaceKind::Address).text(binary).text(build_id).number(offset, 16).view());
+}
+
+uint32_t sonde_stack(const uint32_t* frames, size_t count) {
+  if (!recording() || count == 0) return 0;
+  PlaceText text(PlaceKind::Stack);
+  for (std::size_t i = 0; i < count && i < sonde::kMaxStackFrames; ++i)
+    text.number(frames[i], 10, ',');
+  return place_number(text.view());
+}
+
+uint32_t sonde_module(uint32_t parent, const char* name, const char* class_name,
+                      const char* method) {
+  if (!recording()) return 0;
+  return place_number(
+      PlaceText(PlaceKind::Module).number(parent).text(name).text(class_name).text(method).view());
+}
+
+void sonde_op_place(uint32_t stack, uint32_t module) {
+  if (!recording()) return;
+  const std::uint64_t payload = stack | (std::uint64_t{module} << 32);
+  if (payload != 0) write_record(ExtendedKind::OpPlace, &payload, 1, Loss::Other);
 }
 
 void sonde_thread_is(uint64_t logical_number) {

@@ -39,15 +39,24 @@ std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
 }
 
 std::uint32_t Dictionary::name_id(std::string_view name) noexcept {
-  name = name.substr(0, kMaxDictionaryString);
+  return text_id(DictionaryKind::Name, names_, name);
+}
+
+std::uint32_t Dictionary::place_id(std::string_view place) noexcept {
+  return text_id(DictionaryKind::Place, places_, place);
+}
+
+std::uint32_t Dictionary::text_id(DictionaryKind kind, Texts& known,
+                                  std::string_view text) noexcept {
+  text = text.substr(0, kMaxDictionaryString);
   const QuietLock guard(mutex_);
-  const auto found = names_.find(name);
-  if (found != names_.end()) return found->second;
-  if (name_bytes_ + name.size() > kMaxNameBytes) return 0;
-  const bool small = next_small_name_ <= kMaxWordId;
+  const auto found = known.find(text);
+  if (found != known.end()) return found->second;
+  if (name_bytes_ + text.size() > kMaxNameBytes) return 0;
+  const bool small = kind == DictionaryKind::Name && next_small_name_ <= kMaxWordId;
   const std::uint32_t id = small ? next_small_name_ : next_large_;
-  DictionaryEntryWriter entry(DictionaryKind::Name, id);
-  entry.string(name);
+  DictionaryEntryWriter entry(kind, id);
+  entry.string(text);
   const auto bytes = entry.finish();
   if (!append(bytes)) return 0;
   ++(small ? next_small_name_ : next_large_);
@@ -55,7 +64,7 @@ std::uint32_t Dictionary::name_id(std::string_view name) noexcept {
   // The key points at the entry just stored, which never moves: 16 bytes of head, then the length.
   const std::uint8_t* stored = slabs_[slab_count_ - 1] + slab_used_[slab_count_ - 1] - bytes.size();
   ByteReader in(stored + 16, bytes.size() - 16);
-  names_.emplace(in.string(), id);
+  known.emplace(in.string(), id);
   return id;
 }
 

@@ -15,6 +15,7 @@
 
 #include "record/pool.h"
 #include "sonde/sonde.h"
+#include "wire/dictionary.h"
 
 namespace sonde::detail {
 
@@ -26,6 +27,8 @@ class Dictionary {
   // The number of a name, or 0 when so many different names were seen that keeping them all would
   // not be wise: the caller then writes the name itself.
   std::uint32_t name_id(std::string_view name) noexcept;
+  // The same for a place that wire/places.h describes. Places and names have no number in common.
+  std::uint32_t place_id(std::string_view place) noexcept;
   void add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) noexcept;
 
   // Copies every entry to chunks of `pool` and all later ones too; null stops that.
@@ -46,6 +49,9 @@ class Dictionary {
   // At most one chunk in this many is used for entries.
   static constexpr std::uint32_t kMirrorShare = 4;
 
+  using Texts = std::unordered_map<std::string_view, std::uint32_t>;
+
+  std::uint32_t text_id(DictionaryKind kind, Texts& known, std::string_view text) noexcept;
   bool append(std::span<const std::uint8_t> entry) noexcept;
   void mirror(std::span<const std::uint8_t> entry) noexcept;
 
@@ -57,7 +63,8 @@ class Dictionary {
   std::uint32_t next_small_name_ = kMaxWordId + 1 - kSmallNameIds;
   std::uint32_t next_large_ = kMaxWordId + 1;
   std::uint64_t name_bytes_ = 0;
-  std::unordered_map<std::string_view, std::uint32_t> names_;
+  Texts names_;
+  Texts places_;
   Pool* pool_ = nullptr;
   ChunkHeader* chunk_ = nullptr;
   std::uint64_t chunk_sequence_ = 0;

@@ -307,6 +307,12 @@ std::uint32_t name_number(std::string_view text) noexcept {
   return number;
 }
 
+std::uint32_t place_number(std::string_view place) noexcept {
+  std::uint32_t number = 0;
+  in_dictionary([&](ThreadRecord& /*record*/) { number = dictionary().place_id(place); });
+  return number;
+}
+
 Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
                      Loss loss) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;

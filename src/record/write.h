@@ -24,6 +24,8 @@ Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint3
 
 // The id of a place or a name, given out at first sight; 0 if there are too many.
 std::uint32_t site_number(sonde_site* site) noexcept;
+// The number of a place in the words of wire/places.h; 0 if it cannot be had.
+std::uint32_t place_number(std::string_view place) noexcept;
 std::uint32_t name_number(std::string_view text) noexcept;
 
 // Of the calling thread; 0 before its first record.

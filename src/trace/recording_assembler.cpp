@@ -8,7 +8,9 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "trace/module_spread.h"
 #include "trace/op_inputs_reader.h"
+#include "trace/place_reader.h"
 #include "trace/trace_file.h"
 
 namespace sonde {
@@ -18,7 +20,10 @@ namespace {
 class Assembler {
  public:
   Assembler(Recording& recording, const DecodeContext& context)
-      : recording_(recording), builder_(recording.builder), context_(context) {
+      : recording_(recording),
+        builder_(recording.builder),
+        context_(context),
+        places_(recording.builder, recording.places) {
     const ProcessBlock& process = recording.process;
     ProcessRow row;
     row.pid = process.pid;
@@ -92,6 +97,7 @@ class Assembler {
         local.end_track.set(row, track_of(ender));
     }
     add_ops(decoded, local, count);
+    add_places(decoded, local, count);
     decoded.name = {};
     fill_rest(local, count);
     spans.append(std::move(local));
@@ -139,6 +145,10 @@ class Assembler {
         span.duration_ns = std::max<Nanos>(0, duration);
       builder_.spans().push_back(span);
     }
+  }
+
+  void spread_modules() {
+    if (has_modules_) sonde::spread_modules(builder_);
   }
 
   void add_flows() {
@@ -285,6 +295,18 @@ class Assembler {
     }
   }
 
+  void add_places(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
+    if (decoded.places.empty()) return;
+    local.stack.resize(count);
+    local.module.resize(count);
+    for (const DecodedThread::Place& place : decoded.places) {
+      local.stack.set(place.span, places_.stack(place.stack));
+      if (place.module == 0) continue;
+      local.module.set(place.span, places_.module(place.module));
+      has_modules_ = true;
+    }
+  }
+
   // Threads run the same operators: lists are shared among them too.
   ArgumentListId arguments_of(const std::string& text) {
     const auto [found, is_new] = lists_.try_emplace(text);
@@ -377,6 +399,8 @@ class Assembler {
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, TrackId>> async_ends_;
   std::map<std::uint64_t, std::vector<FlowEnd>> flows_;
   std::unordered_map<std::string, ArgumentListId> lists_;
+  PlaceReader places_;
+  bool has_modules_ = false;
   std::int64_t last_external_id_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t unfinished_ = 0;
@@ -397,6 +421,7 @@ void assemble(Recording& recording, const DecodeContext& context,
   for (const auto& [thread, decoded] : threads) assembler.track_of(thread);
   for (auto& [thread, decoded] : threads) assembler.add_thread(thread, std::move(decoded));
   assembler.add_asyncs();
+  assembler.spread_modules();
   assembler.add_flows();
   assembler.add_metadata_and_ledger(file, filter);
 }

@@ -28,6 +28,10 @@ void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
                                      recording.builder.intern(entry.name)};
       return;
     }
+    if (entry.kind == DictionaryKind::Place) {
+      recording.places.try_emplace(entry.id, entry.name);
+      return;
+    }
     NameInfo info;
     const std::string_view text = entry.name;
     const std::size_t overload = text.find(kOverloadMark);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct Recording {
   std::map<std::uint32_t, std::pair<WindowBlock, std::optional<WindowBlock>>> windows;
   std::map<std::uint64_t, ThreadInfo> threads;
   NameTable names;
+  std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
   std::vector<Piece> pieces;
   std::uint64_t undecodable = 0;
 };

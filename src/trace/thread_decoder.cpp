@@ -279,7 +279,7 @@ class ThreadDecoder {
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
     static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2,
-                                              1, 1, 1, 1, 1, 1, 3, 5, 1};
+                                              1, 1, 1, 1, 1, 1, 3, 5, 1, 1};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -317,6 +317,12 @@ class ThreadDecoder {
         break;
       case ExtendedKind::OpTensors:
         if (last_begun_ != kNoRow) tensors(payload);
+        break;
+      case ExtendedKind::OpPlace:
+        if (last_begun_ != kNoRow) {
+          out_.places.push_back({last_begun_, static_cast<std::uint32_t>(payload[0]),
+                                 static_cast<std::uint32_t>(payload[0] >> 32)});
+        }
         break;
       case ExtendedKind::ThreadNumber:
         out_.logical_thread = static_cast<std::int64_t>(payload[0]);

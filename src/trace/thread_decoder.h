@@ -120,6 +120,11 @@ struct DecodedThread {
     std::uint64_t tensor;
     std::uint64_t storage;
   };
+  struct Place {
+    std::uint32_t span;
+    std::uint32_t stack;  // ids of the dictionary
+    std::uint32_t module;
+  };
   struct NamedSpan {  // a name that was written in place
     std::uint32_t span;
     std::string name;
@@ -145,6 +150,7 @@ struct DecodedThread {
   std::vector<Inputs> inputs;
   std::vector<std::string> input_texts;  // each once
   std::vector<TensorUse> tensors;
+  std::vector<Place> places;
   std::vector<AllocationRow> allocations;  // their spans count from 0 as well
   std::int64_t logical_thread = 0;
 

@@ -9,6 +9,7 @@
 //   Site    varint line, string name, string function, string file
 //   Name    string name
 //   Thread  varint kernel thread id, string name; a later entry with the same id replaces it
+//   Place   string that wire/places.h makes
 //
 // Strings are a varint length and that many bytes, of any content.
 
@@ -20,7 +21,7 @@
 
 namespace sonde {
 
-enum class DictionaryKind : std::uint8_t { Site = 1, Name = 2, Thread = 3 };
+enum class DictionaryKind : std::uint8_t { Site = 1, Name = 2, Thread = 3, Place = 4 };
 
 // Longer names are cut: an entry always fits a chunk.
 inline constexpr std::size_t kMaxDictionaryString = 4096;
@@ -58,6 +59,7 @@ std::size_t read_dictionary(std::span<const std::uint8_t> bytes, Visit&& visit) 
         entry.file = fields.string();
         break;
       case DictionaryKind::Name:
+      case DictionaryKind::Place:
         entry.name = fields.string();
         break;
       case DictionaryKind::Thread:

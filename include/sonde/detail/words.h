@@ -48,6 +48,7 @@ enum class ExtendedKind : std::uint8_t {
   OpTensors = 16,   // [index | element << 32, tensor, storage] for each: of that operator
   Allocation = 17,  // [address, bytes, total, reserved, device type | flags << 8 | index << 32]
   ThreadNumber = 18,  // [number]: what the tensor library calls this thread
+  OpPlace = 19,       // [stack id | module id << 32]: of the span begun last
 };
 
 constexpr unsigned kTicksShift = 18;

@@ -9,9 +9,11 @@
 #include <memory>
 #include <mutex>
 
+#include "collect/torch/call_stack.h"
 #include "collect/torch/inputs.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
+#include "collect/torch/script_modules.h"
 #include "sonde/op.h"
 #include "sonde/source.h"
 #include "sonde/torch.h"
@@ -22,6 +24,8 @@ namespace {
 // What running windows ask for; read by callbacks.
 std::atomic<bool> wants_shapes{false};
 std::atomic<bool> wants_tensors{false};
+std::atomic<bool> wants_stacks{false};
+std::atomic<bool> wants_modules{false};
 // Counts windows, so that every thread says its number in each.
 std::atomic<std::uint32_t> window{0};
 
@@ -53,6 +57,8 @@ struct ThreadState {
   OpNames names;
   OpenOps open;
   OpInputs inputs;
+  CallStacks stacks;
+  ScriptModules modules;
   std::uint32_t window = 0;
 };
 
@@ -84,6 +90,14 @@ sonde_op describe(const at::RecordFunction& fn, ThreadState& state) {
   return op;
 }
 
+// A gradient's place is that of its forward operator, which readers find by its sequence number.
+void record_place(const at::RecordFunction& fn, ThreadState& state) {
+  const bool stack = wants_stacks.load(std::memory_order_relaxed);
+  const bool module = wants_modules.load(std::memory_order_relaxed);
+  if ((!stack && !module) || fn.scope() == at::RecordScope::BACKWARD_FUNCTION) return;
+  sonde_op_place(stack ? state.stacks.here() : 0, module ? state.modules.here() : 0);
+}
+
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   ThreadState& state = thread_state();
   if (state.window != window.load(std::memory_order_relaxed) && sonde_is_recording() != 0) {
@@ -104,6 +118,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   if (recorded && wants_shapes.load(std::memory_order_relaxed) && !fn.inputs().empty()) {
     record_inputs(fn, state.inputs, wants_tensors.load(std::memory_order_relaxed));
   }
+  if (recorded) record_place(fn, state);
   return context;
 }
 
@@ -126,6 +141,9 @@ class TorchSource : public Source {
     const bool alone = running_ == 0;
     shapes_ = (!alone && shapes_) || request.record_shapes || request.with_flops;
     memory_ = (!alone && memory_) || request.profile_memory;
+    stacks_ = (!alone && stacks_) || request.with_stack;
+    modules_ = (!alone && modules_) || request.with_modules;
+    if (stacks_) prepare_call_stacks();
     return {};
   }
 
@@ -133,6 +151,8 @@ class TorchSource : public Source {
     const std::lock_guard lock(mutex_);
     wants_shapes.store(shapes_);
     wants_tensors.store(shapes_ && memory_);
+    wants_stacks.store(stacks_);
+    wants_modules.store(modules_);
     report_memory(memory_);
     window.fetch_add(1);
     ++running_;
@@ -156,6 +176,8 @@ class TorchSource : public Source {
   std::mutex mutex_;
   bool shapes_ = false;
   bool memory_ = false;
+  bool stacks_ = false;
+  bool modules_ = false;
   int running_ = 0;
   bool callback_has_inputs_ = false;
   at::CallbackHandle callback_ = 0;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/torch/call_stack.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "collect/torch/native_frames.h"
+#include "sonde/op.h"
+
+namespace sonde::torch {
+namespace {
+
+constexpr int kMostFrames = 256;
+
+using Walk = int(void** addresses, int count);
+
+// libunwind's keeps what it learns of each function and is ten times as fast as the C library's,
+// where torch was built without frame pointers. Opened for us alone: it has functions of libgcc's
+// names.
+Walk* find_walk() {
+  void* const library = ::dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+  void* const walk = library != nullptr ? ::dlsym(library, "unw_backtrace") : nullptr;
+  return walk != nullptr ? reinterpret_cast<Walk*>(walk) : &::backtrace;
+}
+
+std::atomic<Walk*> walk{nullptr};
+
+std::uint64_t hash_of(void* const* addresses, int count) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (int i = 0; i < count; ++i) {
+    hash = (hash ^ reinterpret_cast<std::uintptr_t>(addresses[i])) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void prepare_call_stacks() {
+  if (walk.load() == nullptr) walk.store(find_walk());
+  std::array<void*, 4> addresses;
+  walk.load()(addresses.data(), static_cast<int>(addresses.size()));  // the first allocates
+}
+
+std::uint32_t CallStacks::here() {
+  const std::uint32_t in_script = script();
+  return in_script != 0 ? in_script : native();
+}
+
+std::uint32_t CallStacks::native() {
+  std::array<void*, kMostFrames> addresses;
+  const int count = walk.load(std::memory_order_relaxed)(addresses.data(), kMostFrames);
+  if (count <= 0) return 0;
+  std::uint32_t& number = known_[hash_of(addresses.data(), count)];
+  if (number == 0) number = native_stack(addresses.data(), static_cast<std::size_t>(count));
+  return number;
+}
+
+// As torch's own profiler writes it: functions of the script with their place in its source.
+std::uint32_t CallStacks::script() {
+  const std::vector<::torch::jit::StackEntry> entries = ::torch::jit::currentCallstack();
+  if (entries.empty()) return 0;
+  std::vector<std::uint32_t> frames;
+  for (const auto& entry : entries) {
+    const auto& source = entry.range.source();
+    if (!source || !source->filename()) continue;
+    const auto line = source->starting_line_no() + source->lineno_for_offset(entry.range.start());
+    frames.push_back(sonde_frame(entry.filename.c_str(), source->filename()->c_str(),
+                                 static_cast<std::uint32_t>(line)));
+  }
+  return sonde_stack(frames.data(), frames.size());
+}
+
+}  // namespace sonde::torch

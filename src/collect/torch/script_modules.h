@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sonde::torch {
+
+// Which module of a TorchScript program runs. One a thread.
+class ScriptModules {
+ public:
+  // The number of the innermost module, for sonde_op_place; 0 outside of scripts.
+  std::uint32_t here();
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> known_;  // by the whole way to it
+};
+
+}  // namespace sonde::torch

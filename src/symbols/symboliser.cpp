@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "symbols/symboliser.h"
+
+#if SONDE_HAS_LIBDW
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <span>
+
+namespace sonde {
+namespace {
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+template <typename T>
+using Malloced = std::unique_ptr<T, Freed>;
+
+// Symbols of libraries may carry a version, as in malloc@@GLIBC_2.2.5.
+std::string demangled(const char* name) {
+  if (name == nullptr) return {};
+  const std::string bare(name, std::strcspn(name, "@"));
+  int status = 0;
+  const Malloced<char> text(abi::__cxa_demangle(bare.c_str(), nullptr, nullptr, &status));
+  return status == 0 && text != nullptr ? text.get() : bare;
+}
+
+std::int32_t line_of(std::int64_t line) {
+  return line > 0 && line <= 0x7fffffff ? static_cast<std::int32_t>(line) : -1;
+}
+
+// Programs' debug information names functions twice: `forward` and, mangled, the whole of it.
+std::string name_of(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (dwarf_attr_integrate(die, kind, &attribute) != nullptr)
+      return demangled(dwarf_formstring(&attribute));
+  }
+  const char* const name = dwarf_diename(die);
+  return name != nullptr ? name : "";
+}
+
+// Where an inlined function was called: a file and line in the function around it.
+void read_call_site(Dwarf_Die* inlined, Dwarf_Die* unit, SymbolFrame& caller) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(inlined, DW_AT_call_line, &attribute) != nullptr &&
+      dwarf_formudata(&attribute, &value) == 0) {
+    caller.line = line_of(static_cast<std::int64_t>(value));
+  }
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_attr(inlined, DW_AT_call_file, &attribute) == nullptr ||
+      dwarf_formudata(&attribute, &value) != 0 || dwarf_getsrcfiles(unit, &files, &count) != 0) {
+    return;
+  }
+  const char* const path = dwarf_filesrc(files, value, nullptr, nullptr);
+  if (path != nullptr) caller.file = path;
+}
+
+bool has_build_id(Dwfl_Module* module, std::string_view wanted) {
+  const unsigned char* bytes = nullptr;
+  GElf_Addr address = 0;
+  const int size = dwfl_module_build_id(module, &bytes, &address);
+  if (wanted.empty() || size <= 0) return true;
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : std::span(bytes, static_cast<std::size_t>(size))) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text == wanted;
+}
+
+const Dwfl_Callbacks kCallbacks = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+                                   dwfl_offline_section_address, nullptr};
+
+}  // namespace
+
+// Each binary stands alone: they may cover the same addresses.
+class Symboliser::Binaries {
+ public:
+  std::vector<SymbolFrame> frames_at(std::string_view binary, std::string_view build_id,
+                                     std::uint64_t offset) {
+    if (offset == 0) return {};
+    Binary& opened = open(binary, build_id);
+    if (opened.module == nullptr) return {};
+    const Dwarf_Addr address = offset - 1 + opened.bias;
+    SymbolFrame outermost;
+    outermost.function = demangled(dwfl_module_addrname(opened.module, address));
+    if (Dwfl_Line* line = dwfl_module_getsrc(opened.module, address)) {
+      int number = 0;
+      const char* const file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+      outermost.file = file != nullptr ? file : "";
+      outermost.line = line_of(number);
+    }
+    std::vector<SymbolFrame> frames = take_apart(opened, address, outermost);
+    if (frames.back().function.empty()) frames.clear();
+    return frames;
+  }
+
+ private:
+  struct Binary {
+    std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl{nullptr, &dwfl_end};
+    Dwfl_Module* module = nullptr;
+    Dwarf_Addr bias = 0;
+  };
+
+  Binary& open(std::string_view path, std::string_view build_id) {
+    const auto [found, is_new] = binaries_.try_emplace(std::string(path));
+    Binary& binary = found->second;
+    if (!is_new) return binary;
+    binary.dwfl.reset(dwfl_begin(&kCallbacks));
+    if (binary.dwfl == nullptr) return binary;
+    dwfl_report_begin(binary.dwfl.get());
+    Dwfl_Module* const module =
+        dwfl_report_offline(binary.dwfl.get(), found->first.c_str(), found->first.c_str(), -1);
+    dwfl_report_end(binary.dwfl.get(), nullptr, nullptr);
+    GElf_Addr bias = 0;
+    if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return binary;
+    if (!has_build_id(module, build_id)) return binary;
+    binary.module = module;
+    binary.bias = bias;
+    return binary;
+  }
+
+  // One frame becomes several where functions were inlined. `frame` is the function with the line
+  // of the address, which belongs to the innermost.
+  static std::vector<SymbolFrame> take_apart(const Binary& binary, Dwarf_Addr address,
+                                             SymbolFrame frame) {
+    std::vector<SymbolFrame> frames;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = dwfl_module_addrdie(binary.module, address, &bias);
+    Dwarf_Die* around = nullptr;
+    const int around_count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &around) : 0;
+    const Malloced<Dwarf_Die> around_owner(around);
+    Dwarf_Die* scopes = nullptr;
+    const int count = around_count > 0 ? dwarf_getscopes_die(&around[0], &scopes) : 0;
+    const Malloced<Dwarf_Die> scopes_owner(scopes);
+    const std::string symbol = frame.function;
+    for (int i = 0; i < count; ++i) {
+      const int tag = dwarf_tag(&scopes[i]);
+      if (tag == DW_TAG_inlined_subroutine) {
+        frame.function = name_of(&scopes[i]);
+        frames.push_back(frame);
+        frame = {};
+        read_call_site(&scopes[i], unit, frame);
+      } else if (tag == DW_TAG_subprogram) {
+        frame.function = name_of(&scopes[i]);
+        break;
+      }
+    }
+    // The symbol's name has the arguments' types also where the debug information has none.
+    if (!symbol.empty()) frame.function = symbol;
+    frames.push_back(std::move(frame));
+    return frames;
+  }
+
+  std::map<std::string, Binary, std::less<>> binaries_;
+};
+
+std::vector<SymbolFrame> Symboliser::frames_at(std::string_view binary, std::string_view build_id,
+                                               std::uint64_t offset) {
+  if (binaries_ == nullptr) binaries_ = std::make_unique<Binaries>();
+  return binaries_->frames_at(binary, build_id, offset);
+}
+
+}  // namespace sonde
+
+#else
+
+namespace sonde {
+
+class Symboliser::Binaries {};
+
+std::vector<SymbolFrame> Symboliser::frames_at(std::string_view /*binary*/,
+                                               std::string_view /*build_id*/,
+                                               std::uint64_t /*offset*/) {
+  return {};
+}
+
+}  // namespace sonde
+
+#endif
+
+namespace sonde {
+
+Symboliser::Symboliser() = default;
+Symboliser::~Symboliser() = default;
+
+}  // namespace sonde

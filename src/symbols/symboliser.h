@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Names and lines of addresses in programs and libraries, long after they ran.
+//
+//   Symboliser symboliser;
+//   for (const SymbolFrame& frame : symboliser.frames_at("/usr/lib/libfoo.so", build_id, 0x1234))
+//     print(frame.function, frame.file, frame.line);
+//
+// Reads the binary's symbols and debug information, also where the latter lies in files of its own
+// (as Debian's -dbgsym packages do). A binary that is gone, or is another one by now, gives
+// nothing.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde {
+
+struct SymbolFrame {
+  std::string function;
+  std::string file;        // empty if not known
+  std::int32_t line = -1;  // -1: not known
+};
+
+class Symboliser {
+ public:
+  Symboliser();
+  ~Symboliser();
+  Symboliser(const Symboliser&) = delete;
+  Symboliser& operator=(const Symboliser&) = delete;
+
+  // The function that the call before `offset` stands in, and before it those that the compiler put
+  // into it, the innermost first. `offset` is a return address less where the binary was loaded;
+  // `build_id` is in hexadecimal digits, "": any will do.
+  std::vector<SymbolFrame> frames_at(std::string_view binary, std::string_view build_id,
+                                     std::uint64_t offset);
+
+ private:
+  class Binaries;
+  std::unique_ptr<Binaries> binaries_;  // null until somebody asks
+};
+
+}  // namespace sonde
