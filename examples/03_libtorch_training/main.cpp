@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A small LibTorch training job, profiled: a convolution and a transformer block over pictures that
-// a thread of its own prepares. Two lines make it profiled, attach() and the Profiler; the rest is
-// what such a job looks like.
+// a thread of its own prepares. Two lines make it profiled, attach() and the Profiler, a third
+// names the module that operators belong to; the rest is what such a job looks like.
 
 #include <sonde/profiler.h>
 #include <sonde/record.h>
@@ -85,7 +85,7 @@ struct Net : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& pictures) {
-    SONDE_SCOPE("forward");
+    const sonde::torch::module_scope scope(*this);
     const torch::Tensor tokens = patches(pictures).flatten(2).permute({2, 0, 1});
     return torch::log_softmax(head(block(tokens).mean(0)), 1);
   }
@@ -132,7 +132,9 @@ int main() {
        .schedule = sonde::schedule({.wait = 1, .warmup = 1, .active = 4, .repeat = 1}),
        .record_shapes = true,
        .profile_memory = true,
-       .with_flops = true});
+       .with_stack = true,
+       .with_flops = true,
+       .with_modules = true});
   prof.start();
   for (int step = 0; step < kSteps; ++step) {
     const float loss = train(net, optimizer, loader.next());
@@ -144,10 +146,14 @@ int main() {
   const sonde::KeyAverages averages = prof.key_averages();
   std::cout << averages.table({.sort_by = "self_cpu_time_total", .row_limit = 12});
   const std::string exported = "03_libtorch_training.pt.trace.json.gz";
-  if (const auto written = prof.export_chrome_trace(exported); !written) {
+  const std::string stacks = "03_libtorch_training.stacks";
+  for (const auto& written :
+       {prof.export_chrome_trace(exported), prof.export_stacks(stacks, "self_cpu_time_total")}) {
+    if (written) continue;
     std::cerr << written.error().message << "\n";
     return 1;
   }
   std::cout << exported << ": for ui.perfetto.dev or chrome://tracing\n";
+  std::cout << stacks << ": for flame graphs\n";
   return is_complete(averages) ? 0 : 1;
 }
