@@ -18,6 +18,23 @@ if(TARGET sonde_agent)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+# An export of its own: only this one is tied to the torch that Sonde was built with.
+if(TARGET sonde_torch)
+  # Where that torch lies goes into the library, since it need not lie where loaders look.
+  set_target_properties(sonde_torch PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS sonde_torch EXPORT SondeTorchTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT SondeTorchTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR})
+endif()
+# What `sonde torch build` compiles for another torch, with or without one here.
+if(TARGET sonde_cli AND TARGET sonde_agent)
+  set(SONDE_ADAPTER_DIR ${CMAKE_INSTALL_DATADIR}/sonde/adapter)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/collect/torch DESTINATION ${SONDE_ADAPTER_DIR}/src/collect
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*_test.cpp" EXCLUDE PATTERN "*_bench.cpp" EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
+          DESTINATION ${SONDE_ADAPTER_DIR}/include FILES_MATCHING PATTERN "*.h")
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # A static libsonde leaves its dependencies to whoever links it, a shared one brings its own.
@@ -47,6 +64,9 @@ if(SONDE_IS_STATIC)
     string(APPEND SONDE_PC_REQUIRES ", libisal")
   endif()
   set(SONDE_PC_LIBS "-lsonde -pthread")
+  if(SONDE_HAS_LIBDW)
+    string(APPEND SONDE_PC_LIBS " -ldw")
+  endif()
   # C programs link the recorder too, and it is written in C++.
   set(SONDE_PC_RECORD_LIBS "-lsonde_record -pthread -lstdc++ -lm")
 else()

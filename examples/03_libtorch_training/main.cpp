@@ -85,7 +85,7 @@ struct Net : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& pictures) {
-    const sonde::torch::module_scope scope(*this);
+    const sonde::torch::ModuleScope scope(*this);
     const torch::Tensor tokens = patches(pictures).flatten(2).permute({2, 0, 1});
     return torch::log_softmax(head(block(tokens).mean(0)), 1);
   }

@@ -26,27 +26,27 @@ void attach();
 // Net.layer1.conv".
 //
 //   torch::Tensor NetImpl::forward(torch::Tensor x) {
-//     sonde::torch::module_scope scope(*this);
+//     sonde::torch::ModuleScope scope(*this);
 //     return fc(conv(x));
 //   }
 //
 // A module is named by how the module around it has registered it; the outermost by its class.
 // While nothing records, this costs a nanosecond.
-class module_scope {
+class ModuleScope {
  public:
   template <typename Module>
-  explicit module_scope(const Module& module, const char* method = "forward") {
+  explicit ModuleScope(const Module& module, const char* method = "forward") {
     if (!is_recording()) return;
     // torch's own base of all modules: what its children are kept as.
     using Base = std::decay_t<decltype(*module.named_children().begin()->value())>;
     const Base* const base = &module;
     begun_ = begin(base, base->name().c_str(), method, &write_name<Base>);
   }
-  ~module_scope() {
+  ~ModuleScope() {
     if (begun_) end();
   }
-  module_scope(const module_scope&) = delete;
-  module_scope& operator=(const module_scope&) = delete;
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
 
  private:
   // Writes how `parent` calls `module`, "" if that is none of its own, with a 0 at its end.

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "agent/adapter_name.h"
 #include "agent/elf_file.h"
 #include "agent/run_environment.h"
 
@@ -22,7 +23,18 @@ bool is_loaded(const std::string& library) {
   return true;
 }
 
-Result<void> check_fits(const std::string& path) {
+// For one whose name says for which torch it is.
+Result<void> check_name(const std::string& path, const std::string& torch_library) {
+  const auto name = adapter_name_of(path);
+  if (!name) return {};
+  SONDE_TRY(const std::string key, torch_library_key(torch_library));
+  if (name->library_key == key) return {};
+  return Failure(ErrorCode::Unsupported,
+                 path + ": is made for another torch (" + name->torch_version + ")");
+}
+
+Result<void> check_fits(const std::string& path, const std::string& torch_library) {
+  SONDE_TRY_VOID(check_name(path, torch_library));
   SONDE_TRY(const ElfFacts facts, read_elf(path));
   for (const std::string& library : facts.needed) {
     if (!is_of_torch(library) || is_loaded(library)) continue;
@@ -38,8 +50,8 @@ Failure loader_failure(const std::string& path) {
   return {ErrorCode::Io, reason != nullptr ? reason : path + ": cannot be opened"};
 }
 
-Result<void> attach(const std::string& path) {
-  SONDE_TRY_VOID(check_fits(path));
+Result<void> attach(const std::string& path, const std::string& torch_library) {
+  SONDE_TRY_VOID(check_fits(path, torch_library));
   // RTLD_LOCAL: libtorch, which Python opens so too, must not become visible to the whole program.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return loader_failure(path);
@@ -58,7 +70,7 @@ Result<void> attach_adapter(const std::vector<std::string>& paths,
                             const std::string& torch_library) {
   std::string reasons;
   for (const std::string& path : paths) {
-    const Result<void> attached = attach(path);
+    const Result<void> attached = attach(path, torch_library);
     if (attached) return {};
     reasons += (reasons.empty() ? "" : "; ") + attached.error().message;
   }

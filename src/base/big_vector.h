@@ -3,15 +3,47 @@
 
 // Vectors of many megabytes. The first touch of a page costs more than filling it, so large ones
 // ask the system for huge pages; without them all is as usual.
+//
+//   BigVector<Key> keys(millions);                   // asks by itself
+//   reserve_filled(values, millions);                // for a std::vector that others will hold
+//   ask_for_huge_pages(column.data(), bytes);        // for memory that somebody else reserved
 
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <vector>
 
 namespace sonde {
+
+namespace detail {
+
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// The whole small pages within some memory.
+struct Pages {
+  Pages(const void* memory, std::size_t size) {
+    constexpr std::uintptr_t kPage = 4096;
+    const auto first = reinterpret_cast<std::uintptr_t>(memory);
+    const std::uintptr_t rounded = (first + kPage - 1) / kPage * kPage;
+    const std::uintptr_t last = (first + size) / kPage * kPage;
+    begin = reinterpret_cast<void*>(rounded);  // NOLINT(performance-no-int-to-ptr)
+    bytes = last > rounded ? last - rounded : 0;
+  }
+  void* begin;
+  std::size_t bytes;
+};
+
+}  // namespace detail
+
+// A wish, and only for what is large enough: where it is refused nothing is lost.
+inline void ask_for_huge_pages(const void* memory, std::size_t bytes) {
+  if (bytes < detail::kHugePage) return;
+  const detail::Pages pages(memory, bytes);
+  ::madvise(pages.begin, pages.bytes, MADV_HUGEPAGE);
+}
 
 template <typename T>
 class BigAllocator {
@@ -25,14 +57,15 @@ class BigAllocator {
   T* allocate(std::size_t count) {
     if (count > (std::size_t{1} << 60) / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = count * sizeof(T);
-    if (bytes < kHugePage) return static_cast<T*>(::operator new(bytes));
-    void* memory = std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
+    if (bytes < detail::kHugePage) return static_cast<T*>(::operator new(bytes));
+    const std::size_t whole = (bytes + detail::kHugePage - 1) / detail::kHugePage;
+    void* memory = std::aligned_alloc(detail::kHugePage, whole * detail::kHugePage);
     if (memory == nullptr) throw std::bad_alloc();
-    ::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish
+    ask_for_huge_pages(memory, bytes);
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) noexcept {
-    if (count * sizeof(T) < kHugePage) {
+    if (count * sizeof(T) < detail::kHugePage) {
       ::operator delete(memory);
     } else {
       std::free(memory);
@@ -40,12 +73,23 @@ class BigAllocator {
   }
 
   friend bool operator==(const BigAllocator& /*a*/, const BigAllocator& /*b*/) { return true; }
-
- private:
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
 };
 
 template <typename T>
 using BigVector = std::vector<T, BigAllocator<T>>;
+
+// Room for `count` items that will all be there, with its pages at once: on the thread that calls,
+// and not one by one when they are filled.
+template <typename T, typename Allocator>
+void reserve_filled(std::vector<T, Allocator>& items, std::size_t count) {
+  items.reserve(count);
+  const std::size_t bytes = count * sizeof(T);
+  ask_for_huge_pages(items.data(), bytes);
+#if defined(MADV_POPULATE_WRITE)
+  constexpr std::size_t kWorthIt = std::size_t{1} << 20;
+  const detail::Pages pages(items.data(), bytes);
+  if (bytes >= kWorthIt) ::madvise(pages.begin, pages.bytes, MADV_POPULATE_WRITE);
+#endif
+}
 
 }  // namespace sonde

@@ -62,6 +62,13 @@ struct DoctorCommand {
 };
 Result<void> run_doctor(const DoctorCommand& command, Output& out);
 
+// With neither: the torch of python3, else the system's.
+struct TorchBuildCommand {
+  std::string python;  // an interpreter
+  std::string prefix;  // a folder with lib/ and include/
+};
+Result<void> run_torch_build(const TorchBuildCommand& command, Output& out);
+
 // Any file that Sonde reads; says so on the terminal if it takes long.
 Result<Trace> open_with_progress(const std::string& path);
 // The same for what answers from a trace: a line on stderr if something is missing in it.

@@ -112,11 +112,6 @@ std::vector<Check> check_sonde() {
   const std::string advice = "`sonde run` needs it: install Sonde whole, with shared libraries";
   checks.push_back(check_file("sonde.preload", *folder + "/libsonde_preload.so", advice));
   checks.push_back(check_file("sonde.agent", *folder + "/libsonde_agent.so", advice));
-  const auto adapters = installed_adapters(*folder);
-  checks.push_back(
-      {"sonde.torch", adapters.empty() ? CheckState::Missing : CheckState::Ok,
-       adapters.empty() ? "no adapter for libtorch" : adapters.front(),
-       adapters.empty() ? "without it `sonde run` records scopes, but no operators" : ""});
   return checks;
 }
 

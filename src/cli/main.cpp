@@ -47,6 +47,7 @@ struct Parser {
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
+  TorchBuildCommand torch_build;
   int exit_status = 0;  // of the program that `sonde run` ran
   std::string format = "text";
   Action action;
@@ -58,6 +59,7 @@ struct Parser {
     app.footer(kExample);
     add_run();
     add_ctl();
+    add_torch();
     add_doctor();
     add_info();
     add_dump();
@@ -284,6 +286,29 @@ struct Parser {
     command->add_option("FILE", ctl.file, "Where a snapshot goes")->type_name("");
     command->footer("Example:\n  sonde ctl 4711 stop");
     command->callback([this] { action = [this](Output& out) { return run_ctl(ctl, out); }; });
+  }
+
+  void add_torch() {
+    CLI::App* group = app.add_subcommand("torch", "Adapters, by which `sonde run` records a torch");
+    group->require_subcommand(1);
+    CLI::App* command = group->add_subcommand(
+        "build", "Compile the adapter for a torch that Sonde was not built with, once");
+    CLI::Option* python = command->add_option("--python", torch_build.python,
+                                              "The torch that this interpreter imports (python3)");
+    python->type_name("PROGRAM");
+    command
+        ->add_option("--prefix", torch_build.prefix,
+                     "The torch of this folder, which has lib/ and include/")
+        ->type_name("FOLDER")
+        ->excludes(python);
+    command->footer(
+        "Without options: the torch of python3, else the system's. The compiler is CXX, or c++; it "
+        "takes about half a minute.\n"
+        "The adapter is kept below XDG_CACHE_HOME (~/.cache), where `sonde run` finds it.\n"
+        "Example:\n  sonde torch build --python ./venv/bin/python3");
+    group->footer(command->get_footer());
+    command->callback(
+        [this] { action = [this](Output& out) { return run_torch_build(torch_build, out); }; });
   }
 
   void add_doctor() {

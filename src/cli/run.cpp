@@ -18,6 +18,7 @@
 #include "cli/run_child.h"
 #include "cli/run_summary.h"
 #include "cli/run_target.h"
+#include "cli/torch_adapters.h"
 #include "collect/output_name.h"
 #include "sonde/trace.h"
 
@@ -136,14 +137,6 @@ Result<std::string> library_folder() {
   return library.parent_path().string();
 }
 
-std::vector<std::string> installed_adapters(const std::string& folder) {
-  std::vector<std::string> adapters;
-  if (const char* given = ::getenv(kRunAdapters)) adapters.emplace_back(given);
-  const std::string own = folder + "/libsonde_torch.so";
-  if (::access(own.c_str(), R_OK) == 0) adapters.push_back(own);
-  return adapters;
-}
-
 Result<int> run_program(const RunCommand& command) {
   const std::string& program = command.program.front();
   const Target target = find_target(program);
@@ -153,7 +146,7 @@ Result<int> run_program(const RunCommand& command) {
   SONDE_TRY(RunOptions options, complete(command.options));
   SONDE_TRY(const ReportFile report, ReportFile::create());
   options.report = report.path();
-  options.adapters = installed_adapters(folder);
+  options.adapters = usable_adapters(folder);
 
   SONDE_TRY(const ChildEnd end, run_child(child_command(command, options, target, libraries)));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);

@@ -23,7 +23,5 @@ Result<int> run_program(const RunCommand& command);
 
 // The folder that libsonde was loaded from, where the agent and the preload library lie too.
 Result<std::string> library_folder();
-// Those adapters that are installed there.
-std::vector<std::string> installed_adapters(const std::string& folder);
 
 }  // namespace sonde::cli

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/progress.h"
+#include "cli/torch_install.h"
 #include "cli/trace_facts.h"
 #include "sonde/trace.h"
 #include "trace/block_file.h"
@@ -104,14 +105,23 @@ bool is_problem(const ReportEntry& entry) {
   return entry.kind == ReportKind::Adapter || entry.kind == ReportKind::Error;
 }
 
-void add_problems(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
+// The text begins with the path of the libtorch_cpu that is not recorded.
+std::string adapter_advice(const std::string& text, const Target& target) {
+  const std::string library = text.substr(0, text.find(" is not recorded"));
+  const std::string command = build_advice(library, target.path);
+  if (!command.empty()) return fmt::format("to record it, type once: {}", command);
+  return "`sonde doctor` says what there is; its headers are needed to build an adapter for it";
+}
+
+void add_problems(const std::vector<ReportEntry>& report, const Target& target,
+                  std::vector<std::string>& lines) {
   std::vector<std::string> seen;  // many processes say the same
   for (const ReportEntry& entry : report) {
     if (!is_problem(entry)) continue;
     if (std::find(seen.begin(), seen.end(), entry.text) != seen.end()) continue;
     seen.push_back(entry.text);
     lines.push_back(fmt::format("process {}: {}", entry.pid, entry.text));
-    if (entry.kind == ReportKind::Adapter) lines.emplace_back("`sonde doctor` says what there is");
+    if (entry.kind == ReportKind::Adapter) lines.push_back(adapter_advice(entry.text, target));
   }
 }
 
@@ -138,7 +148,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   std::vector<std::string> lines;
   const std::vector<Recorded> recordings = recorded_in(report);
   const bool problems = std::any_of(report.begin(), report.end(), is_problem);
-  add_problems(report, lines);
+  add_problems(report, target, lines);
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

@@ -88,11 +88,40 @@ inline unsigned solid_marks(const char* at) {
 #endif
 }
 
+// Bit i says that byte i of the 16 at `a` is not that at `b`.
+inline unsigned differing_marks(const char* a, const char* b) {
+#if defined(__SSE2__)
+  __m128i left;
+  __m128i right;
+  std::memcpy(&left, a, sizeof(left));
+  std::memcpy(&right, b, sizeof(right));
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(left, right))) ^ 0xffffU;
+#else
+  unsigned marks = 0;
+  for (unsigned i = 0; i < kBlockBytes; ++i) marks |= static_cast<unsigned>(a[i] != b[i]) << i;
+  return marks;
+#endif
+}
+
 inline unsigned first_mark(unsigned marks) {
   return static_cast<unsigned>(std::countr_zero(marks));
 }
 
 }  // namespace detail
+
+// Whether `size` bytes are equal; most that are not differ in the first few. Both may be looked at
+// up to 16 bytes behind their ends.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  const unsigned first = detail::differing_marks(a, b);
+  if (size <= detail::kBlockBytes) return (first & ((1U << size) - 1)) == 0;
+  if (first != 0) return false;
+  for (std::size_t at = detail::kBlockBytes; at + detail::kBlockBytes < size;
+       at += detail::kBlockBytes) {
+    if (detail::differing_marks(a + at, b + at) != 0) return false;
+  }
+  const std::size_t last = size - detail::kBlockBytes;
+  return detail::differing_marks(a + last, b + last) == 0;
+}
 
 // Control characters count as space, save zero.
 inline const char* skip_space(const char* at) {

@@ -18,7 +18,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t kShortestStretch = std::size_t{4} << 20;
-constexpr std::size_t kLongestStretch = std::size_t{64} << 20;
+constexpr std::size_t kLongestStretch = std::size_t{256} << 20;
 
 class Document {
  public:
@@ -139,8 +139,10 @@ class Document {
   // `at` is behind the bracket. Returns what follows the array, or the end of the text.
   const char* read_events(const char* at) {
     const auto rest = static_cast<std::size_t>(end_ - at);
+    // Some for each thread, so that all are busy to the end.
+    const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{4} * threads_;
     const std::size_t stretch_bytes =
-        std::clamp(rest / (std::size_t{4} * threads_), kShortestStretch, kLongestStretch);
+        std::clamp(rest / stretches, kShortestStretch, kLongestStretch);
     std::vector<const char*> starts = {skip_space(at)};
     for (std::size_t from = stretch_bytes; from < rest; from += stretch_bytes) {
       const char* guess = find_event(at + from, end_);

@@ -5,17 +5,21 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "base/big_vector.h"
 #include "base/parallel.h"
 #include "base/run_sort.h"
 #include "convert/json_number.h"
 #include "convert/json_string.h"
 #include "convert/json_text.h"
 #include "convert/kineto_read_arguments.h"
+#include "convert/kineto_read_columns.h"
 #include "convert/kineto_read_edges.h"
 #include "convert/kineto_read_extras.h"
 #include "convert/kineto_read_flows.h"
+#include "convert/kineto_read_innermost.h"
 #include "convert/kineto_read_joined.h"
 #include "convert/kineto_read_spans.h"
 #include "convert/kineto_read_stacks.h"
@@ -45,6 +49,7 @@ class Assembler {
     join_lists();
     const std::vector<SpanEnd> ends = close_spans(builder_, joined_, tracks);
     placed_.spans = fill_spans(builder_, joined_);
+    release_spans();
     apply_ends(ends);
     fill_other_tables();
     for (const ForeignFlow& foreign : foreign_flows_) {
@@ -96,6 +101,16 @@ class Assembler {
     }
   }
 
+  // They are half of what was staged, and the next tables use their memory again.
+  void release_spans() {
+    const auto release = [this](std::size_t s) {
+      if (needs_spans(joined_, s)) return;
+      joined_.stretches[s].spans = {};
+      joined_.stretches[s].span_values = {};
+    };
+    parallel_for(joined_.stretches.size(), release, joined_.threads);
+  }
+
   void apply_ends(const std::vector<SpanEnd>& ends) {
     for (const SpanEnd& end : ends) {
       const SpanId row = placed_.spans(end.span.stretch, end.span.row);
@@ -110,26 +125,27 @@ class Assembler {
   // Rows of other tables that belong to spans, in the order of those; `adjust` gives texts their
   // numbers.
   template <typename Table, typename Row, typename Adjust>
-  void fill_side_table(Table& table, std::vector<Row> Staged::* staged, const Adjust& adjust) {
+  void fill_side_table(Table& table, BigVector<Row> Staged::* staged, const Adjust& adjust) {
     struct Key {
       std::uint32_t span;
       Place place;
     };
-    std::vector<Key> keys;
+    BigVector<Key> keys;
     for (std::uint32_t s = 0; s < joined_.stretches.size(); ++s) {
-      const std::vector<Row>& rows = joined_.stretches[s].*staged;
+      const BigVector<Row>& rows = joined_.stretches[s].*staged;
       for (std::uint32_t i = 0; i < rows.size(); ++i) {
         const SpanId span = placed_.spans(s, rows[i].span.value());
         if (span.valid()) keys.push_back({span.value(), {s, i}});
       }
     }
-    run_sort(keys, [](const Key& a, const Key& b) { return a.span < b.span; });
-    table.visit_columns([&keys](const char*, auto& column) { column.reserve(keys.size()); });
+    run_sort(std::span(keys), [](const Key& a, const Key& b) { return a.span < b.span; });
+    reserve_rows(table, keys.size());
     for (const Key& key : keys) {
       Row row = (joined_.stretches[key.place.stretch].*staged)[key.place.row];
       row.span = SpanId(key.span);
       adjust(row, key.place.stretch);
       table.push_back(row);
+      ask_for_big_columns(table, keys.size());
     }
   }
 
@@ -200,16 +216,16 @@ class Assembler {
 
   // Rows that have one time, by track and time.
   template <typename Table, typename Row, typename Adjust>
-  void fill_point_table(Table& table, std::vector<Row> Staged::* staged, RowMap& map,
+  void fill_point_table(Table& table, BigVector<Row> Staged::* staged, RowMap& map,
                         const Adjust& adjust) {
     struct Key {
       TrackId track;
       Nanos time;
       Place place;
     };
-    std::vector<Key> keys;
+    BigVector<Key> keys;
     for (std::uint32_t s = 0; s < joined_.stretches.size(); ++s) {
-      const std::vector<Row>& rows = joined_.stretches[s].*staged;
+      const BigVector<Row>& rows = joined_.stretches[s].*staged;
       map.emplace_back(rows.size(), kNoRow);
       for (std::uint32_t i = 0; i < rows.size(); ++i) {
         const bool is_hidden = std::is_same_v<Row, InstantRow> && hidden_.instants[s][i];
@@ -218,29 +234,34 @@ class Assembler {
             {joined_.tracks[s][rows[i].track.index()], joined_.absolute(rows[i].time_ns), {s, i}});
       }
     }
-    run_sort(keys, [](const Key& a, const Key& b) {
+    run_sort(std::span(keys), [](const Key& a, const Key& b) {
       return a.track != b.track ? a.track < b.track : a.time < b.time;
     });
-    table.visit_columns([&keys](const char*, auto& column) { column.reserve(keys.size()); });
+    reserve_rows(table, keys.size());
     for (const Key& key : keys) {
       Row row = (joined_.stretches[key.place.stretch].*staged)[key.place.row];
       row.time_ns = key.time;
       row.track = key.track;
       adjust(row, key.place.stretch);
       map[key.place.stretch][key.place.row] = table.push_back(row).value();
+      ask_for_big_columns(table, keys.size());
     }
   }
 
   void fill_allocations() {
+    InnermostSpans spans(builder_.spans());
     fill_point_table(builder_.allocations(), &Staged::allocations, placed_.allocations,
-                     [this](AllocationRow& row, std::size_t s) {
+                     [&](AllocationRow& row, std::size_t s) {
+                       row.span = spans.around(row.track, row.time_ns);
                        if (row.stack.valid()) row.stack = joined_.stacks[s][row.stack.index()];
                      });
   }
 
   void fill_instants() {
+    InnermostSpans spans(builder_.spans());
     fill_point_table(builder_.instants(), &Staged::instants, placed_.instants,
-                     [this](InstantRow& row, std::size_t s) {
+                     [&](InstantRow& row, std::size_t s) {
+                       row.span = spans.around(row.track, row.time_ns);
                        row.name = text(s, row.name);
                        row.category = text(s, row.category);
                      });

@@ -75,6 +75,14 @@ TEST(KinetoDamage, MendsQuotesInsideOfNames) {
   EXPECT_EQ(ledger_count(trace, LedgerKind::Undecodable), 0U);
 }
 
+TEST(KinetoDamage, CountsAMendedNameEachTime) {
+  const std::string mended = R"({"ph": "X", "name": "load "it" now", "pid": 1, "ts": 1})";
+  const Trace trace = read_events(mended + ", " + mended + ", " + mended);
+  ASSERT_EQ(trace.spans().size(), 3U);
+  for (const SpanId span : trace.all_spans()) EXPECT_EQ(trace.name(span), "load \"it\" now");
+  EXPECT_EQ(ledger_count(trace, LedgerKind::Note), 3U);
+}
+
 TEST(KinetoDamage, MendsTexts) {
   const Trace trace =
       read_events("{\"ph\": \"X\", \"ts\": 1, \"name\": \"a\xff\tb \\U C:\\x \\ud800\"}");

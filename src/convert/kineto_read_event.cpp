@@ -11,28 +11,11 @@ namespace sonde {
 
 namespace {
 
-constexpr std::size_t kPredictions = 4096;  // a power of two
 constexpr std::size_t kMostPieces = 65536;
 constexpr std::size_t kLongestPiece = 1000;
-constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
-                            ArgKey::ConcreteInputs);
 
 std::string_view view(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
-}
-
-// Whether `size` bytes are equal; most that are not differ in the first eight. Both may be looked
-// at up to 16 bytes behind their ends.
-inline bool same_bytes(const char* a, const char* b, std::size_t size) {
-  if (size < 8) {
-    return detail::low_bytes(detail::load_word(a) ^ detail::load_word(b), size) == 0;
-  }
-  if (detail::load_word(a) != detail::load_word(b)) return false;
-  std::size_t at = 8;
-  for (; at + 8 <= size; at += 8) {
-    if (detail::load_word(a + at) != detail::load_word(b + at)) return false;
-  }
-  return detail::load_word(a + size - 8) == detail::load_word(b + size - 8);
 }
 
 }  // namespace
@@ -269,11 +252,7 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
     case Next::Arg:
       return arg(piece, at);
     case Next::Name:
-      at = any(at, raw);
-      if (at == nullptr) return nullptr;
-      event_.name_text = is_quoted(raw) ? unquoted(raw) : raw;
-      event_.name = staged_.texts.id_of(event_.name_text);
-      return at;
+      return name(at);
     case Next::Time:
       at = scan_micros(at, end_, event_.time, event_.has_time);
       return at != nullptr ? at : broken(end_);
@@ -295,6 +274,41 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
   return at;
 }
 
+// Names come in the same order again and again: most are known by the one before.
+inline const char* EventParser::name(const char* at) {
+  const RawId guess = last_name_ == kNoRaw ? kNoRaw : next_names_[last_name_];
+  if (guess != kNoRaw && !mending_ && *at == '"') {
+    const std::string_view text = staged_.texts.keys()[guess];
+    const char* quote = at + 1 + text.size();
+    if (text.size() < static_cast<std::size_t>(end_ - at) &&
+        same_bytes(text.data(), at + 1, text.size()) && *quote == '"') {
+      event_.name = guess;
+      event_.name_text = view(at + 1, quote);
+      last_name_ = guess;
+      return quote + 1;
+    }
+  }
+  return learned_name(at);
+}
+
+const char* EventParser::learned_name(const char* at) {
+  std::string_view raw;
+  at = any(at, raw);
+  if (at == nullptr) return nullptr;
+  event_.name_text = is_quoted(raw) ? unquoted(raw) : raw;
+  event_.name = staged_.texts.id_of(event_.name_text);
+  if (mending_ || !is_quoted(raw)) {
+    last_name_ = kNoRaw;
+    return at;
+  }
+  if (last_name_ != kNoRaw) next_names_[last_name_] = event_.name;
+  last_name_ = event_.name;
+  if (last_name_ >= next_names_.size()) {
+    next_names_.resize(std::max<std::size_t>(last_name_ + 1, 2 * next_names_.size()), kNoRaw);
+  }
+  return at;
+}
+
 inline const char* EventParser::arg(const Piece& piece, const char* at) {
   const bool is_array = kArrays.has(piece.arg);
   if (is_array && arrays(piece.arg, at)) return at;
@@ -311,26 +325,6 @@ inline const char* EventParser::arg(const Piece& piece, const char* at) {
   event_.present.add(piece.arg);
   if (is_array) arrays_end_ = value.end;
   return value.end;
-}
-
-// Notes where the arrays of a call stand. True if they were known, and `at` is behind them then.
-bool EventParser::arrays(ArgKey key, const char*& at) {
-  if (arrays_begin_ == nullptr) {
-    if (predicting_ && predicted(key, at)) return true;
-    arrays_begin_ = at;
-    first_array_ = key;
-  } else if (event_.known_arguments != kNoRaw) {
-    predicting_ = false;
-    at = broken(at);
-    return true;
-  } else {
-    // Only the key of this array may stand between.
-    const char* comma = skip_space(arrays_end_);
-    const char* quote = skip_space(comma + 1);
-    const char* end_of_key = string_end(quote + 1, end_);
-    arrays_apart_ |= end_of_key == nullptr || skip_space(skip_space(end_of_key + 1) + 1) != at;
-  }
-  return false;
 }
 
 inline const char* EventParser::any(const char* at, std::string_view& raw) {
@@ -357,39 +351,6 @@ const char* EventParser::mended_string_end(const char* at) const {
     if (*next == ',' && *skip_space(next + 1) == '"') return quote;
   }
   return nullptr;
-}
-
-// Calls come in the same order again and again: the name and the list before tell the list.
-EventParser::Prediction& EventParser::prediction(ArgKey first) {
-  const std::uint64_t key =
-      event_.name ^ (std::uint64_t{last_list_} << 32) ^ (static_cast<std::uint64_t>(first) << 24);
-  return predictions_[detail::mix(key, detail::kHashA) & (kPredictions - 1)];
-}
-
-bool EventParser::predicted(ArgKey first, const char*& at) {
-  const Prediction& guess = prediction(first);
-  if (guess.first != first || guess.size > static_cast<std::size_t>(end_ - at)) return false;
-  if (std::memcmp(guess.text, at, guess.size) != 0) return false;
-  arrays_begin_ = at;
-  event_.known_arguments = guess.list;
-  at += guess.size;
-  return true;
-}
-
-RawId EventParser::argument_list() {
-  if (event_.known_arguments != kNoRaw) return last_list_ = event_.known_arguments;
-  if (!event_.present.has_any(kArrays)) return kNoRaw;
-  const auto raw = [this](ArgKey key) {
-    return event_.present.has(key) ? event_[key].text() : std::string_view();
-  };
-  const RawId list =
-      staged_.argument_lists.id_of({raw(ArgKey::InputDims), raw(ArgKey::InputStrides),
-                                    raw(ArgKey::InputType), raw(ArgKey::ConcreteInputs)});
-  if (!arrays_apart_ && !mending_ && arrays_end_ > arrays_begin_) {
-    prediction(first_array_) = {
-        arrays_begin_, static_cast<std::uint32_t>(arrays_end_ - arrays_begin_), list, first_array_};
-  }
-  return last_list_ = list;
 }
 
 }  // namespace sonde

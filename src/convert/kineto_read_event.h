@@ -27,6 +27,10 @@
 
 namespace sonde {
 
+// What tells the shapes and values of a call.
+inline constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
+                                   ArgKey::ConcreteInputs);
+
 struct ArgValue {
   const char* key = nullptr;  // behind the quote
   const char* begin = nullptr;
@@ -102,6 +106,7 @@ class EventParser {
  private:
   static constexpr std::size_t kFollowers = 4;
   static constexpr std::uint32_t kNoPiece = kNoRaw;
+  static constexpr std::size_t kPredictions = 4096;  // a power of two
 
   // What comes behind a piece.
   enum class Next : std::uint8_t { Name, Time, Duration, Id, Arg, UnknownArg, UnknownKey, End };
@@ -145,6 +150,8 @@ class EventParser {
   const char* read_member(std::string_view key, const char* at, Piece& piece);
   void apply(const Piece& piece, std::uint32_t id, const char* at);
   const char* value(const Piece& piece, const char* at);
+  const char* name(const char* at);
+  const char* learned_name(const char* at);
   const char* arg(const Piece& piece, const char* at);
   bool arrays(ArgKey key, const char*& at);
   const char* any(const char* at, std::string_view& raw);
@@ -174,6 +181,9 @@ class EventParser {
   bool arrays_apart_ = false;
   RawId last_list_ = kNoRaw;
   std::vector<Prediction> predictions_;
+
+  RawId last_name_ = kNoRaw;
+  std::vector<RawId> next_names_;  // what came last behind a name
 };
 
 }  // namespace sonde

@@ -6,7 +6,6 @@
 
 #include "convert/json_number.h"
 #include "convert/json_text.h"
-#include "convert/kineto_read_memory.h"
 
 namespace sonde {
 
@@ -55,12 +54,8 @@ EventStager::~EventStager() = default;
 
 Stretch EventStager::read(const char* at, const char* limit) {
   const std::size_t events = static_cast<std::size_t>(limit - at) / kUsualEventBytes;
-  reserve_rows(staged_->spans, events);
-  reserve_rows(staged_->flows, events / 2);
-  reserve_rows(staged_->python_calls, events / 2);
-  reserve_rows(staged_->allocations, events / 4);
-  reserve_rows(staged_->kernels, events / 4);
-  reserve_rows(staged_->api_calls, events / 4);
+  staged_->spans.reserve(events);
+  staged_->span_values.reserve(3 * events);
   bool first = true;
   for (;;) {
     at = skip_space(at);

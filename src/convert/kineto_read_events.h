@@ -51,7 +51,11 @@ class EventStager {
   void stage_meta();
   void stage_unknown();
 
-  void fill_ids(StagedSpan& span);
+  void fill_values(StagedSpan& span, const Category& known);
+  void fill_source(StagedSpan& span);
+  void add_value(StagedSpan& span, SpanField field, std::int64_t value);
+  void take_value(StagedSpan& span, SpanField field, ArgKey key);
+  void take_raw_value(StagedSpan& span, SpanField field, ArgKey key, RawMemo& memo);
   void stage_side_rows(SpanKind kind, std::uint32_t row);
   void stage_kernel(std::uint32_t row);
   void stage_copy(std::uint32_t row);

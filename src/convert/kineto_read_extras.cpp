@@ -26,6 +26,11 @@ ExtraRow extra_row(TraceBuilder& builder, TableKind table, std::uint32_t row, st
   return extra;
 }
 
+template <typename Id>
+bool all_valid(const std::vector<Id>& ids) {
+  return std::all_of(ids.begin(), ids.end(), [](Id id) { return id.valid(); });
+}
+
 class ExtraFiller {
  public:
   ExtraFiller(TraceBuilder& builder, const Joined& joined, const PlacedRows& placed)
@@ -94,7 +99,7 @@ class ExtraFiller {
   // Arrays that the tables cannot hold stay as they are.
   void add_raw_lists(std::size_t s) {
     const std::vector<ArgumentListId>& lists = joined_.lists[s];
-    if (std::all_of(lists.begin(), lists.end(), [](auto list) { return list.valid(); })) return;
+    if (all_valid(lists)) return;
     const Staged& stretch = joined_.stretches[s];
     for (std::uint32_t i = 0; i < stretch.spans.size(); ++i) {
       const RawId list = stretch.spans[i].arguments;
@@ -108,10 +113,10 @@ class ExtraFiller {
 
   void add_raw_modules(std::size_t s) {
     const std::vector<ModuleId>& modules = joined_.modules[s];
-    if (std::all_of(modules.begin(), modules.end(), [](auto id) { return id.valid(); })) return;
+    if (all_valid(modules)) return;
     const Staged& stretch = joined_.stretches[s];
     for (std::uint32_t i = 0; i < stretch.spans.size(); ++i) {
-      const RawId module = stretch.spans[i].module;
+      const RawId module = stretch.raw_of(stretch.spans[i], SpanField::Module);
       if (module == kNoRaw || modules[module].valid()) continue;
       const std::string raw = '"' + std::string(stretch.modules.keys()[module]) + '"';
       add_raw(placed_.spans(s, i), text_of(ArgKey::ModuleHierarchy), raw);
@@ -134,6 +139,10 @@ class ExtraFiller {
 void keep_extra(TraceBuilder& builder, TableKind table, std::uint32_t row, std::string_view key,
                 std::string_view raw) {
   builder.extras().push_back(extra_row(builder, table, row, key, raw));
+}
+
+bool needs_spans(const Joined& joined, std::size_t stretch) {
+  return !all_valid(joined.lists[stretch]) || !all_valid(joined.modules[stretch]);
 }
 
 void fill_extras(TraceBuilder& builder, const Joined& joined, const PlacedRows& placed) {

@@ -29,6 +29,10 @@ struct PlacedRows {
 void keep_extra(TraceBuilder& builder, TableKind table, std::uint32_t row, std::string_view key,
                 std::string_view raw);
 
+// Whether fill_extras() looks at the staged spans of a stretch: some have arguments or modules that
+// no table holds.
+bool needs_spans(const Joined& joined, std::size_t stretch);
+
 // Adds the extras of all events by table and row, then events of unknown kinds as a whole.
 void fill_extras(TraceBuilder& builder, const Joined& joined, const PlacedRows& placed);
 

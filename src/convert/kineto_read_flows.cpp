@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
+#include "base/big_vector.h"
 #include "base/run_sort.h"
 #include "convert/json_memo.h"
+#include "convert/kineto_read_columns.h"
+#include "convert/kineto_read_innermost.h"
 #include "convert/kineto_read_keys.h"
-#include "convert/kineto_read_memory.h"
 
 namespace sonde {
 
@@ -33,7 +36,7 @@ struct End {
 // Arrows of one id and category, by the beginnings that were seen.
 class Beginnings {
  public:
-  explicit Beginnings(const std::vector<End>& ends) : ends_(ends) {
+  explicit Beginnings(const BigVector<End>& ends) : ends_(ends) {
     std::size_t slots = 64;
     while (slots < 2 * ends.size()) slots *= 2;
     first_.assign(slots, kNone);
@@ -53,8 +56,8 @@ class Beginnings {
   static bool same(const End& a, const End& b) {
     return a.id == b.id && a.category == b.category && a.foreign_id == b.foreign_id;
   }
-  const std::vector<End>& ends_;
-  std::vector<std::uint32_t> first_;
+  const BigVector<End>& ends_;
+  BigVector<std::uint32_t> first_;
 };
 
 class FlowFiller {
@@ -82,8 +85,8 @@ class FlowFiller {
   void collect() {
     std::size_t count = 0;
     for (const Staged& stretch : joined_.stretches) count += stretch.flows.size();
-    reserve_rows(ends_, count, Filled::Wholly);
-    reserve_rows(arrows_, count);
+    reserve_filled(ends_, count);
+    arrows_.reserve(count);
     for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
       const Staged& stretch = joined_.stretches[s];
       for (const StagedFlow& flow : stretch.flows) {
@@ -113,52 +116,8 @@ class FlowFiller {
     std::stable_sort(lost.begin(), lost.end(), [this](std::uint32_t a, std::uint32_t b) {
       return std::tie(ends_[a].track, ends_[a].time) < std::tie(ends_[b].track, ends_[b].time);
     });
-    for (auto first = lost.begin(); first != lost.end();) {
-      const TrackId track = ends_[*first].track;
-      const auto last =
-          std::find_if(first, lost.end(), [&](std::uint32_t i) { return ends_[i].track != track; });
-      sweep(track, first, last);
-      first = last;
-    }
-  }
-
-  template <typename Iterator>
-  void sweep(TrackId track, Iterator first, Iterator last) {
-    const SpanTable& spans = builder_.spans();
-    std::size_t row = first_span(track);
-    std::vector<std::uint32_t> open;
-    for (; first != last; ++first) {
-      const Nanos time = ends_[*first].time;
-      for (; row < spans.size() && spans.track[row] == track && spans.start_ns[row] <= time;
-           ++row) {
-        while (!open.empty() && end_of(open.back()) < spans.start_ns[row]) open.pop_back();
-        open.push_back(static_cast<std::uint32_t>(row));
-      }
-      while (!open.empty() && end_of(open.back()) < time) open.pop_back();
-      if (!open.empty()) ends_[*first].span = SpanId(open.back());
-    }
-  }
-
-  std::size_t first_span(TrackId track) const {
-    const SpanTable& spans = builder_.spans();
-    std::size_t first = 0;
-    std::size_t last = spans.size();
-    while (first < last) {
-      const std::size_t middle = first + (last - first) / 2;
-      if (spans.track[middle] < track) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
-    return first;
-  }
-
-  Nanos end_of(std::uint32_t row) const {
-    Nanos end = 0;
-    const SpanTable& spans = builder_.spans();
-    if (__builtin_add_overflow(spans.start_ns[row], spans.duration_ns[row], &end)) return INT64_MAX;
-    return end;
+    InnermostSpans spans(builder_.spans());
+    for (const std::uint32_t i : lost) ends_[i].span = spans.around(ends_[i].track, ends_[i].time);
   }
 
   void pair() {
@@ -215,14 +174,16 @@ class FlowFiller {
   }
 
   void add_rows() {
-    run_sort(arrows_, [this](const Arrow& a, const Arrow& b) {
+    run_sort(std::span(arrows_), [this](const Arrow& a, const Arrow& b) {
       if (a.track != b.track) return a.track < b.track;
       if (a.time != b.time) return a.time < b.time;
       return any_end(a).id < any_end(b).id;
     });
-    builder_.flows().visit_columns(
-        [this](const char*, auto& column) { column.reserve(arrows_.size()); });
-    for (const Arrow& arrow : arrows_) add_row(arrow);
+    reserve_rows(builder_.flows(), arrows_.size());
+    for (const Arrow& arrow : arrows_) {
+      add_row(arrow);
+      ask_for_big_columns(builder_.flows(), arrows_.size());
+    }
   }
 
   void add_row(const Arrow& arrow) {
@@ -257,8 +218,8 @@ class FlowFiller {
   TraceBuilder& builder_;
   const Joined& joined_;
   const SpanRows& rows_;
-  std::vector<End> ends_;
-  std::vector<Arrow> arrows_;
+  BigVector<End> ends_;
+  BigVector<Arrow> arrows_;
   std::map<StringId, FlowKind> kinds_;
   RawMemo foreign_ids_;
   std::vector<ForeignFlow> foreign_;

@@ -16,10 +16,9 @@ namespace {
 constexpr ArgKeySet kCollectiveSigns(ArgKey::CollectiveName, ArgKey::InElements,
                                      ArgKey::OutElements, ArgKey::GroupSize, ArgKey::GroupName,
                                      ArgKey::CommsId);
+constexpr ArgKeySet kSourceKeys = ArgKeySet::range(ArgKey::OverloadName, ArgKey::SourceFunction);
 constexpr ArgKeySet kPythonKeys = ArgKeySet::range(ArgKey::PythonId, ArgKey::PythonThread);
 constexpr ArgKeySet kKernelKeys = ArgKeySet::range(ArgKey::Queued, ArgKey::ChannelType);
-constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
-                            ArgKey::ConcreteInputs);
 
 }  // namespace
 
@@ -130,7 +129,6 @@ void EventStager::stage_span() {
   span.start = event_.time;
   span.name = event_.name;
   span.kind = known.kind;
-  if (known.is_foreign) span.category = category_text();
   span.track = track(known.on_device);
   if (event_.phase == 'X') {
     span.duration = event_.has_duration ? event_.duration : 0;
@@ -161,7 +159,7 @@ void EventStager::stage_span() {
     }
     staged_->edges.push_back(edge);
   }
-  fill_ids(span);
+  fill_values(span, known);
   if (!left_.empty()) stage_side_rows(span.kind, row);
   stage_extras(TableKind::Spans, row);
   last_span_ = row;
@@ -170,18 +168,37 @@ void EventStager::stage_span() {
   }
 }
 
-void EventStager::fill_ids(StagedSpan& span) {
+void EventStager::add_value(StagedSpan& span, SpanField field, std::int64_t value) {
+  span.fields |= bit_of(field);
+  staged_->span_values.push_back(value);
+}
+
+void EventStager::take_value(StagedSpan& span, SpanField field, ArgKey key) {
+  std::int64_t value = 0;
+  if (take(key, value)) add_value(span, field, value);
+}
+
+void EventStager::take_raw_value(StagedSpan& span, SpanField field, ArgKey key, RawMemo& memo) {
+  const RawId id = take_raw(key, memo);
+  if (id != kNoRaw) add_value(span, field, id);
+}
+
+void EventStager::fill_values(StagedSpan& span, const Category& known) {
   span.arguments = parser_.argument_list();
   if (span.arguments != kNoRaw) left_.remove_all(kArrays);
-  const bool has_external = take(ArgKey::ExternalId, span.external_id);
-  const bool has_index = take(ArgKey::EventIndex, span.event_index);
-  const bool has_record = take(ArgKey::RecordFunctionId, span.record_function_id);
-  span.has_ids = has_external || has_index || has_record;
-  take(ArgKey::Correlation, span.correlation);
-  take(ArgKey::SequenceNumber, span.sequence_number);
-  take(ArgKey::ForwardThread, span.forward_thread);
-  span.stack = take_raw(ArgKey::CallStack, staged_->stacks);
-  span.module = take_raw(ArgKey::ModuleHierarchy, staged_->modules);
+  span.first_value = static_cast<std::uint32_t>(staged_->span_values.size());
+  if (known.is_foreign && event_.has_category) {
+    add_value(span, SpanField::Category, category_text());
+  }
+  take_value(span, SpanField::ExternalId, ArgKey::ExternalId);
+  take_value(span, SpanField::EventIndex, ArgKey::EventIndex);
+  take_value(span, SpanField::RecordFunctionId, ArgKey::RecordFunctionId);
+  take_value(span, SpanField::Correlation, ArgKey::Correlation);
+  take_value(span, SpanField::SequenceNumber, ArgKey::SequenceNumber);
+  take_value(span, SpanField::ForwardThread, ArgKey::ForwardThread);
+  take_raw_value(span, SpanField::Stack, ArgKey::CallStack, staged_->stacks);
+  take_raw_value(span, SpanField::Module, ArgKey::ModuleHierarchy, staged_->modules);
+  if (left_.has_any(kSourceKeys)) fill_source(span);
   if (left_.has(ArgKey::Finished)) {
     const std::string_view finished = event_[ArgKey::Finished].text();
     if (finished == "false" || finished == "\"false\"") {
@@ -189,6 +206,15 @@ void EventStager::fill_ids(StagedSpan& span) {
       left_.remove(ArgKey::Finished);
     }
   }
+}
+
+void EventStager::fill_source(StagedSpan& span) {
+  take_raw_value(span, SpanField::OverloadName, ArgKey::OverloadName, staged_->texts);
+  take_raw_value(span, SpanField::SourceFile, ArgKey::SourceFile, staged_->texts);
+  std::int32_t line = -1;
+  const bool is_line = left_.has(ArgKey::SourceLine) && event_[ArgKey::SourceLine].number >= 0;
+  if (is_line && take(ArgKey::SourceLine, line)) add_value(span, SpanField::SourceLine, line);
+  take_raw_value(span, SpanField::SourceFunction, ArgKey::SourceFunction, staged_->texts);
 }
 
 void EventStager::stage_side_rows(SpanKind kind, std::uint32_t row) {

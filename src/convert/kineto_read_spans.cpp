@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/big_vector.h"
 #include "base/parallel.h"
 #include "base/run_sort.h"
-#include "convert/kineto_read_memory.h"
 
 namespace sonde {
 
@@ -19,58 +19,47 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 65536;
 
-// Enough of a span to order it, and where to find the rest.
+// Enough of a span to order it mostly, and where to find the rest.
 struct SpanKey {
   std::int64_t start;
-  std::int64_t duration;
   std::uint32_t row;  // among those of all stretches
   std::uint32_t stretch;
 };
 
-bool before(const SpanKey& a, const SpanKey& b) {
-  return a.start != b.start ? a.start < b.start : a.duration > b.duration;
-}
-
 // Columns that hold nothing are not filled.
 struct Used {
-  bool correlation = false;
-  bool external_id = false;
-  bool sequence_number = false;
-  bool forward_thread = false;
-  bool record_function_id = false;
-  bool event_index = false;
+  std::uint16_t fields = 0;
   bool flags = false;
-  bool stack = false;
-  bool module = false;
   bool arguments = false;
-  bool category = false;
 
   void add(const StagedSpan& span) {
-    correlation |= span.correlation != 0;
-    external_id |= span.external_id != 0;
-    sequence_number |= span.sequence_number != -1;
-    forward_thread |= span.forward_thread != 0;
-    record_function_id |= span.record_function_id != -1;
-    event_index |= span.event_index != -1;
+    fields |= span.fields;
     flags |= span.flags != 0;
-    stack |= span.stack != kNoRaw;
-    module |= span.module != kNoRaw;
     arguments |= span.arguments != kNoRaw;
-    category |= span.category != kNoRaw;
   }
   void add(const Used& other) {
-    correlation |= other.correlation;
-    external_id |= other.external_id;
-    sequence_number |= other.sequence_number;
-    forward_thread |= other.forward_thread;
-    record_function_id |= other.record_function_id;
-    event_index |= other.event_index;
+    fields |= other.fields;
     flags |= other.flags;
-    stack |= other.stack;
-    module |= other.module;
     arguments |= other.arguments;
-    category |= other.category;
   }
+  bool has(SpanField field) const { return (fields & bit_of(field)) != 0; }
+  bool has_source() const { return fields >= bit_of(SpanField::OverloadName); }
+};
+
+// The values of a span's fields, asked for in the order of SpanField.
+class Values {
+ public:
+  Values(const Staged& stretch, const StagedSpan& span)
+      : next_(stretch.span_values.data() + span.first_value), fields_(span.fields) {}
+
+  std::int64_t number(SpanField field, std::int64_t none) {
+    return (fields_ & bit_of(field)) != 0 ? *next_++ : none;
+  }
+  RawId raw(SpanField field) { return static_cast<RawId>(number(field, kNoRaw)); }
+
+ private:
+  const std::int64_t* next_;
+  std::uint16_t fields_;
 };
 
 // What a name says about its span.
@@ -94,19 +83,25 @@ NameFacts facts_of(std::string_view name) {
   return facts;
 }
 
+bool has_ids(const StagedSpan& span) {
+  constexpr std::uint16_t kIds = bit_of(SpanField::ExternalId) | bit_of(SpanField::EventIndex) |
+                                 bit_of(SpanField::RecordFunctionId);
+  return (span.fields & kIds) != 0;
+}
+
 SpanKind refined_kind(const StagedSpan& span, const NameFacts& facts) {
   if (span.kind == SpanKind::UserAnnotation) {
     if (facts.step >= 0) return SpanKind::Step;
-    return span.has_ids ? SpanKind::UserAnnotation : SpanKind::Scope;
+    return has_ids(span) ? SpanKind::UserAnnotation : SpanKind::Scope;
   }
   const bool is_async = (span.flags & SpanFlags::kAsync) != 0;
   return is_async && span.kind == SpanKind::Other ? SpanKind::Async : span.kind;
 }
 
-RecordScope scope_of(const StagedSpan& span, const NameFacts& facts) {
-  if (span.kind == SpanKind::UserAnnotation && span.has_ids) return RecordScope::UserScope;
+RecordScope scope_of(const StagedSpan& span, const NameFacts& facts, std::int64_t forward_thread) {
+  if (span.kind == SpanKind::UserAnnotation && has_ids(span)) return RecordScope::UserScope;
   if (span.kind != SpanKind::CpuOp) return RecordScope::None;
-  const bool is_backward = span.forward_thread > 0 && !facts.is_evaluation;
+  const bool is_backward = forward_thread > 0 && !facts.is_evaluation;
   return is_backward ? RecordScope::BackwardFunction : RecordScope::Function;
 }
 
@@ -158,45 +153,65 @@ class SpanFiller {
       }
     }
     begins_.push_back(keys_total_);
-    reserve_rows(new_rows_, rows, Filled::Wholly);
+    reserve_filled(new_rows_, rows);
     new_rows_.assign(rows, SpanId::kInvalid);
   }
 
   // Spans by track, each track's by start and falling duration; what the file has first wins.
   void order() {
-    reserve_rows(keys_, keys_total_, Filled::Wholly);
+    reserve_filled(keys_, keys_total_);
     keys_.resize(keys_total_);
     const auto place = [this](std::size_t s) {
-      const std::vector<StagedSpan>& spans = joined_.stretches[s].spans;
+      const BigVector<StagedSpan>& spans = joined_.stretches[s].spans;
       for (std::uint32_t i = 0; i < spans.size(); ++i) {
         if (spans[i].duration == StagedSpan::kHidden) continue;
-        keys_[next_[s][track_of(s, spans[i]).index()]++] = {
-            spans[i].start, spans[i].duration, first_[s] + i, static_cast<std::uint32_t>(s)};
+        keys_[next_[s][track_of(s, spans[i]).index()]++] = {spans[i].start, first_[s] + i,
+                                                            static_cast<std::uint32_t>(s)};
       }
     };
     parallel_for(joined_.stretches.size(), place, joined_.threads);
     sort();
   }
 
+  const StagedSpan& staged(const SpanKey& key) const {
+    return joined_.stretches[key.stretch].spans[key.row - first_[key.stretch]];
+  }
+
+  bool before(const SpanKey& a, const SpanKey& b) const {
+    return a.start != b.start ? a.start < b.start : staged(a).duration > staged(b).duration;
+  }
+
   // Pieces first, so that all threads have work also where one track has nearly all spans; most
-  // pieces then only have to be put one behind the other.
+  // pieces then stand in order one behind the other.
   void sort() {
     std::vector<std::span<SpanKey>> pieces;
-    std::vector<std::span<SpanKey>> tracks;
     for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
-      const std::span<SpanKey> track =
-          std::span(keys_).subspan(begins_[t], begins_[t + 1] - begins_[t]);
-      tracks.push_back(track);
-      for (std::size_t at = 0; at < track.size(); at += kRowsAtOnce) {
-        pieces.push_back(track.subspan(at, std::min(kRowsAtOnce, track.size() - at)));
+      for (std::size_t at = begins_[t]; at < begins_[t + 1]; at += kRowsAtOnce) {
+        const std::size_t end = std::min(at + kRowsAtOnce, begins_[t + 1]);
+        pieces.push_back(std::span(keys_).subspan(at, end - at));
       }
     }
-    const auto sort_all = [this](const std::vector<std::span<SpanKey>>& parts) {
-      parallel_for(
-          parts.size(), [&parts](std::size_t i) { run_sort(parts[i], before); }, joined_.threads);
-    };
     sort_all(pieces);
-    sort_all(tracks);
+    sort_all(tracks_in_disorder());
+  }
+
+  void sort_all(const std::vector<std::span<SpanKey>>& parts) const {
+    const auto is_before = [this](const SpanKey& a, const SpanKey& b) { return before(a, b); };
+    parallel_for(
+        parts.size(), [&](std::size_t i) { run_sort(parts[i], is_before); }, joined_.threads);
+  }
+
+  // Where a piece does not follow the one before.
+  std::vector<std::span<SpanKey>> tracks_in_disorder() {
+    std::vector<std::span<SpanKey>> tracks;
+    for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
+      for (std::size_t at = begins_[t] + kRowsAtOnce; at < begins_[t + 1]; at += kRowsAtOnce) {
+        if (!before(keys_[at], keys_[at - 1])) continue;
+        tracks.push_back(std::span(keys_).subspan(begins_[t], begins_[t + 1] - begins_[t]));
+        break;
+      }
+    }
+    return tracks;
   }
 
   void learn_names() {
@@ -211,7 +226,7 @@ class SpanFiller {
     const auto add = [&](auto& column, bool wanted) {
       if (wanted) {
         tasks.emplace_back([&column, this] {
-          reserve_rows(column, keys_total_, Filled::Wholly);
+          reserve_filled(column, keys_total_);
           column.resize(keys_total_);
         });
       }
@@ -223,17 +238,21 @@ class SpanFiller {
     add(kind_, true);
     add(scope_, true);
     add(step_, true);
-    add(correlation_, used_.correlation);
-    add(external_id_, used_.external_id);
-    add(sequence_number_, used_.sequence_number);
-    add(forward_thread_, used_.forward_thread);
-    add(record_function_id_, used_.record_function_id);
-    add(event_index_, used_.event_index);
+    add(correlation_, used_.has(SpanField::Correlation));
+    add(external_id_, used_.has(SpanField::ExternalId));
+    add(sequence_number_, used_.has(SpanField::SequenceNumber));
+    add(forward_thread_, used_.has(SpanField::ForwardThread));
+    add(record_function_id_, used_.has(SpanField::RecordFunctionId));
+    add(event_index_, used_.has(SpanField::EventIndex));
     add(flags_, used_.flags);
-    add(stack_, used_.stack);
-    add(module_, used_.module);
+    add(stack_, used_.has(SpanField::Stack));
+    add(module_, used_.has(SpanField::Module));
     add(arguments_, used_.arguments);
-    add(category_, used_.category);
+    add(category_, used_.has(SpanField::Category));
+    add(overload_name_, used_.has(SpanField::OverloadName));
+    add(source_file_, used_.has(SpanField::SourceFile));
+    add(source_line_, used_.has(SpanField::SourceLine));
+    add(source_function_, used_.has(SpanField::SourceFunction));
     parallel_for(tasks.size(), [&tasks](std::size_t i) { tasks[i](); }, joined_.threads);
   }
 
@@ -245,8 +264,7 @@ class SpanFiller {
       while (row >= begins_[track + 1]) ++track;
       const SpanKey& key = keys_[row];
       new_rows_[key.row] = static_cast<std::uint32_t>(row);
-      const StagedSpan& span = joined_.stretches[key.stretch].spans[key.row - first_[key.stretch]];
-      fill_row(row, TrackId(track), key.stretch, span);
+      fill_row(row, TrackId(track), key.stretch, staged(key));
     }
   }
 
@@ -259,23 +277,49 @@ class SpanFiller {
     name_[row] = name;
     track_[row] = track;
     kind_[row] = kind;
-    scope_[row] = scope_of(span, facts);
     step_[row] = kind == SpanKind::Step ? facts.step : -1;
-    if (used_.correlation) correlation_[row] = span.correlation;
-    if (used_.external_id) external_id_[row] = span.external_id;
-    if (used_.sequence_number) sequence_number_[row] = span.sequence_number;
-    if (used_.forward_thread) forward_thread_[row] = span.forward_thread;
-    if (used_.record_function_id) record_function_id_[row] = span.record_function_id;
-    if (used_.event_index) event_index_[row] = span.event_index;
     if (used_.flags) flags_[row] = span.flags;
-    if (used_.category) category_[row] = joined_.text(stretch, span.category);
-    if (used_.stack && span.stack != kNoRaw) stack_[row] = joined_.stacks[stretch][span.stack];
-    if (used_.module && span.module != kNoRaw) {
-      module_[row] = joined_.modules[stretch][span.module];
-    }
     if (used_.arguments && span.arguments != kNoRaw) {
       arguments_[row] = joined_.lists[stretch][span.arguments];
     }
+    const std::int64_t forward_thread = fill_values(row, stretch, span);
+    scope_[row] = scope_of(span, facts, forward_thread);
+  }
+
+  // Returns the forward thread, which also tells the scope.
+  std::int64_t fill_values(std::size_t row, std::size_t stretch, const StagedSpan& span) {
+    Values values(joined_.stretches[stretch], span);
+    const auto fill = [&](std::vector<std::int64_t>& column, SpanField field, std::int64_t none) {
+      const std::int64_t value = values.number(field, none);
+      if (used_.has(field)) column[row] = value;
+      return value;
+    };
+    const RawId category = values.raw(SpanField::Category);
+    fill(external_id_, SpanField::ExternalId, 0);
+    fill(event_index_, SpanField::EventIndex, -1);
+    fill(record_function_id_, SpanField::RecordFunctionId, -1);
+    fill(correlation_, SpanField::Correlation, 0);
+    fill(sequence_number_, SpanField::SequenceNumber, -1);
+    const std::int64_t forward_thread = fill(forward_thread_, SpanField::ForwardThread, 0);
+    const RawId stack = values.raw(SpanField::Stack);
+    const RawId module = values.raw(SpanField::Module);
+    if (category != kNoRaw) category_[row] = joined_.text(stretch, category);
+    if (stack != kNoRaw) stack_[row] = joined_.stacks[stretch][stack];
+    if (module != kNoRaw) module_[row] = joined_.modules[stretch][module];
+    if (used_.has_source()) fill_source(row, stretch, values);
+    return forward_thread;
+  }
+
+  void fill_source(std::size_t row, std::size_t stretch, Values& values) {
+    const auto fill = [&](std::vector<StringId>& column, SpanField field) {
+      const RawId text = values.raw(field);
+      if (text != kNoRaw) column[row] = joined_.text(stretch, text);
+    };
+    fill(overload_name_, SpanField::OverloadName);
+    fill(source_file_, SpanField::SourceFile);
+    const std::int64_t line = values.number(SpanField::SourceLine, -1);
+    if (used_.has(SpanField::SourceLine)) source_line_[row] = static_cast<std::int32_t>(line);
+    fill(source_function_, SpanField::SourceFunction);
   }
 
   void assign() {
@@ -302,6 +346,10 @@ class SpanFiller {
     move(spans.module, module_);
     move(spans.arguments, arguments_);
     move(spans.category, category_);
+    move(spans.overload_name, overload_name_);
+    move(spans.source_file, source_file_);
+    move(spans.source_line, source_line_);
+    move(spans.source_function, source_function_);
   }
 
   TraceBuilder& builder_;
@@ -309,7 +357,7 @@ class SpanFiller {
   Used used_;
   std::vector<std::uint32_t> first_;
   std::vector<std::vector<std::size_t>> next_;  // by stretch and track: where its next key goes
-  std::vector<SpanKey> keys_;
+  BigVector<SpanKey> keys_;
   std::vector<std::size_t> begins_;  // of each track, of those without one, and the end
   std::size_t keys_total_ = 0;
   std::vector<std::uint32_t> new_rows_;
@@ -333,6 +381,10 @@ class SpanFiller {
   std::vector<ModuleId> module_;
   std::vector<ArgumentListId> arguments_;
   std::vector<StringId> category_;
+  std::vector<StringId> overload_name_;
+  std::vector<StringId> source_file_;
+  std::vector<std::int32_t> source_line_;
+  std::vector<StringId> source_function_;
 };
 
 }  // namespace

@@ -7,11 +7,13 @@
 // all.
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/big_vector.h"
 #include "convert/json_memo.h"
 #include "convert/kineto_read_keys.h"
 #include "sonde/trace_tables_gen.h"
@@ -31,24 +33,39 @@ struct StagedTrack {
   bool is_line = false;  // something is drawn or named there: not just a process's row
 };
 
+// What only some spans have. The order is that of their values.
+enum class SpanField : std::uint8_t {
+  Category,  // a RawId; only if the kind does not say it
+  ExternalId,
+  EventIndex,
+  RecordFunctionId,
+  Correlation,
+  SequenceNumber,
+  ForwardThread,
+  Stack,         // a RawId
+  Module,        // a RawId
+  OverloadName,  // a RawId
+  SourceFile,    // a RawId
+  SourceLine,
+  SourceFunction,  // a RawId
+};
+constexpr std::uint16_t bit_of(SpanField field) {
+  return static_cast<std::uint16_t>(1U << static_cast<unsigned>(field));
+}
+
+// Most of a file's memory while it is read, so it is kept small.
 struct StagedSpan {
   std::int64_t start = 0;
   std::int64_t duration = 0;  // kOpen: its end is another event
-  std::int64_t correlation = 0;
-  std::int64_t external_id = 0;
-  std::int64_t sequence_number = -1;
-  std::int64_t forward_thread = 0;
-  std::int64_t record_function_id = -1;
-  std::int64_t event_index = -1;
   RawId name = kNoRaw;
-  RawId category = kNoRaw;  // only if the kind does not say it
   std::uint32_t track = 0;
-  RawId arguments = kNoRaw;  // of argument_lists
-  RawId stack = kNoRaw;
-  RawId module = kNoRaw;
+  RawId arguments = kNoRaw;       // of argument_lists
+  std::uint32_t first_value = 0;  // of span_values: one for each field, in their order
+  std::uint16_t fields = 0;       // bits of SpanField
   std::uint16_t flags = 0;
   SpanKind kind = SpanKind::Other;
-  bool has_ids = false;  // external id, event index or record function id
+
+  bool has(SpanField field) const { return (fields & bit_of(field)) != 0; }
 
   static constexpr std::int64_t kOpen = INT64_MIN;
   static constexpr std::int64_t kHidden = INT64_MIN + 1;  // part of a window, not drawn
@@ -139,25 +156,34 @@ struct Staged {
   RawMemo values;   // JSON
   Memo<RawArguments, HashRawArguments> argument_lists;
   std::vector<StagedTrack> tracks;
-  std::vector<StagedSpan> spans;
+  BigVector<StagedSpan> spans;
+  BigVector<std::int64_t> span_values;
   std::vector<StagedEdge> edges;
-  std::vector<StagedFlow> flows;
+  BigVector<StagedFlow> flows;
   std::vector<StagedExtra> extras;
   std::vector<StagedMeta> metas;
   std::vector<StagedWindowPart> window_parts;
   std::vector<std::string_view> unknown_events;
   // In these rows `span` and `track` count within the stretch, and StringId, StackId are RawIds.
-  std::vector<KernelRow> kernels;
-  std::vector<CopyRow> copies;
-  std::vector<ApiCallRow> api_calls;
-  std::vector<SyncRow> syncs;
-  std::vector<CollectiveRow> collectives;
-  std::vector<PythonCallRow> python_calls;
-  std::vector<AllocationRow> allocations;
-  std::vector<InstantRow> instants;
-  std::vector<CounterRow> counters;
+  BigVector<KernelRow> kernels;
+  BigVector<CopyRow> copies;
+  BigVector<ApiCallRow> api_calls;
+  BigVector<SyncRow> syncs;
+  BigVector<CollectiveRow> collectives;
+  BigVector<PythonCallRow> python_calls;
+  BigVector<AllocationRow> allocations;
+  BigVector<InstantRow> instants;
+  BigVector<CounterRow> counters;
   std::uint64_t events = 0;
   Troubles troubles;
+
+  // kNoRaw if the span has no such field.
+  RawId raw_of(const StagedSpan& span, SpanField field) const {
+    if (!span.has(field)) return kNoRaw;
+    const auto before = static_cast<std::uint16_t>(span.fields & (bit_of(field) - 1));
+    const auto at = span.first_value + static_cast<std::size_t>(std::popcount(before));
+    return static_cast<RawId>(span_values[at]);
+  }
 };
 
 }  // namespace sonde

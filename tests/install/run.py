@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds tests/install/project against Sonde in one of the ways that users have, and runs it."""
+"""Builds tests/install/project, or torch_project, against Sonde in one of the ways that users have, and runs it."""
 
 import argparse
 import os
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent / "project"
+TORCH_PROJECT = Path(__file__).resolve().parent / "torch_project"
 
 
 def run(*command, **options):
@@ -31,10 +32,10 @@ def run_programs(folder: Path, programs: Path, environment: dict | None = None):
     run(programs / "marked_in_c", cwd=folder, env=environment)
 
 
-def configure_and_build(arguments, folder: Path, *settings):
+def configure_and_build(arguments, folder: Path, *settings, project: Path = PROJECT):
     if shutil.which("ccache"):
         settings += ("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",)
-    run(arguments.cmake, "-S", PROJECT, "-B", folder, "-G", arguments.generator, "-DCMAKE_BUILD_TYPE=Debug",
+    run(arguments.cmake, "-S", project, "-B", folder, "-G", arguments.generator, "-DCMAKE_BUILD_TYPE=Debug",
         f"-DCMAKE_CXX_COMPILER={arguments.cxx}", f"-DCMAKE_C_COMPILER={arguments.cc}", *settings)
     run(arguments.cmake, "--build", folder)
 
@@ -51,6 +52,44 @@ def find_package(arguments, prefix: str, name: str):
     folder = fresh(arguments.work / name)
     configure_and_build(arguments, folder, f"-DCMAKE_PREFIX_PATH={arguments.work / prefix}")
     run_programs(folder, folder)
+
+
+def expect_operators(sonde: Path, trace: str, folder: Path):
+    table = subprocess.run([sonde, "table", trace], cwd=folder, check=True, capture_output=True, text=True).stdout
+    for name in ("aten::ones", "aten::mul"):
+        if name not in table:
+            sys.exit(f"no {name} in {trace}:\n{table}")
+
+
+def torch_component(arguments):
+    folder = fresh(arguments.work / "torch_component")
+    prefix = arguments.work / "prefix"
+    configure_and_build(arguments, folder, f"-DCMAKE_PREFIX_PATH={prefix}", project=TORCH_PROJECT)
+    run(folder / "profiled", "profiled.sonde", cwd=folder)
+    expect_operators(prefix / "bin" / "sonde", "profiled.sonde", folder)
+
+
+def torch_build(arguments):
+    """An installation without an adapter, as for a torch that it was not built with."""
+    program = arguments.work / "torch_component" / "unmodified"
+    prefix = fresh(arguments.work / "prefix_torch_build")
+    shutil.copytree(arguments.work / "prefix", prefix, symlinks=True, dirs_exist_ok=True)
+    for adapter in prefix.rglob("libsonde_torch*"):
+        adapter.unlink()
+    folder = fresh(arguments.work / "torch_build")
+    launcher = "ccache " if shutil.which("ccache") else ""
+    environment = dict(os.environ, CXX=launcher + arguments.cxx, XDG_CACHE_HOME=str(folder / "cache"))
+    sonde = prefix / "bin" / "sonde"
+    command = [sonde, "run", "-o", "run.sonde", "--", program]
+    without = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stderr
+    print(without)
+    advice = "to record it, type once: sonde torch build --prefix "
+    if advice not in without:
+        sys.exit(f"nothing says what to type:\n{without}")
+    torch_prefix = without.split(advice)[1].split("\n")[0]
+    run(sonde, "torch", "build", "--prefix", torch_prefix, cwd=folder, env=environment)
+    run(*command, cwd=folder, env=environment)
+    expect_operators(sonde, "run.sonde", folder)
 
 
 def pkg_config(arguments, prefix: str, name: str):
@@ -84,6 +123,8 @@ def main():
     ways = {
         "install": install,
         "find_package": lambda a: find_package(a, "prefix", "find_package"),
+        "torch_component": torch_component,
+        "torch_build": torch_build,
         "pkg_config": lambda a: pkg_config(a, "prefix", "pkg_config"),
         "add_subdirectory": add_subdirectory,
         "find_package_static": lambda a: find_package(a, "prefix_static", "find_package_static"),

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an adapter does, for the stand-in: a source that records operators.
+// What an adapter does, for the stand-in: a source that records operators. It is built for the old
+// ABI of the C++ library, as some torches are: nothing between it and Sonde may depend on that.
 
 #include <sonde/op.h>
+#include <sonde/plugin.h>
 #include <sonde/sonde.h>
-#include <sonde/source.h>
-
-#include <memory>
 
 #include "collect/torch/memory_hooks.h"
 #include "fake_torch.h"
@@ -29,30 +28,26 @@ void record_memory(void* address, std::int64_t bytes, std::size_t /*allocated*/,
   sonde_allocated(&allocation);
 }
 
-class FakeTorchSource : public sonde::Source {
- public:
-  std::string name() const override { return "fake torch"; }
-  sonde::Activity activity() const override { return sonde::Activity::Cpu; }
-  sonde::Result<void> prepare(const sonde::SourceRequest& request) override {
-    memory_ = request.profile_memory;
-    return {};
-  }
-  void start() override {
-    fake_torch_observe(record);
-    sonde_memory_report = memory_ ? &record_memory : nullptr;
-  }
-  void stop() override {
-    fake_torch_observe(nullptr);
-    sonde_memory_report = nullptr;
-  }
+bool wants_memory = false;
 
- private:
-  bool memory_ = false;
-};
+int prepare(void* /*self*/, const sonde_request* request, char* /*why*/, std::size_t /*bytes*/) {
+  wants_memory = request->profile_memory != 0;
+  return 0;
+}
+void start(void* /*self*/) {
+  fake_torch_observe(record);
+  sonde_memory_report = wants_memory ? &record_memory : nullptr;
+}
+void stop(void* /*self*/) {
+  fake_torch_observe(nullptr);
+  sonde_memory_report = nullptr;
+}
+
+const sonde_plugin kPlugin = {
+    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "fake torch", nullptr, prepare, start, stop};
 
 }  // namespace
 
 extern "C" int sonde_adapter_attach(void) {
-  sonde::add_source(std::make_shared<FakeTorchSource>());
-  return 0;
+  return sonde_add_plugin(&kPlugin);
 }

@@ -2,6 +2,7 @@
 // Programs that load libtorch, or what goes by its name: at start, later by a path, later by a
 // name.
 
+#include "agent/adapter_name.h"
 #include "launched.h"
 
 namespace sonde::testing {
@@ -70,6 +71,22 @@ TEST_F(Torch, OfAnotherVersionIsNotJoinedByTheOneThatTheAdapterIsMadeFor) {
   EXPECT_EQ(run({RUN_LOADS_TORCH, OTHER_TORCH, "100"}), 0);
   EXPECT_NE(errors_.find("is made for another torch (libtorch_cpu.so)"), std::string::npos)
       << errors_;
+}
+
+TEST_F(Torch, IsNotJoinedByAnAdapterThatWasBuiltForAnotherOfTheSameName) {
+  const auto key = torch_library_key(FAKE_TORCH);
+  ASSERT_TRUE(key) << key.error().message;
+  const auto copied = [&](const std::string& library_key) {
+    std::string path = dir_.file(to_file_name({"9.8.7", true, library_key, "sources"}));
+    std::filesystem::copy_file(FAKE_ADAPTER, path);
+    return path;
+  };
+  const std::string other = copied("0123456789abcdef");
+  EXPECT_EQ(run({RUN_LINKS_TORCH}, other), 0);
+  EXPECT_NE(errors_.find(other + ": is made for another torch (9.8.7)"), std::string::npos)
+      << errors_;
+  EXPECT_EQ(run({RUN_LINKS_TORCH}, other + ":" + copied(*key)), 0) << errors_;
+  EXPECT_EQ(operators(), 100u);
 }
 
 TEST_F(Torch, FindsTheAdapterThatFitsAmongSeveral) {

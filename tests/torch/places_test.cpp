@@ -20,7 +20,7 @@ namespace networks {
 struct BlockImpl : torch::nn::Module {
   BlockImpl() { linear = register_module("linear", torch::nn::Linear(4, 4)); }
   torch::Tensor forward(const torch::Tensor& x) {
-    const sonde::torch::module_scope scope(*this);
+    const sonde::torch::ModuleScope scope(*this);
     return torch::relu(linear(x));
   }
   torch::nn::Linear linear{nullptr};
@@ -33,7 +33,7 @@ struct NetImpl : torch::nn::Module {
     last = register_module("last", Block());
   }
   torch::Tensor forward(const torch::Tensor& x) {
-    const sonde::torch::module_scope scope(*this);
+    const sonde::torch::ModuleScope scope(*this);
     return last(layers->forward(x)).sum();
   }
   torch::nn::Sequential layers{nullptr};

@@ -24,7 +24,7 @@ void record(void* address, std::int64_t bytes, std::size_t allocated, std::size_
   allocation.total_reserved_bytes = static_cast<std::int64_t>(reserved);
   allocation.device_type = static_cast<std::uint8_t>(device.type);
   allocation.flags = failed ? 1 : 0;
-  allocation.device_index = device.index;
+  allocation.device_index = device.index;  // NOLINT(bugprone-signed-char-misuse): -1 is none
   sonde_allocated(&allocation);
 }
 

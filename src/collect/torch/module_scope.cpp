@@ -61,12 +61,12 @@ std::string short_class(std::string_view name) {
 
 }  // namespace
 
-bool module_scope::is_recording() {
+bool ModuleScope::is_recording() {
   return sonde_is_recording() != 0;
 }
 
-bool module_scope::begin(const void* module, const char* class_name, const char* method,
-                         WriteName* write) {
+bool ModuleScope::begin(const void* module, const char* class_name, const char* method,
+                        WriteName* write) {
   ThreadModules& modules = thread_modules();
   const OpenModule* const around = modules.open.empty() ? nullptr : &modules.open.back();
   KnownModule& known = modules.known[{around != nullptr ? around->module : nullptr, module}];
@@ -91,7 +91,7 @@ bool module_scope::begin(const void* module, const char* class_name, const char*
   return true;
 }
 
-void module_scope::end() {
+void ModuleScope::end() {
   thread_modules().open.pop_back();
   sonde_end();
 }

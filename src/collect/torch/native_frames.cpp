@@ -72,6 +72,7 @@ int add_binary(dl_phdr_info* info, std::size_t /*bytes*/, void* opaque) {
       begin = std::min<std::uintptr_t>(begin, at);
       binary.end = std::max<std::uintptr_t>(binary.end, at + part.p_memsz);
     } else if (part.p_type == PT_NOTE && binary.build_id.empty()) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells where, as a number
       binary.build_id = build_id_in(reinterpret_cast<const char*>(at), part.p_memsz);
     }
   }

@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "collect/torch/call_stack.h"
 #include "collect/torch/inputs.h"
@@ -15,7 +17,7 @@
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
 #include "sonde/op.h"
-#include "sonde/source.h"
+#include "sonde/plugin.h"
 #include "sonde/torch.h"
 
 namespace sonde::torch {
@@ -130,25 +132,25 @@ void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   }
 }
 
-class TorchSource : public Source {
+// What sessions are told of. Everything between this library and libsonde is C: torch may have been
+// built with another ABI of the C++ library.
+class TorchSource {
  public:
-  std::string name() const override { return "torch"; }
-  Activity activity() const override { return Activity::Cpu; }
-
-  Result<void> prepare(const SourceRequest& request) override {
+  void prepare(const sonde_request& request) {
     const std::lock_guard lock(mutex_);
     // While another session records, its wishes stand too.
     const bool alone = running_ == 0;
-    shapes_ = (!alone && shapes_) || request.record_shapes || request.with_flops;
-    memory_ = (!alone && memory_) || request.profile_memory;
-    stacks_ = (!alone && stacks_) || request.with_stack;
-    modules_ = (!alone && modules_) || request.with_modules;
+    const auto add = [alone](bool& wish, bool asked) { wish = (!alone && wish) || asked; };
+    add(shapes_, request.record_shapes != 0 || request.with_flops != 0);
+    add(memory_, request.profile_memory != 0);
+    add(stacks_, request.with_stack != 0);
+    add(modules_, request.with_modules != 0);
     if (stacks_) prepare_call_stacks();
-    return {};
   }
 
-  void start() override {
+  void start() {
     const std::lock_guard lock(mutex_);
+    if (is_over_) return;
     wants_shapes.store(shapes_);
     wants_tensors.store(shapes_ && memory_);
     wants_stacks.store(stacks_);
@@ -163,32 +165,68 @@ class TorchSource : public Source {
         at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(shapes_).needsIds(true));
   }
 
-  void stop() override {
+  void stop() {
     const std::lock_guard lock(mutex_);
-    if (running_ == 0) return;
-    --running_;
-    if (running_ > 0) return;
+    if (running_ > 0 && --running_ == 0) leave();
+  }
+
+  // At the end of the program, while torch still knows its callbacks.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(running_, 0) > 0) leave();
+    is_over_ = true;
+  }
+
+ private:
+  void leave() const {
     at::removeCallback(callback_);
     report_memory(false);
   }
 
- private:
   std::mutex mutex_;
   bool shapes_ = false;
   bool memory_ = false;
   bool stacks_ = false;
   bool modules_ = false;
   int running_ = 0;
+  bool is_over_ = false;
   bool callback_has_inputs_ = false;
   at::CallbackHandle callback_ = 0;
 };
 
+// Leaked: callbacks may run while the program's statics are destroyed.
+TorchSource& torch_source() {
+  static auto* const source = new TorchSource;
+  return *source;
+}
+
+int prepare(void* /*self*/, const sonde_request* request, char* /*why*/,
+            std::size_t /*why_bytes*/) {
+  torch_source().prepare(*request);
+  return 0;
+}
+void start(void* /*self*/) {
+  torch_source().start();
+}
+void stop(void* /*self*/) {
+  torch_source().stop();
+}
+
+const sonde_plugin kPlugin = {
+    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "torch", nullptr, prepare, start, stop};
+
 }  // namespace
 
 void attach() {
-  // Leaked: callbacks may run while the program's statics are destroyed.
-  static const auto* source = new std::shared_ptr<Source>(std::make_shared<TorchSource>());
-  add_source(*source);
+  // Torch keeps its callbacks in a static that is made at its first use, now if not before. What is
+  // registered after that for the end of the program is called before it is gone.
+  static const bool is_first = [] {
+    static_cast<void>(at::hasGlobalCallbacks());
+    std::atexit([] { torch_source().end(); });
+    return true;
+  }();
+  static_cast<void>(is_first);
+  sonde_add_plugin(&kPlugin);
 }
 
 }  // namespace sonde::torch

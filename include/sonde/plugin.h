@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_PLUGIN_H
+#define SONDE_PLUGIN_H
+
+/* A source of events that comes as a shared library, in whatever language and with whatever C++
+ * library it was built: the C form of sonde/source.h. It records through sonde.h and op.h like
+ * everybody else; sessions only tell it when, and what is wanted.
+ *
+ *   static int prepare(void* self, const sonde_request* request, char* why, size_t why_bytes);
+ *   static void start(void* self);
+ *   static void stop(void* self);
+ *   static const sonde_plugin plugin = {sizeof(plugin), SONDE_ACTIVITY_CPU, "mine", 0, prepare,
+ *                                       start, stop};
+ *   sonde_add_plugin(&plugin);
+ *
+ * All three are called from the thread that starts or stops a session, one call at a time, and must
+ * return fast. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
+
+/* As PyTorch numbers ProfilerActivity. */
+enum { SONDE_ACTIVITY_CPU = 0, SONDE_ACTIVITY_CUDA = 2, SONDE_ACTIVITY_PRIVATEUSE1 = 5 };
+
+/* What a session wants. It may grow at its end: `size` says how much of it there is. */
+typedef struct sonde_request {
+  uint32_t size;
+  uint8_t record_shapes;
+  uint8_t profile_memory;
+  uint8_t with_stack;
+  uint8_t with_flops;
+  uint8_t with_modules;
+} sonde_request;
+
+typedef struct sonde_plugin {
+  uint32_t size; /* sizeof(sonde_plugin), as its library was built */
+  uint32_t activity;
+  const char* name;
+  void* self; /* given to the functions */
+  /* Before the first window. Not 0: it leaves this session to others, and the session's ledger says
+   * what was written to `why` as text with a 0 at its end. */
+  int (*prepare)(void* self, const sonde_request* request, char* why, size_t why_bytes);
+  void (*start)(void* self);
+  void (*stop)(void* self);
+} sonde_plugin;
+
+/* Serves all sessions that begin from now on. The struct and what it points at must stay; adding it
+ * again is nothing. Not 0: it is not one that this Sonde understands. */
+int sonde_add_plugin(const sonde_plugin* plugin);
+/* Serves no further session. Those that run keep it until they end. */
+void sonde_remove_plugin(const sonde_plugin* plugin);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

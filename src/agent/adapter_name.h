@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The file name of an adapter that `sonde torch build` made. It says which libtorch the adapter is
+// for, since the libraries of many torches go by the same name, "libtorch_cpu.so":
+//
+//   libsonde_torch-2.11.0-abi1-6f0d9a4be21c7735-0b1e44f2a9d36c80.so
+//                  |      |    |                |
+//                  |      |    libtorch_cpu     the sources of Sonde
+//                  |      C++ ABI of libstdc++
+//                  version of torch
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+struct AdapterName {
+  std::string torch_version;
+  bool cxx11_abi = true;
+  std::string library_key;  // of torch_library_key()
+  std::string sonde_key;    // of the sources and headers it was compiled from
+};
+
+std::string to_file_name(const AdapterName& name);
+// Of a path; nothing for an adapter that came otherwise.
+std::optional<AdapterName> adapter_name_of(std::string_view path);
+
+// Tells one build of libtorch_cpu from another, wherever they lie: its size, and its first page,
+// which tells where everything in it lies.
+Result<std::string> torch_library_key(const std::string& path);
+
+// 16 hexadecimal digits. `so_far` is a text that comes before, given by its own key.
+std::string key_of(std::string_view text, const std::string& so_far = "");
+
+}  // namespace sonde

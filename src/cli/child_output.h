@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Runs another program to the end and takes what it says. No shell has a part in it.
+//
+//   SONDE_TRY(const ChildOutput said, child_output({"g++", "--version"}, ChildErrors::Kept));
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+enum class ChildErrors : std::uint8_t {
+  Kept,  // what it says on stderr stands among the rest
+  Dropped,
+};
+
+struct ChildOutput {
+  int status = 0;  // 128 + N if signal N killed it
+  std::string text;
+};
+
+// A failure only if it cannot be started. Its standard input is empty.
+Result<ChildOutput> child_output(const std::vector<std::string>& words, ChildErrors errors);
+
+// As it would be typed into a shell.
+std::string command_text(const std::vector<std::string>& words);
+
+}  // namespace sonde::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The adapters that there are: the one that came with Sonde, and those that `sonde torch build`
+// made and keeps in the user's cache.
+
+#include <string>
+#include <vector>
+
+#include "cli/torch_install.h"
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+// Where `sonde torch build` keeps what it made.
+Result<std::string> adapter_cache();
+
+// All that `sonde run` may use, the best first: those that SONDE_RUN_ADAPTERS names, the installed
+// one, the cached ones that were made from the same sources as this Sonde.
+std::vector<std::string> usable_adapters(const std::string& library_folder);
+
+// Whether a process with that torch may use it: what the agent decides by (agent/adapter.h), asked
+// beforehand.
+bool adapter_fits(const std::string& adapter, const TorchInstall& torch);
+
+// "torch 2.11.0, C++11 ABI 1" or "libtorch_cpu.so.1.13".
+std::string adapter_is_for(const std::string& adapter);
+
+}  // namespace sonde::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Compiles the adapter for one torch, with the compiler that is there: no CMake, no Python.
+
+#include <string>
+
+#include "cli/torch_install.h"
+#include "cli/torch_sources.h"
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+// Writes the library `output`, whole or not at all. `library_folder` is where libsonde lies. An
+// error shows the command that failed, and what the compiler said.
+Result<void> compile_adapter(const AdapterSources& sources, const TorchInstall& torch,
+                             const std::string& library_folder, const std::string& output);
+
+}  // namespace sonde::cli

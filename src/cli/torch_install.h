@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A torch on this machine: where its libraries and headers lie, and what they say of themselves.
+// Nothing of it is loaded or imported.
+//
+//   SONDE_TRY(const TorchInstall torch, torch_of_python("python3"));
+
+#include <string>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+struct TorchInstall {
+  std::string library;         // the path of libtorch_cpu
+  std::string c10_library;     // the same of libc10
+  std::string include;         // the folder that holds ATen/; empty: there are no headers
+  std::string version;         // "2.11.0", from the headers; empty without them
+  bool cxx11_abi = true;       // of libstdc++, as c10 uses it
+  std::string python_version;  // "2.11.0+cu130", if a Python was asked
+  std::string cuda;            // "13.0"; empty if it has none, or if no Python was asked
+};
+
+// Below the first of `prefixes` that has lib/libtorch_cpu.so, with the headers (include/ATen/) that
+// come first.
+Result<TorchInstall> torch_below(const std::vector<std::string>& prefixes);
+// The one that `import torch` would find, asked without importing it.
+Result<TorchInstall> torch_of_python(const std::string& python);
+// The one that C++ programs find without being told, or by LD_LIBRARY_PATH.
+Result<TorchInstall> torch_of_system();
+
+// The `sonde torch build` to type for the libtorch_cpu which `program` loaded; "" if that torch
+// lacks what it needs.
+std::string build_advice(const std::string& library, const std::string& program);
+// The same for one that was found by its prefix.
+std::string build_advice(const TorchInstall& torch);
+
+// Sorted, as glob(3) does it.
+std::vector<std::string> paths_matching(const std::string& pattern);
+
+}  // namespace sonde::cli

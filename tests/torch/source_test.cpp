@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a recorded LibTorch program holds that torch's own profiler in C++ does not show.
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sonde/profiler.h"
+#include "sonde/torch.h"
+
+namespace sonde {
+namespace {
+
+TEST(TorchSource, ASecondProfilerThatWantsShapesGetsThem) {
+  sonde::torch::attach();
+  Profiler plain;
+  Profiler shapes({.record_shapes = true});
+  plain.start();
+  shapes.start();
+  at::ones({2, 3}).relu();
+  shapes.stop();
+  plain.stop();
+  bool found = false;
+  for (const FunctionEvent event : shapes.events()) {
+    found = found || (event.name() == "aten::relu" && event.input_shapes() == "[[2, 3]]");
+  }
+  EXPECT_TRUE(found);
+  EXPECT_FALSE(plain.events().empty());
+}
+
+TEST(TorchSource, ScalarsAndListsAreWrittenAsTorchWritesThem) {
+  sonde::torch::attach();
+  Profiler prof({.record_shapes = true});
+  prof.start();
+  at::ones({2, 3}).add(at::ones({3}), 0.5).sum(c10::IntArrayRef({0, 1}), true);
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace);
+  std::vector<std::string> values;
+  for (const SpanId span : trace->all_spans()) {
+    if (trace->name(span) != "aten::add" && trace->name(span) != "aten::sum") continue;
+    for (const OpArgumentId id : trace->arguments(span)) {
+      const OpArgumentTable& arguments = trace->op_arguments();
+      const std::string type(trace->string(arguments.dtype[id]));
+      values.push_back(type + std::string(trace->string(arguments.value[id])));
+    }
+  }
+  EXPECT_THAT(values,
+              ::testing::ElementsAre("float", "float", "0.5", "float", "[0, 1]", "True", ""));
+}
+
+}  // namespace
+}  // namespace sonde
