@@ -146,6 +146,9 @@ uint32_t sonde_name(const char* text, size_t text_bytes) {
 int sonde_op_begin(const sonde_op* op) {
   if (!recording()) return 0;
   const OpPayload payload(*op);
+  ThreadCursor& cursor = sonde_detail_cursor;
+  if (put_extended(cursor, ExtendedKind::OpBegin, payload.words.data(), payload.count) != 0)
+    return 1;
   return write_record(ExtendedKind::OpBegin, payload.words.data(), payload.count, Loss::Span)
                      .position != 0
              ? 1

@@ -213,32 +213,6 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
   return make_position(chunk->sequence, offset);
 }
 
-// The same where the thread's chunk has room and nothing else is to be done; 0 if not so.
-std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind, const std::uint64_t* payload,
-                           std::uint32_t payload_count) noexcept {
-  const std::uint32_t was_busy = cursor.busy;
-  cursor.busy = kBusy;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in put_word
-  ChunkHeader* const chunk = cursor.chunk;
-  const std::uint32_t offset = chunk->committed;
-  const std::uint32_t bytes = (payload_count + 1) * 8;
-  // In 64 bits: the chunk without room is full to the last of 32.
-  if (std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit)) {
-    cursor.busy = was_busy;
-    return 0;
-  }
-  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < payload_count; ++i)
-    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
-  const std::uint64_t low_bits = make_extended(0, kind, payload_count);
-  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
-  cursor.payload_words += payload_count;
-  __atomic_store_n(&chunk->committed, offset + bytes, __ATOMIC_RELEASE);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cursor.busy = 0;
-  return make_position(chunk->sequence, offset);
-}
-
 void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
   const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
   if (offset == 0) return count_loss(record, Loss::End);

@@ -16,6 +16,7 @@
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
+#include "sonde/detail/thread_cursor.h"
 #include "sonde/op.h"
 #include "sonde/plugin.h"
 #include "sonde/torch.h"
@@ -23,11 +24,12 @@
 namespace sonde::torch {
 namespace {
 
-// What running windows ask for; read by callbacks.
-std::atomic<bool> wants_shapes{false};
-std::atomic<bool> wants_tensors{false};
-std::atomic<bool> wants_stacks{false};
-std::atomic<bool> wants_modules{false};
+// What running windows ask for beside the operators themselves; read by callbacks.
+constexpr unsigned kShapes = 1;
+constexpr unsigned kTensors = 2;
+constexpr unsigned kStacks = 4;
+constexpr unsigned kModules = 8;
+std::atomic<unsigned> wishes{0};
 // Counts windows, so that every thread says its number in each.
 std::atomic<std::uint32_t> window{0};
 
@@ -36,23 +38,20 @@ std::atomic<std::uint32_t> window{0};
 class OpenOps {
  public:
   void push(bool recorded) {
-    if (depth_ < kDeepest) bits_[depth_ / 64] = with_bit(bits_[depth_ / 64], depth_ % 64, recorded);
+    if (depth_ < kDeepest) recorded_[depth_] = recorded;
     ++depth_;
   }
   bool pop() {
     if (depth_ == 0) return false;
     --depth_;
-    return depth_ < kDeepest && ((bits_[depth_ / 64] >> (depth_ % 64)) & 1) != 0;
+    return depth_ < kDeepest && recorded_[depth_];
   }
   bool is_full() const { return depth_ >= kDeepest; }
 
  private:
   static constexpr std::size_t kDeepest = 8192;
-  static std::uint64_t with_bit(std::uint64_t word, std::size_t bit, bool value) {
-    return (word & ~(std::uint64_t{1} << bit)) | (std::uint64_t{value} << bit);
-  }
   std::size_t depth_ = 0;
-  std::uint64_t bits_[kDeepest / 64] = {};
+  bool recorded_[kDeepest] = {};
 };
 
 struct ThreadState {
@@ -65,11 +64,13 @@ struct ThreadState {
 };
 
 // Leaked at the end of the thread's life on purpose: operators run in destructors of other
-// thread-local objects.
+// thread-local objects. Found at a fixed distance from the thread's own block: the loader keeps
+// some room there for libraries that come late, and these are 8 bytes.
+__thread ThreadState* this_state __attribute__((tls_model("initial-exec"))) = nullptr;
+
 ThreadState& thread_state() {
-  static thread_local ThreadState* state = nullptr;
-  if (state == nullptr) state = new ThreadState;
-  return *state;
+  if (__builtin_expect(this_state == nullptr, 0)) this_state = new ThreadState;
+  return *this_state;
 }
 
 // Of operators that may end on another thread: user scopes and those marked so.
@@ -92,43 +93,50 @@ sonde_op describe(const at::RecordFunction& fn, ThreadState& state) {
   return op;
 }
 
-// A gradient's place is that of its forward operator, which readers find by its sequence number.
-void record_place(const at::RecordFunction& fn, ThreadState& state) {
-  const bool stack = wants_stacks.load(std::memory_order_relaxed);
-  const bool module = wants_modules.load(std::memory_order_relaxed);
-  if ((!stack && !module) || fn.scope() == at::RecordScope::BACKWARD_FUNCTION) return;
-  sonde_op_place(stack ? state.stacks.here() : 0, module ? state.modules.here() : 0);
+// What was asked for of an operator that has begun.
+__attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadState& state,
+                                           unsigned wished) {
+  if ((wished & kShapes) != 0 && !fn.inputs().empty())
+    record_inputs(fn, state.inputs, (wished & kTensors) != 0);
+  // A gradient's place is that of its forward operator, which readers find by its sequence number.
+  if ((wished & (kStacks | kModules)) == 0 || fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
+    return;
+  sonde_op_place((wished & kStacks) != 0 ? state.stacks.here() : 0,
+                 (wished & kModules) != 0 ? state.modules.here() : 0);
+}
+
+// At the first operator of a thread in a window.
+__attribute__((noinline)) void begin_window(ThreadState& state, std::uint32_t number) {
+  if (sonde_is_recording() == 0) return;
+  state.window = number;
+  sonde_thread_is(at::RecordFunction::currentThreadId());
+}
+
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_range(
+    const at::RecordFunction& fn, ThreadState& state, const sonde_op& op, unsigned wished) {
+  auto context = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
+  if (context->range.position != 0 && wished != 0) record_more(fn, state, wished);
+  return context;
 }
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   ThreadState& state = thread_state();
-  if (state.window != window.load(std::memory_order_relaxed) && sonde_is_recording() != 0) {
-    state.window = window.load(std::memory_order_relaxed);
-    sonde_thread_is(at::RecordFunction::currentThreadId());
-  }
+  const std::uint32_t number = window.load(std::memory_order_relaxed);
+  if (__builtin_expect(state.window != number, 0)) begin_window(state, number);
   const sonde_op op = describe(fn, state);
-  std::unique_ptr<at::ObserverContext> context;
-  bool recorded = false;
-  if (may_end_elsewhere(fn)) {
-    auto range = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
-    recorded = range->range.position != 0;
-    context = std::move(range);
-  } else {
-    recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
-    state.open.push(recorded);
-  }
-  if (recorded && wants_shapes.load(std::memory_order_relaxed) && !fn.inputs().empty()) {
-    record_inputs(fn, state.inputs, wants_tensors.load(std::memory_order_relaxed));
-  }
-  if (recorded) record_place(fn, state);
-  return context;
+  const unsigned wished = wishes.load(std::memory_order_relaxed);
+  if (__builtin_expect(may_end_elsewhere(fn), 0)) return begin_range(fn, state, op, wished);
+  const bool recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
+  state.open.push(recorded);
+  if (recorded && wished != 0) record_more(fn, state, wished);
+  return nullptr;
 }
 
 void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   if (context != nullptr) {
     sonde_range_end(static_cast<RangeContext*>(context)->range);
   } else if (thread_state().open.pop()) {
-    sonde_end();
+    detail::write_end();
   }
 }
 
@@ -151,10 +159,8 @@ class TorchSource {
   void start() {
     const std::lock_guard lock(mutex_);
     if (is_over_) return;
-    wants_shapes.store(shapes_);
-    wants_tensors.store(shapes_ && memory_);
-    wants_stacks.store(stacks_);
-    wants_modules.store(modules_);
+    wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
+                 (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
     report_memory(memory_);
     window.fetch_add(1);
     ++running_;
