@@ -42,6 +42,12 @@ int sonde_op_begin(const sonde_op* op);
 /* One that may end on another thread, or out of order; sonde_range_end ends it. */
 sonde_range sonde_op_range_begin(const sonde_op* op);
 
+/* For a source that is at work while nothing records: in a child of fork() that was to be recorded
+ * as soon as it does something. Afterwards sonde_is_recording tells whether it is. */
+void sonde_op_missed(void);
+/* Who begins to record then; null: nobody. Several threads may call it at once. */
+void sonde_when_missed(void (*begin)(void));
+
 /* What the operator that this thread began last is called with, as op_inputs.h packs it. */
 void sonde_op_inputs(const uint64_t* words, size_t word_count);
 

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "collect/sources.h"
+#include "sonde/op.h"
 
 namespace sonde {
 namespace {
@@ -59,7 +60,15 @@ struct AgentForkHandlers {
     // Never destroyed: in this process it is nothing.
     [[maybe_unused]] const Session* parents = agent.session_.release();
     agent.server_.forget();
-    if (agent.options_.follow_children) agent.start_thread();
+    if (!agent.options_.follow_children) return;
+    sonde_when_missed(begin_at_first_operator);
+    agent.start_thread();
+  }
+  // A child that does what is recorded is none that only calls exec().
+  static void begin_at_first_operator() {
+    Agent& agent = Agent::instance();
+    const std::lock_guard lock(agent.mutex_);
+    agent.open_forked();
   }
 };
 
@@ -126,6 +135,13 @@ Result<void> Agent::open_session(bool start_due) {
   return {};
 }
 
+void Agent::open_forked() {
+  if (session_ != nullptr) return;
+  if (auto opened = open_session(!options_.paused); !opened)
+    add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  sonde_when_missed(nullptr);  // not before: operators of other threads wait for us till then
+}
+
 void Agent::open_server() {
   if (auto opened = server_.open(); !opened)
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
@@ -152,8 +168,7 @@ void Agent::run(bool is_forked) {
     const timespec grace = {0, kForkGraceNs};
     ::nanosleep(&grace, nullptr);
     const std::lock_guard lock(mutex_);
-    if (auto opened = open_session(!options_.paused); !opened)
-      add_to_report(options_.report, ReportKind::Error, opened.error().message);
+    open_forked();
     open_server();
   }
   const sigset_t mask = wake_mask();

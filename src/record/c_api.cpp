@@ -33,6 +33,8 @@ struct TextPayload {
   std::uint32_t count;
 };
 
+std::atomic<void (*)()> when_missed{nullptr};
+
 // As ExtendedKind::OpBegin describes it; what has its default at the end is left out.
 struct OpPayload {
   explicit OpPayload(const sonde_op& op) noexcept {
@@ -161,6 +163,14 @@ sonde_range sonde_op_range_begin(const sonde_op* op) {
   const Written written =
       write_record(ExtendedKind::OpRange, payload.words.data(), payload.count, Loss::Span);
   return {written.position, written.thread};
+}
+
+void sonde_op_missed(void) {
+  if (auto* const begin = when_missed.load(std::memory_order_acquire)) begin();
+}
+
+void sonde_when_missed(void (*begin)(void)) {
+  when_missed.store(begin);
 }
 
 void sonde_op_inputs(const uint64_t* words, size_t word_count) {

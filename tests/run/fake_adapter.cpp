@@ -15,6 +15,7 @@ sonde_site operator_site = {"fake::op", "", "", 0, 0};
 thread_local bool begun = false;
 
 void record(int begins) {
+  if (begins != 0 && sonde_is_recording() == 0) sonde_op_missed();
   if (begins != 0) begun = sonde_begin(&operator_site) != 0;
   if (begins == 0 && begun) sonde_end();
 }

@@ -59,6 +59,17 @@ TEST_F(Torch, OpenedByANameNeverMeetsTheAgentInsideAConstructor) {
   }
 }
 
+TEST_F(Torch, OfAChildIsRecordedFromItsFirstOperatorOn) {
+  Launched launched(
+      dir_, sonde_run({"-o", "{pid}.sonde", "--", RUN_LOADS_TORCH, FAKE_TORCH, "100", "fork"}),
+      {{"SONDE_RUN_ADAPTERS", FAKE_ADAPTER}});
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  std::size_t operators = 0;
+  for (const std::string& file : files_ending_in(dir_.path(), ".sonde"))
+    operators += spans_in(file, "fake::op");
+  EXPECT_EQ(operators, 100u) << launched.errors();
+}
+
 TEST_F(Torch, WithoutAnAdapterRunsAndSaysWhatIsMissing) {
   EXPECT_EQ(run({RUN_LOADS_TORCH, FAKE_TORCH, "100"}, "/nowhere/adapter.so"), 0);
   EXPECT_NE(errors_.find("libtorch_cpu.so is not recorded: /nowhere/adapter.so"), std::string::npos)

@@ -112,6 +112,16 @@ __attribute__((noinline)) void begin_window(ThreadState& state, std::uint32_t nu
   sonde_thread_is(at::RecordFunction::currentThreadId());
 }
 
+// In a child of fork(), which has our callback and no session yet.
+__attribute__((noinline)) bool begin_late(const at::RecordFunction& fn, ThreadState& state) {
+  if (state.open.is_full() || sonde_is_recording() != 0) return false;
+  sonde_op_missed();
+  if (sonde_is_recording() == 0) return false;
+  begin_window(state, window.load(std::memory_order_relaxed));
+  const sonde_op op = describe(fn, state);
+  return sonde_op_begin(&op) != 0;
+}
+
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_range(
     const at::RecordFunction& fn, ThreadState& state, const sonde_op& op, unsigned wished) {
   auto context = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
@@ -126,7 +136,8 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   const sonde_op op = describe(fn, state);
   const unsigned wished = wishes.load(std::memory_order_relaxed);
   if (__builtin_expect(may_end_elsewhere(fn), 0)) return begin_range(fn, state, op, wished);
-  const bool recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
+  bool recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
+  if (__builtin_expect(!recorded, 0)) recorded = begin_late(fn, state);
   state.open.push(recorded);
   if (recorded && wished != 0) record_more(fn, state, wished);
   return nullptr;
