@@ -217,6 +217,15 @@ bool FunctionEvent::is_user_annotation() const noexcept {
 bool FunctionEvent::has_parent() const noexcept {
   return data_->parent[index_] != detail::kNoEvent;
 }
+std::vector<FunctionEvent> FunctionEvent::children() const {
+  std::vector<FunctionEvent> found;
+  // They begin after it, and before it ends.
+  for (std::size_t i = index_ + 1; i < data_->size() && data_->begin_ns[i] <= data_->end_ns[index_];
+       ++i) {
+    if (data_->parent[i] == index_) found.push_back({data_, i});
+  }
+  return found;
+}
 FunctionEvent FunctionEvent::parent() const noexcept {
   return {data_, data_->parent[index_]};
 }

@@ -340,5 +340,25 @@ TEST(EventScopes, AGradientIsToldFromTheCallAroundIt) {
   EXPECT_EQ(events[2].scope(), RecordScope::UserScope);
 }
 
+TEST(EventText, IsWhatPythonPrints) {
+  OpTrace t;
+  t.annotation("train_step", 0, 1000).id(1);
+  t.op("aten::mm", 100, 400).id(2).tensor({10, 20}).tensor({20, 30});
+  t.op("aten::empty", 110, 140).id(3).scalar("[10, 30]", ArgumentKind::ScalarList);
+  t.op("aten::add", 450, 950).id(4).tensor({300}).tensor({300});
+  t.memory(200, 1536);
+  const EventList events = function_events(t.build());
+  EXPECT_EQ(
+      to_string(find(events, "aten::mm"), events.use_device()),
+      "<FunctionEvent id=2 name=aten::mm overload_name= device_type=DeviceType.CPU node_id=-1 "
+      "cpu_time=300.000us start_us=100 end_us=400 cpu_children=[3] None_time=0.000us "
+      "name=aten::mm thread=1 input_shapes=[[10, 20], [20, 30]] cpu_memory_usage=1536 "
+      "None_memory_usage=0 is_async=False is_remote=False seq_nr=-1 is_legacy=False>");
+  EXPECT_EQ(to_string(events.total_average()),
+            "<FunctionEventAvg key=Total self_cpu_time=1.000ms cpu_time=457.500us  "
+            "self_cuda_time=0.000us cuda_time=0.000us input_shapes= cpu_memory_usage=3072 "
+            "cuda_memory_usage=0>");
+}
+
 }  // namespace
 }  // namespace sonde

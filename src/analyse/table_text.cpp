@@ -39,14 +39,6 @@ std::string_view last_characters(std::string_view text, std::size_t count) {
   return all <= count ? text : text.substr(first_characters(text, all - count).size());
 }
 
-std::string time_text(double us, std::string_view unit) {
-  if (unit == "s" || (unit != "ms" && unit != "us" && us >= 1e6)) {
-    return fmt::format("{:.3f}s", us / 1e6);
-  }
-  if (unit == "ms" || (unit != "us" && us >= 1e3)) return fmt::format("{:.3f}ms", us / 1e3);
-  return fmt::format("{:.3f}us", us);
-}
-
 std::string memory_text(std::int64_t bytes) {
   constexpr double kKib = 1024;
   const double size = std::abs(static_cast<double>(bytes));
@@ -362,6 +354,14 @@ std::string complaint(const TableOptions& options) {
 }
 
 }  // namespace
+
+std::string time_text(double us, std::string_view unit) {
+  if (unit == "s" || (unit != "ms" && unit != "us" && us >= 1e6)) {
+    return fmt::format("{:.3f}s", us / 1e6);
+  }
+  if (unit == "ms" || (unit != "us" && us >= 1e3)) return fmt::format("{:.3f}ms", us / 1e3);
+  return fmt::format("{:.3f}us", us);
+}
 
 TableFacts table_facts(const EventData& data) {
   return {data.use_device, data.profile_memory, data.with_flops};

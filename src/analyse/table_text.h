@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/event_data.h"
@@ -20,6 +21,9 @@ struct TableFacts {
   bool with_flops = false;
 };
 TableFacts table_facts(const EventData& data);
+
+// "1.500ms"; in `unit` if that is one of s, ms and us.
+std::string time_text(double us, std::string_view unit = {});
 
 // Whether sorting or a column asks for figures that cost another pass.
 bool needs_extra_figures(const TableOptions& options);

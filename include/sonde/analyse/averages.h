@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sonde/analyse/table.h"
@@ -56,6 +57,9 @@ struct EventAverage {
   std::int64_t self_device_memory_bytes = 0;
   std::uint64_t flops = 0;
 };
+
+// As Python prints it: "<FunctionEventAvg key=aten::mm …>".
+std::string to_string(const EventAverage& row, std::string_view use_device = "cuda");
 
 namespace detail {
 struct EventData;

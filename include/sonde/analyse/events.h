@@ -60,6 +60,7 @@ class FunctionEvent {
 
   bool has_parent() const noexcept;
   FunctionEvent parent() const noexcept;  // only if has_parent()
+  std::vector<FunctionEvent> children() const;
 
   double cpu_total_us() const noexcept;
   double self_cpu_us() const noexcept;
@@ -87,6 +88,9 @@ class FunctionEvent {
   const detail::EventData* data_;
   std::size_t index_;
 };
+
+// As Python prints it: "<FunctionEvent id=2 name=aten::mm …>", with the list's use_device().
+std::string to_string(const FunctionEvent& event, std::string_view use_device);
 
 // What export_stacks() weighs a stack by.
 enum class StackMetric : std::uint8_t { SelfCpuTime, SelfDeviceTime };
