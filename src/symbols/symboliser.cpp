@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <span>
 
@@ -115,7 +116,9 @@ class Symboliser::Binaries {
   Binary& open(std::string_view path, std::string_view build_id) {
     const auto [found, is_new] = binaries_.try_emplace(std::string(path));
     Binary& binary = found->second;
-    if (!is_new) return binary;
+    // A recording may name anything: opening a pipe would wait for its other end.
+    std::error_code error;
+    if (!is_new || !std::filesystem::is_regular_file(found->first, error)) return binary;
     binary.dwfl.reset(dwfl_begin(&kCallbacks));
     if (binary.dwfl == nullptr) return binary;
     dwfl_report_begin(binary.dwfl.get());

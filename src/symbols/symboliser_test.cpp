@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
+
+#include "trace/testing/temp_dir.h"
 
 namespace sonde {
 namespace {
@@ -63,6 +66,13 @@ TEST(Symboliser, GivesNothingForABinaryThatIsNotThere) {
 TEST(Symboliser, GivesNothingForABinaryThatIsNoBinary) {
   Symboliser symboliser;
   EXPECT_TRUE(symboliser.frames_at("/etc/passwd", "", 0x1000).empty());
+}
+
+TEST(Symboliser, DoesNotWaitForAPipe) {
+  const testing::TempDir dir;
+  ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);
+  Symboliser symboliser;
+  EXPECT_TRUE(symboliser.frames_at(dir.file("pipe"), "", 0x1000).empty());
 }
 
 #if SONDE_HAS_LIBDW
