@@ -184,7 +184,9 @@ class TorchSource {
 
   void stop() {
     const std::lock_guard lock(mutex_);
-    if (running_ > 0 && --running_ == 0) leave();
+    if (running_ == 0) return;
+    --running_;
+    if (running_ == 0) leave();
   }
 
   // At the end of the program, while torch still knows its callbacks.
