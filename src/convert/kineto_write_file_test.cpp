@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -94,6 +95,27 @@ TEST(KinetoWriteFile, GivesTheSameBytesOnAnyNumberOfThreads) {
       return *read_file(dir.file(name));
     };
     EXPECT_TRUE(bytes(1) == bytes(3)) << name;
+  }
+}
+
+// Which thread compresses a block is chance, and with it what that thread compressed before.
+TEST(KinetoWriteFile, GzipOfABlockDoesNotDependOnTheOneBefore) {
+  std::mt19937 random(7);
+  const auto text = [&](std::size_t size) {
+    std::string result;
+    while (result.size() < size) result += "{\"name\": " + std::to_string(random() % 5000) + "}, ";
+    return result;
+  };
+  const std::string wanted = text(200'000);
+  CompressedBlock alone;
+  ASSERT_TRUE(GzipCompressor().compress(wanted, alone));
+  for (int i = 0; i < 20; ++i) {
+    GzipCompressor used;
+    CompressedBlock before;
+    CompressedBlock after;
+    ASSERT_TRUE(used.compress(text(1'000 + random() % 300'000), before));
+    ASSERT_TRUE(used.compress(wanted, after));
+    EXPECT_TRUE(after.bytes == alone.bytes) << i;
   }
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <utility>
 
 namespace sonde {
 namespace {
@@ -65,6 +66,37 @@ void read_call_site(Dwarf_Die* inlined, Dwarf_Die* unit, SymbolFrame& caller) {
   if (path != nullptr) caller.file = path;
 }
 
+// The functions around an address, inlined ones among them, the outermost first. libdw's own search
+// does not look into namespaces, where clang puts its functions.
+void find_functions(Dwarf_Die* around, Dwarf_Addr address, std::vector<Dwarf_Die>& found,
+                    int depth = 0) {
+  constexpr int kDeepest = 100;
+  Dwarf_Die die;
+  if (depth > kDeepest || dwarf_child(around, &die) != 0) return;
+  do {
+    switch (dwarf_tag(&die)) {
+      case DW_TAG_namespace:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type: {
+        const std::size_t before = found.size();
+        find_functions(&die, address, found, depth + 1);
+        if (found.size() > before) return;
+        break;
+      }
+      case DW_TAG_subprogram:
+      case DW_TAG_inlined_subroutine:
+        if (dwarf_haspc(&die, address) <= 0) break;
+        found.push_back(die);
+        return find_functions(&die, address, found, depth + 1);
+      case DW_TAG_lexical_block:
+        if (dwarf_haspc(&die, address) <= 0) break;
+        return find_functions(&die, address, found, depth + 1);
+      default:
+        break;
+    }
+  } while (dwarf_siblingof(&die, &die) == 0);
+}
+
 bool has_build_id(Dwfl_Module* module, std::string_view wanted) {
   const unsigned char* bytes = nullptr;
   GElf_Addr address = 0;
@@ -95,23 +127,60 @@ class Symboliser::Binaries {
     const Dwarf_Addr address = offset - 1 + opened.bias;
     SymbolFrame outermost;
     outermost.function = demangled(dwfl_module_addrname(opened.module, address));
-    if (Dwfl_Line* line = dwfl_module_getsrc(opened.module, address)) {
-      int number = 0;
-      const char* const file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-      outermost.file = file != nullptr ? file : "";
-      outermost.line = line_of(number);
+    Unit unit = find_unit(opened, address);
+    if (unit.die != nullptr) {
+      if (Dwarf_Line* line = dwarf_getsrc_die(unit.die, address - unit.bias)) {
+        int number = 0;
+        const char* const file = dwarf_linesrc(line, nullptr, nullptr);
+        outermost.file = file != nullptr ? file : "";
+        if (dwarf_lineno(line, &number) == 0) outermost.line = line_of(number);
+      }
     }
-    std::vector<SymbolFrame> frames = take_apart(opened, address, outermost);
+    std::vector<SymbolFrame> frames = take_apart(unit, address, outermost);
     if (frames.back().function.empty()) frames.clear();
     return frames;
   }
 
  private:
+  struct Unit {  // what was compiled at once; it lives as long as its binary
+    Dwarf_Die* die = nullptr;
+    Dwarf_Addr bias = 0;
+  };
+  struct Stretch {
+    Dwarf_Addr begin = 0;
+    Unit unit;
+  };
   struct Binary {
     std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl{nullptr, &dwfl_end};
     Dwfl_Module* module = nullptr;
     Dwarf_Addr bias = 0;
+    // By the end of each stretch of code; made where the compiler left no such table (clang does
+    // not).
+    std::map<Dwarf_Addr, Stretch> stretches;
+    bool has_stretches = false;
   };
+
+  static Unit find_unit(Binary& binary, Dwarf_Addr address) {
+    Unit unit;
+    unit.die = dwfl_module_addrdie(binary.module, address, &unit.bias);
+    if (unit.die != nullptr) return unit;
+    if (!std::exchange(binary.has_stretches, true)) find_stretches(binary);
+    const auto found = binary.stretches.upper_bound(address);
+    const bool is_inside = found != binary.stretches.end() && found->second.begin <= address;
+    return is_inside ? found->second.unit : Unit();
+  }
+
+  static void find_stretches(Binary& binary) {
+    Unit unit;
+    while ((unit.die = dwfl_module_nextcu(binary.module, unit.die, &unit.bias)) != nullptr) {
+      Dwarf_Addr base = 0;
+      Dwarf_Addr begin = 0;
+      Dwarf_Addr end = 0;
+      for (std::ptrdiff_t at = 0; (at = dwarf_ranges(unit.die, at, &base, &begin, &end)) > 0;) {
+        if (begin < end) binary.stretches[end + unit.bias] = {begin + unit.bias, unit};
+      }
+    }
+  }
 
   Binary& open(std::string_view path, std::string_view build_id) {
     const auto [found, is_new] = binaries_.try_emplace(std::string(path));
@@ -135,29 +204,18 @@ class Symboliser::Binaries {
 
   // One frame becomes several where functions were inlined. `frame` is the function with the line
   // of the address, which belongs to the innermost.
-  static std::vector<SymbolFrame> take_apart(const Binary& binary, Dwarf_Addr address,
+  static std::vector<SymbolFrame> take_apart(const Unit& unit, Dwarf_Addr address,
                                              SymbolFrame frame) {
     std::vector<SymbolFrame> frames;
-    Dwarf_Addr bias = 0;
-    Dwarf_Die* const unit = dwfl_module_addrdie(binary.module, address, &bias);
-    Dwarf_Die* around = nullptr;
-    const int around_count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &around) : 0;
-    const Malloced<Dwarf_Die> around_owner(around);
-    Dwarf_Die* scopes = nullptr;
-    const int count = around_count > 0 ? dwarf_getscopes_die(&around[0], &scopes) : 0;
-    const Malloced<Dwarf_Die> scopes_owner(scopes);
+    std::vector<Dwarf_Die> functions;
+    if (unit.die != nullptr) find_functions(unit.die, address - unit.bias, functions);
     const std::string symbol = frame.function;
-    for (int i = 0; i < count; ++i) {
-      const int tag = dwarf_tag(&scopes[i]);
-      if (tag == DW_TAG_inlined_subroutine) {
-        frame.function = name_of(&scopes[i]);
-        frames.push_back(frame);
-        frame = {};
-        read_call_site(&scopes[i], unit, frame);
-      } else if (tag == DW_TAG_subprogram) {
-        frame.function = name_of(&scopes[i]);
-        break;
-      }
+    for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+      frame.function = name_of(&*function);
+      if (dwarf_tag(&*function) == DW_TAG_subprogram) break;
+      frames.push_back(frame);
+      frame = {};
+      read_call_site(&*function, unit.die, frame);
     }
     // The symbol's name has the arguments' types also where the debug information has none.
     if (!symbol.empty()) frame.function = symbol;
