@@ -5,7 +5,8 @@
 // ask the system for huge pages; without them all is as usual.
 //
 //   BigVector<Key> keys(millions);                   // asks by itself
-//   reserve_filled(values, millions);                // for a std::vector that others will hold
+//   reserve_filled(values, millions);                // for a std::vector that others will hold:
+//                                                    // reserve_big() and touch_reserved()
 //   ask_for_huge_pages(column.data(), bytes);        // for memory that somebody else reserved
 
 #include <sys/mman.h>
@@ -78,18 +79,31 @@ class BigAllocator {
 template <typename T>
 using BigVector = std::vector<T, BigAllocator<T>>;
 
-// Room for `count` items that will all be there, with its pages at once: on the thread that calls,
-// and not one by one when they are filled.
+// Room for `count` items, on huge pages if it is large.
 template <typename T, typename Allocator>
-void reserve_filled(std::vector<T, Allocator>& items, std::size_t count) {
+void reserve_big(std::vector<T, Allocator>& items, std::size_t count) {
   items.reserve(count);
-  const std::size_t bytes = count * sizeof(T);
-  ask_for_huge_pages(items.data(), bytes);
+  ask_for_huge_pages(items.data(), count * sizeof(T));
+}
+
+// The pages of what was reserved, all at once: on the thread that calls, and not one by one when
+// they are filled. Other threads can do the same meanwhile, but must wait before they reserve.
+template <typename T, typename Allocator>
+void touch_reserved(const std::vector<T, Allocator>& items) {
 #if defined(MADV_POPULATE_WRITE)
   constexpr std::size_t kWorthIt = std::size_t{1} << 20;
+  const std::size_t bytes = items.capacity() * sizeof(T);
   const detail::Pages pages(items.data(), bytes);
   if (bytes >= kWorthIt) ::madvise(pages.begin, pages.bytes, MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(items);
 #endif
+}
+
+template <typename T, typename Allocator>
+void reserve_filled(std::vector<T, Allocator>& items, std::size_t count) {
+  reserve_big(items, count);
+  touch_reserved(items);
 }
 
 }  // namespace sonde

@@ -2,7 +2,6 @@
 #include "convert/kineto_read_flows.h"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <tuple>
 
@@ -85,7 +84,7 @@ class FlowFiller {
   void collect() {
     std::size_t count = 0;
     for (const Staged& stretch : joined_.stretches) count += stretch.flows.size();
-    reserve_filled(ends_, count);
+    ends_.reserve(count);
     arrows_.reserve(count);
     for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
       const Staged& stretch = joined_.stretches[s];
@@ -190,11 +189,10 @@ class FlowFiller {
     const End& end = any_end(arrow);
     FlowRow row;
     row.id = end.id;
-    row.kind = kind_of(end.category);
+    const Category& category = category_of(end.category);
+    row.kind = category.kind;
+    row.category = category.kept;
     row.name = end.name;
-    const std::string_view category = builder_.strings()[end.category];
-    if (end.category.valid() && category != to_string(row.kind)) row.category = end.category;
-    if (row.kind == FlowKind::Other) row.category = end.category;
     if (arrow.from != kNone) set_end(ends_[arrow.from], row.from_span, row.from_track, row.from_ns);
     if (arrow.to != kNone) set_end(ends_[arrow.to], row.to_span, row.to_track, row.to_ns);
     const FlowId id = builder_.flows().push_back(row);
@@ -208,11 +206,21 @@ class FlowFiller {
     time = end.time;
   }
 
-  FlowKind kind_of(StringId category) {
-    if (!category.valid()) return FlowKind::Other;
-    const auto [found, is_new] = kinds_.try_emplace(category, FlowKind::Other);
-    if (is_new) found->second = flow_kind_of(builder_.strings()[category]);
-    return found->second;
+  // What a category says, and whether its text must be kept beside the kind.
+  struct Category {
+    FlowKind kind = FlowKind::Other;
+    StringId kept;
+  };
+
+  const Category& category_of(StringId category) {
+    if (category == last_category_) return last_;
+    last_category_ = category;
+    last_ = {FlowKind::Other, category};
+    if (!category.valid()) return last_;
+    const std::string_view text = builder_.strings()[category];
+    last_.kind = flow_kind_of(text);
+    if (last_.kind != FlowKind::Other && text == to_string(last_.kind)) last_.kept = StringId();
+    return last_;
   }
 
   TraceBuilder& builder_;
@@ -220,7 +228,8 @@ class FlowFiller {
   const SpanRows& rows_;
   BigVector<End> ends_;
   BigVector<Arrow> arrows_;
-  std::map<StringId, FlowKind> kinds_;
+  StringId last_category_;  // neighbours mostly have the same
+  Category last_;
   RawMemo foreign_ids_;
   std::vector<ForeignFlow> foreign_;
 };

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/big_vector.h"
@@ -111,9 +112,9 @@ class SpanFiller {
 
   SpanRows fill() {
     count();
-    order();
     learn_names();
     allocate();
+    order();
     const std::size_t blocks = (keys_total_ + kRowsAtOnce - 1) / kRowsAtOnce;
     parallel_for(
         blocks, [this](std::size_t block) { fill_rows(block * kRowsAtOnce); }, joined_.threads);
@@ -153,14 +154,11 @@ class SpanFiller {
       }
     }
     begins_.push_back(keys_total_);
-    reserve_filled(new_rows_, rows);
-    new_rows_.assign(rows, SpanId::kInvalid);
+    staged_total_ = rows;
   }
 
   // Spans by track, each track's by start and falling duration; what the file has first wins.
   void order() {
-    reserve_filled(keys_, keys_total_);
-    keys_.resize(keys_total_);
     const auto place = [this](std::size_t s) {
       const BigVector<StagedSpan>& spans = joined_.stretches[s].spans;
       for (std::uint32_t i = 0; i < spans.size(); ++i) {
@@ -221,16 +219,22 @@ class SpanFiller {
       names_.push_back(facts_of(strings[StringId(i)]));
   }
 
+  // The system clears the pages, which takes longest, on all threads.
   void allocate() {
     std::vector<std::function<void()>> tasks;
-    const auto add = [&](auto& column, bool wanted) {
-      if (wanted) {
-        tasks.emplace_back([&column, this] {
-          reserve_filled(column, keys_total_);
-          column.resize(keys_total_);
-        });
-      }
+    const auto add_rows = [&](auto& column, std::size_t rows, auto value) {
+      reserve_big(column, rows);
+      tasks.emplace_back([&column, rows, value] {
+        touch_reserved(column);
+        column.assign(rows, value);
+      });
     };
+    const auto add = [&](auto& column, bool wanted) {
+      using Value = typename std::remove_reference_t<decltype(column)>::value_type;
+      if (wanted) add_rows(column, keys_total_, Value());
+    };
+    add_rows(new_rows_, staged_total_, SpanId::kInvalid);
+    add(keys_, true);
     add(start_, true);
     add(duration_, true);
     add(name_, true);
@@ -360,6 +364,7 @@ class SpanFiller {
   BigVector<SpanKey> keys_;
   std::vector<std::size_t> begins_;  // of each track, of those without one, and the end
   std::size_t keys_total_ = 0;
+  std::size_t staged_total_ = 0;
   std::vector<std::uint32_t> new_rows_;
   std::vector<NameFacts> names_;
 

@@ -2,36 +2,77 @@
 #include "trace/reference_check.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "base/parallel.h"
 
 namespace sonde {
 
 namespace {
 
-class Corrections {
+// Checks that do not depend on each other, one a column, made at the same time. What they found is
+// listed in the order in which they were added.
+class Checks {
  public:
-  void add(const char* table, const char* column, const char* why, std::uint64_t count) {
-    if (count == 0) return;
-    list_.push_back({std::string(table) + "." + column + ": " + why, count});
+  // `correct` mends the column and returns how many values were wrong.
+  void add(const char* table, const char* column, const char* why, std::size_t rows,
+           std::function<std::uint64_t()> correct) {
+    if (rows == 0) return;
+    checks_.push_back({table, column, why, std::move(correct)});
+    rows_ += rows;
   }
-  std::vector<Correction> take() { return std::move(list_); }
+
+  void run(std::vector<Correction>& corrections) {
+    std::vector<std::uint64_t> found(checks_.size());
+    // Threads are not worth starting for few values.
+    parallel_for(
+        checks_.size(), [&](std::size_t i) { found[i] = checks_[i].correct(); },
+        rows_ < (1 << 20) ? 1 : 0);
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      if (found[i] == 0) continue;
+      corrections.push_back(
+          {std::string(checks_[i].table) + "." + checks_[i].column + ": " + checks_[i].why,
+           found[i]});
+    }
+    checks_.clear();
+    rows_ = 0;
+  }
 
  private:
-  std::vector<Correction> list_;
+  struct Check {
+    const char* table;
+    const char* column;
+    const char* why;
+    std::function<std::uint64_t()> correct;
+  };
+  std::vector<Check> checks_;
+  std::size_t rows_ = 0;
 };
 
-// Sets to null what `is_bad` says; returns how many.
-template <typename T, typename IsBad>
-std::uint64_t clear_if(Column<T>& column, IsBad&& is_bad) {
+// Gives `correct` every value that `is_bad` says; returns how many. Nearly always there is none, so
+// whole blocks are looked at first, a loop that compilers turn into vectors.
+template <typename T, typename IsBad, typename Correct>
+std::uint64_t correct_if(Column<T>& column, const IsBad& is_bad, const Correct& correct) {
   if (!column.materialised()) return 0;
-  std::uint64_t cleared = 0;
+  constexpr std::size_t kBlock = 1024;
   T* values = column.mutable_data();
   const std::size_t rows = column.size();
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (!is_bad(values[i])) continue;
-    values[i] = column.null_value();
-    ++cleared;
+  std::uint64_t corrected = 0;
+  const auto correct_rows = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      if (!is_bad(values[i])) continue;
+      values[i] = correct(values[i]);
+      ++corrected;
+    }
+  };
+  std::size_t i = 0;
+  for (; i + kBlock <= rows; i += kBlock) {
+    unsigned bad = 0;
+    for (std::size_t k = 0; k < kBlock; ++k) bad |= is_bad(values[i + k]) ? 1u : 0u;
+    if (bad != 0) correct_rows(i, i + kBlock);
   }
-  return cleared;
+  correct_rows(i, rows);
+  return corrected;
 }
 
 template <typename Tag>
@@ -44,15 +85,20 @@ std::size_t rows_behind(const TraceTables& tables, const StringPool& strings) {
 }
 
 template <typename T>
-void check_column(Corrections& corrections, const TraceTables& tables, const StringPool& strings,
+void check_column(Checks& checks, const TraceTables& tables, const StringPool& strings,
                   const char* table, const char* name, Column<T>& column) {
+  const auto to_null = [&column](T) { return column.null_value(); };
+  if (!column.materialised()) return;
   if constexpr (IsId<T>::value) {
     const std::size_t rows = rows_behind<typename T::TagType>(tables, strings);
-    corrections.add(table, name, "no such row",
-                    clear_if(column, [rows](T id) { return id.valid() && id.index() >= rows; }));
+    checks.add(table, name, "no such row", column.size(), [&column, to_null, rows] {
+      return correct_if(
+          column, [rows](T id) { return id.valid() & (id.index() >= rows); }, to_null);
+    });
   } else if constexpr (std::is_enum_v<T>) {
-    corrections.add(table, name, "no such enumerator",
-                    clear_if(column, [](T value) { return !is_known(value); }));
+    checks.add(table, name, "no such enumerator", column.size(), [&column, to_null] {
+      return correct_if(column, [](T value) { return !is_known(value); }, to_null);
+    });
   }
 }
 
@@ -60,33 +106,24 @@ void check_column(Corrections& corrections, const TraceTables& tables, const Str
 constexpr Nanos kEarliest = -(Nanos{1} << 61);
 constexpr Nanos kLatest = Nanos{1} << 62;
 
-std::uint64_t correct_times(Column<Nanos>& times) {
-  if (!times.materialised()) return 0;
-  Nanos* values = times.mutable_data();
-  const std::size_t rows = times.size();
-  std::uint64_t corrected = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (values[i] >= kEarliest && values[i] <= kLatest) continue;
-    values[i] = std::clamp(values[i], kEarliest, kLatest);
-    ++corrected;
-  }
-  return corrected;
-}
-
-void correct_all_times(Corrections& corrections, TraceTables& tables) {
-  const auto correct = [&corrections](const char* table, const char* name, Column<Nanos>& times) {
-    corrections.add(table, name, "no sensible time", correct_times(times));
+void check_times(Checks& checks, TraceTables& tables) {
+  const auto add = [&checks](const char* table, const char* name, Column<Nanos>& times) {
+    checks.add(table, name, "no sensible time", times.size(), [&times] {
+      return correct_if(
+          times, [](Nanos time) { return (time < kEarliest) | (time > kLatest); },
+          [](Nanos time) { return std::clamp(time, kEarliest, kLatest); });
+    });
   };
-  correct("processes", "start_ns", tables.processes.start_ns);
-  correct("spans", "start_ns", tables.spans.start_ns);
-  correct("allocations", "time_ns", tables.allocations.time_ns);
-  correct("counters", "time_ns", tables.counters.time_ns);
-  correct("instants", "time_ns", tables.instants.time_ns);
-  correct("flows", "from_ns", tables.flows.from_ns);
-  correct("flows", "to_ns", tables.flows.to_ns);
-  correct("windows", "start_ns", tables.windows.start_ns);
-  correct("windows", "end_ns", tables.windows.end_ns);
-  correct("windows", "closed_ns", tables.windows.closed_ns);
+  add("processes", "start_ns", tables.processes.start_ns);
+  add("spans", "start_ns", tables.spans.start_ns);
+  add("allocations", "time_ns", tables.allocations.time_ns);
+  add("counters", "time_ns", tables.counters.time_ns);
+  add("instants", "time_ns", tables.instants.time_ns);
+  add("flows", "from_ns", tables.flows.from_ns);
+  add("flows", "to_ns", tables.flows.to_ns);
+  add("windows", "start_ns", tables.windows.start_ns);
+  add("windows", "end_ns", tables.windows.end_ns);
+  add("windows", "closed_ns", tables.windows.closed_ns);
 }
 
 std::uint64_t correct_durations(SpanTable& spans) {
@@ -161,34 +198,45 @@ Result<void> check_lengths(const TraceTables& tables) {
 }
 
 std::vector<Correction> correct_values(TraceTables& tables, const StringPool& strings) {
-  Corrections corrections;
+  std::vector<Correction> corrections;
+  Checks checks;
   tables.visit_tables([&](const char* table_name, auto& table) {
     table.visit_columns([&](const char* name, auto& column) {
-      check_column(corrections, tables, strings, table_name, name, column);
+      check_column(checks, tables, strings, table_name, name, column);
     });
   });
+  check_times(checks, tables);
+  checks.run(corrections);
+  // These look at more than one column, which must be right by now.
   OpArgumentTable& arguments = tables.op_arguments;
   const std::size_t dims = tables.dims.size();
-  corrections.add("op_arguments", "dims_first", "not within dims",
-                  correct_lists(arguments.dims_first, arguments.dims_count, dims));
-  corrections.add("op_arguments", "strides_first", "not within dims",
-                  correct_lists(arguments.strides_first, arguments.strides_count, dims));
+  checks.add("op_arguments", "dims_first", "not within dims", arguments.size(),
+             [&] { return correct_lists(arguments.dims_first, arguments.dims_count, dims); });
+  checks.add("op_arguments", "strides_first", "not within dims", arguments.size(),
+             [&] { return correct_lists(arguments.strides_first, arguments.strides_count, dims); });
   ArgumentListTable& lists = tables.argument_lists;
-  corrections.add("argument_lists", "first", "not within op_arguments",
-                  correct_lists(lists.first, lists.count, arguments.size()));
-  corrections.add("extras", "of_row", "no such row", correct_extras(tables));
-  correct_all_times(corrections, tables);
-  corrections.add("spans", "duration_ns", "negative, or too long", correct_durations(tables.spans));
-  return corrections.take();
+  checks.add("argument_lists", "first", "not within op_arguments", lists.size(),
+             [&] { return correct_lists(lists.first, lists.count, arguments.size()); });
+  checks.add("extras", "of_row", "no such row", tables.extras.size(),
+             [&] { return correct_extras(tables); });
+  checks.add("spans", "duration_ns", "negative, or too long", tables.spans.size(),
+             [&] { return correct_durations(tables.spans); });
+  checks.run(corrections);
+  return corrections;
 }
 
 std::vector<Correction> correct_parents(TraceTables& tables) {
-  Corrections corrections;
-  const char* why = "does not stand before its child";
-  corrections.add("spans", "parent", why, correct_parent_column(tables.spans.parent));
-  corrections.add("stacks", "parent", why, correct_parent_column(tables.stacks.parent));
-  corrections.add("modules", "parent", why, correct_parent_column(tables.modules.parent));
-  return corrections.take();
+  std::vector<Correction> corrections;
+  Checks checks;
+  const auto add = [&checks](const char* table, auto& parent) {
+    checks.add(table, "parent", "does not stand before its child", parent.size(),
+               [&parent] { return correct_parent_column(parent); });
+  };
+  add("spans", tables.spans.parent);
+  add("stacks", tables.stacks.parent);
+  add("modules", tables.modules.parent);
+  checks.run(corrections);
+  return corrections;
 }
 
 }  // namespace sonde

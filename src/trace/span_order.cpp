@@ -2,6 +2,7 @@
 #include "trace/span_order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "base/parallel.h"
@@ -20,8 +21,8 @@ std::size_t bucket_of(TrackId track, std::size_t tracks) {
   return track.valid() ? track.index() : tracks;
 }
 
-bool in_order(const SpanTable& spans) {
-  for (std::size_t i = 1; i < spans.size(); ++i) {
+bool in_order(const SpanTable& spans, std::size_t first, std::size_t last) {
+  for (std::size_t i = std::max<std::size_t>(first, 1); i < last; ++i) {
     const TrackId before = spans.track[i - 1];
     const TrackId track = spans.track[i];
     if (track < before) return false;
@@ -32,6 +33,17 @@ bool in_order(const SpanTable& spans) {
     if (start == earlier && spans.duration_ns[i] > spans.duration_ns[i - 1]) return false;
   }
   return true;
+}
+
+bool in_order(const SpanTable& spans) {
+  constexpr std::size_t kRowsAtOnce = 65536;
+  std::atomic<bool> all{true};
+  parallel_for((spans.size() + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t block) {
+    const std::size_t first = block * kRowsAtOnce;
+    if (!all.load(std::memory_order_relaxed)) return;
+    if (!in_order(spans, first, std::min(spans.size(), first + kRowsAtOnce))) all = false;
+  });
+  return all;
 }
 
 // begin[t] is where the spans of track t begin; one more bucket for those without a track.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/parallel.h"
 #include "trace/reference_check.h"
 #include "trace/span_order.h"
 
@@ -29,12 +30,22 @@ class Extent {
   Nanos last_ = 0;
 };
 
+Extent extent_of_spans(const SpanTable& spans) {
+  constexpr std::size_t kRowsAtOnce = 65536;
+  std::vector<Extent> extents((spans.size() + kRowsAtOnce - 1) / kRowsAtOnce);
+  parallel_for(extents.size(), [&](std::size_t block) {
+    const std::size_t end = std::min(spans.size(), (block + 1) * kRowsAtOnce);
+    for (std::size_t i = block * kRowsAtOnce; i < end; ++i) {
+      extents[block].add(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
+    }
+  });
+  Extent whole;
+  for (const Extent& extent : extents) whole.add(extent.first(), extent.last());
+  return whole;
+}
+
 Extent extent_of(const TraceTables& tables) {
-  Extent extent;
-  const SpanTable& spans = tables.spans;
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    extent.add(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
-  }
+  Extent extent = extent_of_spans(tables.spans);
   const WindowTable& windows = tables.windows;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     extent.add(windows.start_ns[i], std::max(windows.start_ns[i], windows.end_ns[i]));

@@ -14,41 +14,68 @@
 
 namespace sonde::torch {
 
-// One a thread. A name that belongs to a schema lies at one address for good; others lie in objects
-// that come and go, so the text is compared too.
+// One a thread. A name that belongs to a schema lies at one address for as long as the operator is
+// registered, so its first bytes suffice to tell that it is still there; others lie in objects that
+// come and go, and their text is compared as a whole.
 class OpNames {
  public:
-  std::uint32_t number(const at::RecordFunction& fn) {
+  struct Found {
+    std::uint32_t number;
+    bool is_of_schema;  // the dispatcher's own call: neither a user's scope nor asynchronous
+  };
+
+  Found find(const at::RecordFunction& fn) {
     const char* name = fn.name();
-    Entry& entry = entries_[(reinterpret_cast<std::uintptr_t>(name) >> 4) % kEntries];
-    if (entry.name == name && std::strncmp(entry.text, name, sizeof(entry.text)) == 0) {
-      return entry.number;
+    const Entry& entry = entries_[slot(name)];
+    if (__builtin_expect(entry.name == name && first_bytes(name) == entry.first, 1) &&
+        (entry.is_of_schema || std::strncmp(entry.text, name, sizeof(entry.text)) == 0)) {
+      return {entry.number, entry.is_of_schema};
     }
-    return find(fn, name, entry);
+    return learn(fn, name);
   }
 
  private:
   static constexpr std::size_t kEntries = 1024;
-  struct Entry {
+  static constexpr std::size_t kTextBytes = 64 - 3 * 8;
+  struct alignas(64) Entry {
     const char* name = nullptr;
+    std::uint64_t first = 0;
     std::uint32_t number = 0;
-    char text[52] = {};
+    bool is_of_schema = false;
+    char text[kTextBytes] = {};
   };
 
-  static std::uint32_t find(const at::RecordFunction& fn, const char* name, Entry& entry) {
+  static std::size_t slot(const char* name) {
+    return (reinterpret_cast<std::uintptr_t>(name) >> 4) % kEntries;
+  }
+
+  // Names are those of std::string, which has room for fifteen characters at the least: eight can
+  // always be read.
+  static std::uint64_t first_bytes(const char* name) {
+    std::uint64_t first;
+    std::memcpy(&first, name, sizeof(first));
+    return first;
+  }
+
+  __attribute__((noinline)) Found learn(const at::RecordFunction& fn, const char* name) {
     std::string text = name;
     const std::size_t bytes = text.size();
-    if (const auto op = fn.operator_name(); op && !op->overload_name.empty()) {
+    const auto op = fn.operator_name();
+    if (op && !op->overload_name.empty()) {
       text += '\x1f';
       text += op->overload_name;
     }
     const std::uint32_t number = sonde_name(text.data(), text.size());
-    if (number != 0 && bytes < sizeof(entry.text)) {
+    const bool is_of_schema = op.has_value();
+    if (number != 0 && (is_of_schema || bytes < kTextBytes)) {
+      Entry& entry = entries_[slot(name)];
       entry.name = name;
+      entry.first = first_bytes(name);
       entry.number = number;
-      std::memcpy(entry.text, name, bytes + 1);
+      entry.is_of_schema = is_of_schema;
+      if (!is_of_schema) std::memcpy(entry.text, name, bytes + 1);
     }
-    return number;
+    return {number, is_of_schema};
   }
 
   std::array<Entry, kEntries> entries_;

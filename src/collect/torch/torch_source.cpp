@@ -68,9 +68,13 @@ struct ThreadState {
 // some room there for libraries that come late, and these are 8 bytes.
 __thread ThreadState* this_state __attribute__((tls_model("initial-exec"))) = nullptr;
 
-ThreadState& thread_state() {
-  if (__builtin_expect(this_state == nullptr, 0)) this_state = new ThreadState;
+__attribute__((noinline)) ThreadState& make_thread_state() {
+  this_state = new ThreadState;
   return *this_state;
+}
+
+inline ThreadState& thread_state() {
+  return __builtin_expect(this_state != nullptr, 1) ? *this_state : make_thread_state();
 }
 
 // Of operators that may end on another thread: user scopes and those marked so.
@@ -79,13 +83,13 @@ struct RangeContext : at::ObserverContext {
   sonde_range range;
 };
 
-bool may_end_elsewhere(const at::RecordFunction& fn) {
-  return fn.scope() == at::RecordScope::USER_SCOPE || fn.isAsync();
+bool may_end_elsewhere(const at::RecordFunction& fn, OpNames::Found name) {
+  return !name.is_of_schema && (fn.scope() == at::RecordScope::USER_SCOPE || fn.isAsync());
 }
 
-sonde_op describe(const at::RecordFunction& fn, ThreadState& state) {
+inline sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   sonde_op op;
-  op.name = state.names.number(fn);
+  op.name = name.number;
   op.scope = static_cast<std::uint8_t>(fn.scope());
   op.sequence_number = fn.seqNr();
   op.forward_thread = fn.forwardThreadId();
@@ -118,7 +122,7 @@ __attribute__((noinline)) bool begin_late(const at::RecordFunction& fn, ThreadSt
   sonde_op_missed();
   if (sonde_is_recording() == 0) return false;
   begin_window(state, window.load(std::memory_order_relaxed));
-  const sonde_op op = describe(fn, state);
+  const sonde_op op = describe(fn, state.names.find(fn));
   return sonde_op_begin(&op) != 0;
 }
 
@@ -133,9 +137,10 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   ThreadState& state = thread_state();
   const std::uint32_t number = window.load(std::memory_order_relaxed);
   if (__builtin_expect(state.window != number, 0)) begin_window(state, number);
-  const sonde_op op = describe(fn, state);
+  const OpNames::Found name = state.names.find(fn);
+  const sonde_op op = describe(fn, name);
   const unsigned wished = wishes.load(std::memory_order_relaxed);
-  if (__builtin_expect(may_end_elsewhere(fn), 0)) return begin_range(fn, state, op, wished);
+  if (__builtin_expect(may_end_elsewhere(fn, name), 0)) return begin_range(fn, state, op, wished);
   bool recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
   if (__builtin_expect(!recorded, 0)) recorded = begin_late(fn, state);
   state.open.push(recorded);
