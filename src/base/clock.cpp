@@ -185,4 +185,38 @@ std::int64_t TickMap::to_ns(std::uint64_t ticks) const {
   return segment_at(ticks).to_ns(ticks);
 }
 
+RealtimeMap::RealtimeMap(const TickMap& clock, const std::vector<ClockAnchor>& anchors) {
+  for (const ClockAnchor& anchor : anchors) {
+    std::int64_t difference = 0;
+    if (__builtin_sub_overflow(clock.to_ns(anchor.ticks), anchor.realtime_ns, &difference))
+      continue;
+    knots_.push_back({anchor.realtime_ns, difference});
+  }
+  std::sort(knots_.begin(), knots_.end(),
+            [](const Knot& a, const Knot& b) { return a.realtime_ns < b.realtime_ns; });
+}
+
+std::int64_t RealtimeMap::to_ns(std::int64_t realtime_ns) const {
+  if (knots_.empty()) return realtime_ns;
+  const auto after =
+      std::upper_bound(knots_.begin(), knots_.end(), realtime_ns,
+                       [](std::int64_t time, const Knot& knot) { return time < knot.realtime_ns; });
+  std::int64_t difference =
+      after == knots_.begin() ? after->difference_ns : (after - 1)->difference_ns;
+  if (after != knots_.begin() && after != knots_.end()) {
+    const Knot& from = *(after - 1);
+    const double part =
+        (static_cast<double>(realtime_ns) - static_cast<double>(from.realtime_ns)) /
+        (static_cast<double>(after->realtime_ns) - static_cast<double>(from.realtime_ns));
+    const double more = part * (static_cast<double>(after->difference_ns) -
+                                static_cast<double>(from.difference_ns));
+    if (more > -9e18 && more < 9e18) {
+      const auto whole = static_cast<std::int64_t>(more);
+      if (__builtin_add_overflow(difference, whole, &difference)) return realtime_ns;
+    }
+  }
+  std::int64_t time = 0;
+  return __builtin_add_overflow(realtime_ns, difference, &time) ? realtime_ns : time;
+}
+
 }  // namespace sonde

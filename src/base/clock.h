@@ -67,4 +67,19 @@ class TickMap {
   std::int64_t error_ns_ = 0;
 };
 
+// Times that somebody else took from CLOCK_REALTIME, on the clock of a TickMap. Between anchors the
+// difference of the two is interpolated, before and after them it stays.
+class RealtimeMap {
+ public:
+  RealtimeMap(const TickMap& clock, const std::vector<ClockAnchor>& anchors);
+  std::int64_t to_ns(std::int64_t realtime_ns) const;
+
+ private:
+  struct Knot {
+    std::int64_t realtime_ns;
+    std::int64_t difference_ns;  // what is added there
+  };
+  std::vector<Knot> knots_;  // ascending
+};
+
 }  // namespace sonde

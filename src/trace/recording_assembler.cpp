@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "trace/device_rows.h"
 #include "trace/module_spread.h"
 #include "trace/op_inputs_reader.h"
 #include "trace/place_reader.h"
@@ -23,7 +24,8 @@ class Assembler {
       : recording_(recording),
         builder_(recording.builder),
         context_(context),
-        places_(recording.builder, recording.places) {
+        places_(recording.builder, recording.places),
+        devices_(recording, context) {
     const ProcessBlock& process = recording.process;
     ProcessRow row;
     row.pid = process.pid;
@@ -35,6 +37,7 @@ class Assembler {
     row.name = builder_.intern(process.name);
     row.clock_error_ns = context.clock->error_ns();
     process_ = builder_.processes().push_back(row);
+    devices_.begin(process_);
   }
 
   void add_windows() {
@@ -98,6 +101,8 @@ class Assembler {
     }
     add_ops(decoded, local, count);
     add_places(decoded, local, count);
+    devices_.add_calls(decoded.api_calls, local, first, last_external_id_);
+    devices_.add_words(std::move(decoded.device_words));
     decoded.name = {};
     fill_rest(local, count);
     spans.append(std::move(local));
@@ -146,6 +151,8 @@ class Assembler {
       builder_.spans().push_back(span);
     }
   }
+
+  void add_devices() { devices_.finish(); }
 
   void spread_modules() {
     if (has_modules_) sonde::spread_modules(builder_);
@@ -400,6 +407,7 @@ class Assembler {
   std::map<std::uint64_t, std::vector<FlowEnd>> flows_;
   std::unordered_map<std::string, ArgumentListId> lists_;
   PlaceReader places_;
+  DeviceRows devices_;
   bool has_modules_ = false;
   std::int64_t last_external_id_ = 0;
   std::uint64_t records_ = 0;
@@ -421,6 +429,7 @@ void assemble(Recording& recording, const DecodeContext& context,
   for (const auto& [thread, decoded] : threads) assembler.track_of(thread);
   for (auto& [thread, decoded] : threads) assembler.add_thread(thread, std::move(decoded));
   assembler.add_asyncs();
+  assembler.add_devices();
   assembler.spread_modules();
   assembler.add_flows();
   assembler.add_metadata_and_ledger(file, filter);

@@ -278,8 +278,8 @@ class ThreadDecoder {
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2,
-                                              1, 1, 1, 1, 1, 1, 3, 5, 1, 1};
+    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1,
+                                              1, 1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -324,6 +324,16 @@ class ThreadDecoder {
                                  static_cast<std::uint32_t>(payload[0] >> 32)});
         }
         break;
+      case ExtendedKind::ApiBegin:
+        api_call(ticks, payload);
+        break;
+      case ExtendedKind::DeviceSpan:
+      case ExtendedKind::Device:
+      case ExtendedKind::SourceLoss:
+        out_.device_words.push_back(
+            detail::make_extended(0, kind, static_cast<std::uint32_t>(payload.size())));
+        out_.device_words.insert(out_.device_words.end(), payload.begin(), payload.end());
+        break;
       case ExtendedKind::ThreadNumber:
         out_.logical_thread = static_cast<std::int64_t>(payload[0]);
         break;
@@ -346,6 +356,15 @@ class ThreadDecoder {
                              : is_step                       ? SpanKind::Step
                                                              : SpanKind::UserAnnotation;
     out_.ops.push_back({last_begun_, scope, word(1, -1), word(2, 0), word(3, -1)});
+  }
+
+  void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
+    begin(ticks, name_of(payload[0] & 0xffffffff), false);
+    if (last_begun_ == kNoRow) return;
+    const auto kind = static_cast<SpanKind>((payload[0] >> 32) & 0xff);
+    out_.kind[last_begun_] = is_known(kind) ? kind : SpanKind::Other;
+    out_.api_calls.push_back(
+        {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
   }
 
   void inputs(std::string text) {

@@ -125,6 +125,11 @@ struct DecodedThread {
     std::uint32_t stack;  // ids of the dictionary
     std::uint32_t module;
   };
+  struct ApiCall {
+    std::uint32_t span;
+    std::uint32_t callback_id;
+    std::uint64_t correlation;
+  };
   struct NamedSpan {  // a name that was written in place
     std::uint32_t span;
     std::string name;
@@ -151,6 +156,9 @@ struct DecodedThread {
   std::vector<std::string> input_texts;  // each once
   std::vector<TensorUse> tensors;
   std::vector<Place> places;
+  std::vector<ApiCall> api_calls;
+  std::vector<std::uint64_t>
+      device_words;  // for device_rows.h: each record's head, then its payload
   std::vector<AllocationRow> allocations;  // their spans count from 0 as well
   std::int64_t logical_thread = 0;
 

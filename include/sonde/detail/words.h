@@ -49,6 +49,11 @@ enum class ExtendedKind : std::uint8_t {
   Allocation = 17,  // [address, bytes, total, reserved, device type | flags << 8 | index << 32]
   ThreadNumber = 18,  // [number]: what the tensor library calls this thread
   OpPlace = 19,       // [stack id | module id << 32]: of the span begun last
+  ApiBegin = 20,      // [name id | span kind << 32 | callback id << 40, correlation]: a call of a
+                      // device's interface, which End ends
+  DeviceSpan = 21,    // src/wire/device.h has the rest
+  Device = 22,
+  SourceLoss = 23,  // [name id | ledger kind << 32, count]: what a source knows to be missing
 };
 
 constexpr unsigned kTicksShift = 18;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_DEVICE_H
+#define SONDE_DEVICE_H
+
+/* Recording the work of devices: for sources that sit between a program and its GPU. A call that
+ * hands work to a device is a span of the calling thread, the work itself one of the device's
+ * stream; the number that both carry joins them, and so the work to every operator, scope and
+ * module around the call.
+ *
+ *   const sonde_api_call call = {launch_name, SONDE_SPAN_CUDA_RUNTIME, 211, correlation};
+ *   if (sonde_api_begin(&call)) ...                       // where the program calls
+ *   sonde_end();
+ *
+ *   sonde_device_span span = {kernel_name, SONDE_SPAN_KERNEL, SONDE_DEVICE_CUDA, 0, start, took,
+ *                             stream, context, correlation};
+ *   sonde_kernel_ran(&span, &launch);                     // any time later, on any thread
+ *
+ * As in sonde.h, all calls may be made from any thread at any time, never block, and do nothing
+ * while no session records. Names are numbers of sonde_name (op.h). */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/sonde.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
+
+/* As the trace numbers SpanKind. */
+enum {
+  SONDE_SPAN_CUDA_RUNTIME = 5,
+  SONDE_SPAN_CUDA_DRIVER = 6,
+  SONDE_SPAN_KERNEL = 7,
+  SONDE_SPAN_COPY = 8,
+  SONDE_SPAN_FILL = 9,
+  SONDE_SPAN_SYNC = 11,
+  SONDE_SPAN_EVENT = 12,
+  SONDE_SPAN_OVERHEAD = 13,
+  SONDE_SPAN_PRIVATEUSE1_RUNTIME = 30,
+  SONDE_SPAN_PRIVATEUSE1_DRIVER = 31
+};
+
+/* As PyTorch numbers DeviceType. */
+enum { SONDE_DEVICE_CUDA = 1, SONDE_DEVICE_OPENCL = 4, SONDE_DEVICE_PRIVATEUSE1 = 20 };
+
+#define SONDE_NO_STREAM 0xffffffffu
+
+typedef struct sonde_api_call {
+  uint32_t name;
+  uint8_t kind;         /* one of the runtimes and drivers above */
+  uint32_t callback_id; /* the interface's own number of the function; 24 bits are kept */
+  uint64_t correlation; /* unique among the calls of the device type, from 1 on; 0: none */
+} sonde_api_call;
+
+/* Begins a call on this thread, 0 if it was not recorded; sonde_end ends it. */
+int sonde_api_begin(const sonde_api_call* call);
+
+typedef struct sonde_device_span {
+  uint32_t name;
+  uint8_t kind;
+  uint8_t device_type;
+  int16_t device_index;
+  int64_t start_ns; /* since the Unix epoch, as CLOCK_REALTIME tells it */
+  int64_t duration_ns;
+  uint32_t stream; /* or queue; SONDE_NO_STREAM: of the device as a whole */
+  uint32_t context;
+  uint64_t correlation; /* of the call behind it */
+} sonde_device_span;
+
+/* Work of which no more is known. */
+void sonde_device_ran(const sonde_device_span* span);
+
+typedef struct sonde_kernel {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint16_t cluster[3];           /* 0: none */
+  uint16_t registers_per_thread; /* 0: not known */
+  uint32_t static_shared_bytes;
+  uint32_t dynamic_shared_bytes;
+  uint32_t local_bytes_per_thread;
+  uint32_t graph_id; /* of a graph that was launched as a whole; 0: none */
+  uint64_t graph_node_id;
+  int16_t priority; /* INT16_MIN: not known */
+} sonde_kernel;
+void sonde_kernel_ran(const sonde_device_span* span, const sonde_kernel* kernel);
+
+/* kind: as the trace numbers CopyKind, source and destination as it numbers MemoryKind. */
+typedef struct sonde_copy {
+  uint64_t bytes;
+  uint8_t kind;
+  uint8_t source_kind;
+  uint8_t destination_kind;
+  int16_t source_device; /* of copies between devices, else -1 */
+  int16_t destination_device;
+  uint32_t value; /* of a fill */
+  uint32_t graph_id;
+  uint64_t graph_node_id;
+  uint32_t source_context;
+  uint32_t destination_context;
+} sonde_copy;
+void sonde_copy_ran(const sonde_device_span* span, const sonde_copy* copy);
+
+/* A wait, or an event that was recorded on a stream; kind: as the trace numbers SyncKind. */
+typedef struct sonde_sync {
+  uint8_t kind;
+  uint32_t event_id;            /* 0xffffffff: none */
+  uint32_t wait_on_stream;      /* where the event was recorded; SONDE_NO_STREAM: not known */
+  uint64_t wait_on_correlation; /* of the call that recorded it; 0: not known */
+} sonde_sync;
+void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync);
+
+/* A device; 0 for what is not known. */
+typedef struct sonde_device_properties {
+  uint32_t name;
+  uint8_t type;
+  int16_t index;
+  uint64_t total_memory_bytes;
+  uint32_t compute_major;
+  uint32_t compute_minor;
+  uint32_t multiprocessors;
+  uint32_t warp_size;
+  uint32_t max_threads_per_block;
+  uint32_t max_threads_per_multiprocessor;
+  uint32_t registers_per_block;
+  uint32_t registers_per_multiprocessor;
+  uint32_t shared_bytes_per_block;
+  uint32_t shared_bytes_per_block_optin;
+  uint32_t shared_bytes_per_multiprocessor;
+  uint32_t clock_khz;
+  uint32_t memory_clock_khz;
+  uint32_t memory_bus_bits;
+} sonde_device_properties;
+void sonde_device_is(const sonde_device_properties* device);
+
+/* What a source knows to be missing, for the ledger of the trace; kind: as the trace numbers
+ * LedgerKind. Counts of the same kind and text are added up. `name` is the text. */
+void sonde_lost(uint8_t kind, uint32_t name, uint64_t count);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Work of devices through the C interface, from a source's call to the rows of a trace.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "collect/testing/recorded.h"
+#include "sonde/device.h"
+#include "sonde/op.h"
+
+namespace sonde {
+namespace {
+
+using testing::find_span;
+
+std::uint32_t name(const char* text) {
+  return sonde_name(text, std::strlen(text));
+}
+
+std::int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+template <typename Body>
+Trace recorded(Body&& body) {
+  const auto session = testing::open_session({});
+  return testing::record_window(*session, std::forward<Body>(body));
+}
+
+sonde_device_span work(const char* what, std::uint8_t kind, std::uint64_t correlation,
+                       std::int64_t start_ns = now_ns(), std::int64_t duration_ns = 1000) {
+  return {name(what), kind, SONDE_DEVICE_CUDA, 0, start_ns, duration_ns, 7, 1, correlation};
+}
+
+void call(const char* what, std::uint64_t correlation) {
+  const sonde_api_call call = {name(what), SONDE_SPAN_CUDA_RUNTIME, 211, correlation};
+  ASSERT_TRUE(sonde_api_begin(&call));
+  sonde_end();
+}
+
+void begin_op(const char* what, std::uint8_t scope = 0) {
+  const sonde_op op = {name(what), scope, -1, 0, 0};
+  ASSERT_TRUE(sonde_op_begin(&op));
+}
+
+TEST(DeviceRecording, JoinsWorkToTheOperatorThatLaunchedIt) {
+  const Trace trace = recorded([] {
+    begin_op("train", 7);
+    begin_op("aten::mm");
+    call("cudaLaunchKernel", 41);
+    sonde_end();
+    begin_op("aten::add");
+    call("cudaLaunchKernel", 42);
+    sonde_end();
+    sonde_end();
+    // In any order, and after the calls.
+    const sonde_kernel launch = {{8, 2, 1}, {128, 1, 1}, {}, 32, 16, 64, 0, 0, 0, INT16_MIN};
+    const sonde_device_span add = work("add_kernel", SONDE_SPAN_KERNEL, 42);
+    const sonde_device_span mm = work("mm_kernel", SONDE_SPAN_KERNEL, 41);
+    sonde_kernel_ran(&add, &launch);
+    sonde_kernel_ran(&mm, &launch);
+  });
+  const SpanTable& spans = trace.spans();
+  const SpanId op = find_span(trace, "aten::mm");
+  const SpanId kernel = find_span(trace, "mm_kernel");
+  EXPECT_NE(spans.external_id[op], 0);
+  EXPECT_EQ(spans.external_id[kernel], spans.external_id[op]);
+  EXPECT_EQ(spans.external_id[find_span(trace, "add_kernel")],
+            spans.external_id[find_span(trace, "aten::add")]);
+  EXPECT_EQ(spans.correlation[kernel], 41);
+  const TrackId track = spans.track[kernel];
+  EXPECT_EQ(trace.tracks().kind[track], TrackKind::Stream);
+  EXPECT_EQ(trace.tracks().id[track], 7);
+  EXPECT_EQ(trace.tracks().device_index[track], 0);
+  ASSERT_EQ(trace.kernels().size(), 2u);
+  EXPECT_EQ(trace.kernels().grid_x[0], 8);
+  EXPECT_EQ(trace.kernels().block_x[0], 128);
+  EXPECT_EQ(trace.kernels().shared_bytes[0], 80);
+  ASSERT_EQ(trace.flows().size(), 2u);
+  EXPECT_EQ(trace.flows().kind[0], FlowKind::CpuToGpu);
+  ASSERT_EQ(trace.api_calls().size(), 2u);
+  EXPECT_EQ(trace.api_calls().callback_id[0], 211);
+  EXPECT_EQ(spans.kind[trace.api_calls().span[0]], SpanKind::CudaRuntime);
+}
+
+TEST(DeviceRecording, AnnotationsCoverTheirWorkOnEachStream) {
+  std::int64_t start = 0;
+  const Trace trace = recorded([&] {
+    begin_op("step", 7);
+    begin_op("inner", 7);
+    call("cudaLaunchKernel", 1);
+    sonde_end();
+    call("cudaLaunchKernel", 2);
+    sonde_end();
+    start = now_ns();
+    const sonde_kernel launch = {};
+    const sonde_device_span first = work("first", SONDE_SPAN_KERNEL, 1, start, 100);
+    const sonde_device_span second = work("second", SONDE_SPAN_KERNEL, 2, start + 500, 100);
+    sonde_kernel_ran(&first, &launch);
+    sonde_kernel_ran(&second, &launch);
+  });
+  std::map<std::string, std::int64_t> covers;
+  for (const SpanId span : trace.all_spans()) {
+    if (trace.spans().kind[span] == SpanKind::GpuUserAnnotation)
+      covers[std::string(trace.name(span))] = trace.spans().duration_ns[span];
+  }
+  EXPECT_EQ(covers, (std::map<std::string, std::int64_t>{{"inner", 102}, {"step", 602}}));
+}
+
+TEST(DeviceRecording, ScopesStandForOperatorsWhereThereAreNone) {
+  const Trace trace = recorded([] {
+    static sonde_site site = {"mine", "f", __FILE__, __LINE__, 0};
+    ASSERT_TRUE(sonde_begin(&site));
+    call("cudaLaunchKernel", 9);
+    sonde_end();
+    const sonde_device_span kernel = work("k", SONDE_SPAN_KERNEL, 9);
+    sonde_device_ran(&kernel);
+  });
+  const SpanTable& spans = trace.spans();
+  EXPECT_NE(spans.external_id[find_span(trace, "k")], 0);
+  EXPECT_EQ(spans.external_id[find_span(trace, "k")], spans.external_id[find_span(trace, "mine")]);
+}
+
+TEST(DeviceRecording, KeepsCopiesWaitsAndDevices) {
+  const Trace trace = recorded([] {
+    sonde_device_properties device = {};
+    device.name = name("a GPU");
+    device.type = SONDE_DEVICE_CUDA;
+    device.compute_major = 9;
+    device.multiprocessors = 132;
+    device.shared_bytes_per_multiprocessor = 233472;
+    sonde_device_is(&device);
+    call("cudaMemcpyAsync", 3);
+    sonde_copy copy = {};
+    copy.bytes = 4096;
+    copy.kind = static_cast<std::uint8_t>(CopyKind::HtoD);
+    copy.source_kind = static_cast<std::uint8_t>(MemoryKind::Pageable);
+    copy.destination_kind = static_cast<std::uint8_t>(MemoryKind::Device);
+    const sonde_device_span copied = work("Memcpy HtoD", SONDE_SPAN_COPY, 3);
+    sonde_copy_ran(&copied, &copy);
+    const sonde_sync wait = {static_cast<std::uint8_t>(SyncKind::StreamWaitEvent), 5, 13, 2};
+    const sonde_device_span waited = work("Stream Wait Event", SONDE_SPAN_SYNC, 3);
+    sonde_sync_ran(&waited, &wait);
+  });
+  ASSERT_EQ(trace.devices().size(), 1u);
+  EXPECT_EQ(trace.string(trace.devices().name[0]), "a GPU");
+  EXPECT_EQ(trace.devices().shared_bytes_per_multiprocessor[0], 233472);
+  ASSERT_EQ(trace.copies().size(), 1u);
+  EXPECT_EQ(trace.copies().bytes[0], 4096);
+  EXPECT_EQ(trace.copies().kind[0], CopyKind::HtoD);
+  EXPECT_DOUBLE_EQ(trace.copies().bandwidth[0], 4.096);
+  ASSERT_EQ(trace.syncs().size(), 1u);
+  EXPECT_EQ(trace.syncs().wait_on_stream[0], 13);
+  EXPECT_EQ(trace.syncs().wait_on_correlation[0], 2);
+}
+
+TEST(DeviceRecording, CountsWhatIsMissing) {
+  const Trace trace = recorded([] {
+    const sonde_device_span lost = work("orphan", SONDE_SPAN_KERNEL, 77);
+    sonde_device_ran(&lost);
+    const sonde_device_span early = work("early", SONDE_SPAN_KERNEL, 78, 1'000'000);
+    sonde_device_ran(&early);
+    const std::uint32_t why = name("records that CUPTI dropped");
+    sonde_lost(static_cast<std::uint8_t>(LedgerKind::DroppedByBudget), why, 5);
+    sonde_lost(static_cast<std::uint8_t>(LedgerKind::DroppedByBudget), why, 2);
+  });
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Uncorrelated), 1u);
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::OutOfWindow, "device work"), 1u);
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::DroppedByBudget, "records that CUPTI"), 7u);
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// sonde/device.h.
+
+#include "sonde/device.h"
+
+#include <array>
+
+#include "record/write.h"
+#include "sonde/detail/thread_cursor.h"
+#include "wire/device.h"
+
+namespace sonde::detail {
+namespace {
+
+template <std::size_t kWords>
+void write_words(ExtendedKind kind, const std::array<std::uint64_t, kWords>& words) {
+  write_record(kind, words.data(), static_cast<std::uint32_t>(kWords), Loss::Other);
+}
+
+// The span, then what `more` puts behind it.
+template <std::size_t kMoreWords, typename More>
+void write_span(const sonde_device_span& span, const More& more) {
+  if (!recording()) return;
+  std::array<std::uint64_t, kDeviceSpanWords + kMoreWords> words;
+  span_fields(span, FieldPacker(words.data()));
+  if constexpr (kMoreWords > 0) more(FieldPacker(words.data() + kDeviceSpanWords));
+  write_words(ExtendedKind::DeviceSpan, words);
+}
+
+}  // namespace
+}  // namespace sonde::detail
+
+using namespace sonde;          // NOLINT(google-build-using-namespace): the C API below
+using namespace sonde::detail;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+int sonde_api_begin(const sonde_api_call* call) {
+  if (!recording()) return 0;
+  const std::uint64_t words[2] = {
+      call->name | (std::uint64_t{call->kind} << 32) | (std::uint64_t{call->callback_id} << 40),
+      call->correlation};
+  if (put_extended(sonde_detail_cursor, ExtendedKind::ApiBegin, words, 2) != 0) return 1;
+  return write_record(ExtendedKind::ApiBegin, words, 2, Loss::Span).position != 0 ? 1 : 0;
+}
+
+void sonde_device_ran(const sonde_device_span* span) {
+  write_span<0>(*span, 0);
+}
+
+void sonde_kernel_ran(const sonde_device_span* span, const sonde_kernel* kernel) {
+  write_span<kKernelWords>(*span, [&](FieldPacker fields) { kernel_fields(*kernel, fields); });
+}
+
+void sonde_copy_ran(const sonde_device_span* span, const sonde_copy* copy) {
+  write_span<kCopyWords>(*span, [&](FieldPacker fields) { copy_fields(*copy, fields); });
+}
+
+void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync) {
+  write_span<kSyncWords>(*span, [&](FieldPacker fields) { sync_fields(*sync, fields); });
+}
+
+void sonde_device_is(const sonde_device_properties* device) {
+  if (!recording()) return;
+  std::array<std::uint64_t, kDeviceWords> words;
+  device_fields(*device, FieldPacker(words.data()));
+  write_words(ExtendedKind::Device, words);
+}
+
+void sonde_lost(uint8_t kind, uint32_t name, uint64_t count) {
+  if (!recording() || count == 0) return;
+  write_words(ExtendedKind::SourceLoss,
+              std::array<std::uint64_t, 2>{name | (std::uint64_t{kind} << 32), count});
+}
+
+}  // extern "C"

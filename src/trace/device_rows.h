@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What sources recorded of devices (src/wire/device.h), as rows of a trace: devices and their
+// streams, the work on them, the calls behind it, and what joins all that to operators and
+// annotations.
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sonde/device.h"
+#include "trace/recording_blocks.h"
+#include "trace/thread_decoder.h"
+
+namespace sonde {
+
+class DeviceRows {
+ public:
+  DeviceRows(Recording& recording, const DecodeContext& context);
+  void begin(ProcessId process) { process_ = process; }
+
+  // The calls of one thread. `local` holds the thread's spans, its parents count from `first`,
+  // where they will stand in the trace. A call has the id of the operator around it; a scope that
+  // has none gets the next after `last_external_id`.
+  void add_calls(const std::vector<DecodedThread::ApiCall>& calls, SpanTable& local,
+                 std::uint32_t first, std::int64_t& last_external_id);
+  // Records of work, of any thread.
+  void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
+  // Once all threads are there.
+  void finish();
+
+ private:
+  struct Call {
+    std::uint64_t correlation;
+    SpanId span;
+  };
+  struct Work {
+    sonde_device_span span;
+    const std::uint64_t* more;
+    std::size_t more_words;
+  };
+  // From the first to the last work that an annotation has on a stream.
+  struct Cover {
+    Nanos start_ns;
+    Nanos end_ns;
+  };
+
+  template <typename Visit>
+  void for_each_record(detail::ExtendedKind kind, const Visit& visit) const;
+  void add_devices();
+  void add_all_work();
+  void add_losses();
+  void add_work(const Work& work);
+  void add_kernel(const Work& work, SpanId span);
+  void add_copy(const Work& work, SpanId span, Nanos duration_ns);
+  void add_sync(const Work& work, SpanId span);
+  void add_covers();
+  SpanId call_of(std::uint64_t correlation) const;
+  TrackId track_of(const sonde_device_span& span);
+  int window_of(Nanos start_ns, Nanos end_ns) const;
+  StringId text_of(std::uint32_t name) const;
+  void cover_annotations(SpanId call, TrackId track, Nanos start_ns, Nanos end_ns);
+
+  Recording& recording_;
+  TraceBuilder& builder_;
+  const DecodeContext& context_;
+  RealtimeMap clock_;
+  ProcessId process_;
+  std::vector<std::pair<Nanos, Nanos>> windows_;
+  std::vector<Call> calls_;  // ascending by correlation once all are there
+  std::vector<std::vector<std::uint64_t>> words_;
+  std::map<std::tuple<std::uint8_t, std::int16_t, std::uint32_t, bool>, TrackId> tracks_;
+  std::map<std::pair<std::uint8_t, std::int16_t>, DeviceRow> devices_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Cover> covers_;  // annotation, track
+  std::uint64_t uncorrelated_ = 0;
+  std::uint64_t out_of_window_ = 0;
+  std::uint64_t undecodable_ = 0;
+};
+
+}  // namespace sonde
