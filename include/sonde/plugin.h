@@ -36,6 +36,7 @@ typedef struct sonde_request {
   uint8_t with_stack;
   uint8_t with_flops;
   uint8_t with_modules;
+  uint8_t gpu_level; /* of CUDA: 0 linked, 1 lean, 2 full */
 } sonde_request;
 
 typedef struct sonde_plugin {

@@ -26,6 +26,13 @@ enum class Activity : std::uint8_t {
   PrivateUse1 = 5
 };
 
+// How much of a GPU is recorded.
+enum class GpuLevel : std::uint8_t {
+  Linked = 0,  // its work, and the calls that launch, copy, wait, allocate or concern graphs
+  Lean = 1,    // its work alone, which then belongs to no operator
+  Full = 2,    // every call that Kineto shows
+};
+
 // What a session asks its sources for.
 struct SourceRequest {
   std::vector<Activity> activities = {};
@@ -34,6 +41,7 @@ struct SourceRequest {
   bool with_stack = false;
   bool with_flops = false;
   bool with_modules = false;
+  GpuLevel gpu_level = GpuLevel::Linked;
 };
 
 class Source {

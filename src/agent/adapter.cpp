@@ -52,6 +52,12 @@ Failure loader_failure(const std::string& path) {
 
 Result<void> attach(const std::string& path, const std::string& torch_library) {
   SONDE_TRY_VOID(check_fits(path, torch_library));
+  return attach_library(path);
+}
+
+}  // namespace
+
+Result<void> attach_library(const std::string& path) {
   // RTLD_LOCAL: libtorch, which Python opens so too, must not become visible to the whole program.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return loader_failure(path);
@@ -63,8 +69,6 @@ Result<void> attach(const std::string& path, const std::string& torch_library) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<void> attach_adapter(const std::vector<std::string>& paths,
                             const std::string& torch_library) {

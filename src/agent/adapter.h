@@ -16,4 +16,7 @@ namespace sonde {
 Result<void> attach_adapter(const std::vector<std::string>& paths,
                             const std::string& torch_library);
 
+// Opens a library that exports the same function, whatever it records.
+Result<void> attach_library(const std::string& path);
+
 }  // namespace sonde

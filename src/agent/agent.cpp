@@ -87,6 +87,7 @@ void Agent::attach(const char* torch_library) {
                            options.error().message);
     }
     options_ = *std::move(options);
+    attach_cuda();
   }
   if (torch_library != nullptr) attach_torch(torch_library);
   if (std::exchange(begun_, true)) return;
@@ -100,6 +101,13 @@ void Agent::attach(const char* torch_library) {
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
+}
+
+// Before any session. It does nothing until the program uses CUDA.
+void Agent::attach_cuda() {
+  if (options_.cuda_library.empty()) return;
+  if (auto attached = attach_library(options_.cuda_library); !attached)
+    add_to_report(options_.report, ReportKind::Error, attached.error().message);
 }
 
 // Sources serve the sessions that are opened after them, so one that is open gives way to another.

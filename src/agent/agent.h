@@ -32,6 +32,7 @@ class Agent {
 
   Result<void> open_session(bool start_due);
   void attach_torch(const std::string& torch_library);
+  void attach_cuda();
   void open_forked();
   void open_server();
   void start_thread();

@@ -7,11 +7,13 @@
 namespace sonde {
 
 constexpr const char* kRunPrefix = "SONDE_RUN_";
-constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";    // the path that stands in LD_PRELOAD
-constexpr const char* kRunAgent = "SONDE_RUN_AGENT";        // the agent's path
-constexpr const char* kRunReport = "SONDE_RUN_REPORT";      // where processes say what they did
-constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";   // children are not followed
-constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";  // paths, separated by colons
+constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";     // the path that stands in LD_PRELOAD
+constexpr const char* kRunAgent = "SONDE_RUN_AGENT";         // the agent's path
+constexpr const char* kRunReport = "SONDE_RUN_REPORT";       // where processes say what they did
+constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";    // children are not followed
+constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";   // paths, separated by colons
+constexpr const char* kRunCuda = "SONDE_RUN_CUDA";           // the path of libsonde_cuda
+constexpr const char* kRunGpuLevel = "SONDE_RUN_GPU_LEVEL";  // linked, lean or full
 constexpr const char* kRunOutput = "SONDE_RUN_OUTPUT";
 constexpr const char* kRunBudget = "SONDE_RUN_BUDGET";    // bytes
 constexpr const char* kRunPolicy = "SONDE_RUN_POLICY";    // spill, drop or ring

@@ -19,6 +19,9 @@ constexpr std::pair<bool SourceRequest::*, const char*> kRequests[] = {
     {&SourceRequest::with_modules, "modules"},
 };
 
+constexpr std::pair<GpuLevel, const char*> kGpuLevels[] = {
+    {GpuLevel::Linked, "linked"}, {GpuLevel::Lean, "lean"}, {GpuLevel::Full, "full"}};
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -70,6 +73,14 @@ Result<BufferPolicy> policy_named(const std::string& name) {
   return Failure(ErrorCode::Invalid, "there is no policy \"" + name + "\"");
 }
 
+Result<GpuLevel> gpu_level_named(const std::string& name) {
+  for (const auto& [level, known] : kGpuLevels) {
+    if (name == known) return level;
+  }
+  return Failure(ErrorCode::Invalid,
+                 "there is no level \"" + name + "\"; there are linked, lean and full");
+}
+
 std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options) {
   std::vector<std::pair<std::string, std::string>> variables = {
       {kRunOutput, options.output},
@@ -86,6 +97,10 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
   }
   if (!asked.empty()) variables.emplace_back(kRunAsk, join(asked, ','));
   if (!options.adapters.empty()) variables.emplace_back(kRunAdapters, join(options.adapters, ':'));
+  if (!options.cuda_library.empty()) variables.emplace_back(kRunCuda, options.cuda_library);
+  for (const auto& [level, name] : kGpuLevels) {
+    if (level == options.request.gpu_level) variables.emplace_back(kRunGpuLevel, name);
+  }
   if (options.paused) variables.emplace_back(kRunPaused, "1");
   const std::pair<const char*, std::int64_t> numbers[] = {{kRunAfter, options.after_ns},
                                                           {kRunFor, options.for_ns},
@@ -103,6 +118,10 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   if (const char* text = reader.text(kRunOutput)) options.output = text;
   if (const char* text = reader.text(kRunReport)) options.report = text;
   if (const char* text = reader.text(kRunAdapters)) options.adapters = split(text, ':');
+  if (const char* text = reader.text(kRunCuda)) options.cuda_library = text;
+  if (const char* text = reader.text(kRunGpuLevel)) {
+    SONDE_TRY(options.request.gpu_level, gpu_level_named(text));
+  }
   options.paused = reader.text(kRunPaused) != nullptr;
   options.follow_children = reader.text(kRunOnlyPid) == nullptr;
   SONDE_TRY_VOID(reader.number(kRunBudget, options.budget_bytes));

@@ -31,6 +31,7 @@ struct RunOptions {
   bool follow_children = true;
   std::string report;                 // the file of report.h
   std::vector<std::string> adapters;  // paths, in order of preference
+  std::string cuda_library;           // records GPUs; empty: nobody asked for them
 };
 
 using EnvironmentLookup = std::function<const char*(const char* name)>;
@@ -40,5 +41,6 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
 Result<RunOptions> run_options_from(const EnvironmentLookup& lookup);
 
 Result<BufferPolicy> policy_named(const std::string& name);
+Result<GpuLevel> gpu_level_named(const std::string& name);
 
 }  // namespace sonde

@@ -246,6 +246,20 @@ struct Parser {
     command->add_flag("--stack", ask.with_stack, "Record the stack at each operator");
     command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; records shapes too");
     command->add_flag("--modules", ask.with_modules, "Record the module of each operator");
+    command
+        ->add_option_function<std::string>(
+            "--gpu",
+            [this](const std::string& level) {
+              run.with_gpu = true;
+              if (level.empty()) return;
+              const Result<GpuLevel> named = gpu_level_named(level);
+              if (!named) throw CLI::ValidationError("--gpu", named.error().message);
+              run.options.request.gpu_level = *named;
+            },
+            "Record CUDA: linked (default) to the operators, lean: kernels and copies alone, full: "
+            "every call of the runtime; --gpu=LEVEL")
+        ->type_name("LEVEL")
+        ->expected(0, 1);
     add_parsed(command, "--budget", "BYTES", "Memory for what is not yet in the file (256M)",
                options.budget_bytes, parse_bytes);
     add_parsed(command, "--policy", "POLICY",

@@ -27,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr int kNotFound = 127;
 constexpr int kCannotStart = 126;
 constexpr int kKilledBase = 128;
@@ -111,6 +112,9 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
                                  alone ? libraries.preload : libraries.preload + ":" + others);
   child.environment.emplace_back(kRunPreload, libraries.preload);
   child.environment.emplace_back(kRunAgent, libraries.agent);
+  // The driver opens it when the program begins to use CUDA.
+  if (!options.cuda_library.empty() && ::getenv(kInjection) == nullptr)
+    child.environment.emplace_back(kInjection, options.cuda_library);
   if (!options.follow_children) child.pid_variable = kRunOnlyPid;
   for (const int number : {options.signal_start, options.signal_stop}) {
     if (number != 0) child.ignored_signals.push_back(number);  // until the agent listens
@@ -147,6 +151,7 @@ Result<int> run_program(const RunCommand& command) {
   SONDE_TRY(const ReportFile report, ReportFile::create());
   options.report = report.path();
   options.adapters = usable_adapters(folder);
+  if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so";
 
   SONDE_TRY(const ChildEnd end, run_child(child_command(command, options, target, libraries)));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);

@@ -15,6 +15,7 @@ struct RunCommand {
   std::vector<std::string> program;  // and its arguments
   RunOptions options;
   bool quiet = false;
+  bool with_gpu = false;
 };
 
 // The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if

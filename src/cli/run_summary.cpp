@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/run_summary.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -24,7 +25,9 @@ constexpr std::size_t kMostFiles = 8;
 
 struct Recorded {
   std::string shown_path;
-  std::string text;  // "12 spans in 3.250 s, nothing lost"
+  bool has_gpu = false;
+  std::string why_no_gpu = {};  // as the source said
+  std::string text;        // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
 };
 
@@ -66,6 +69,16 @@ void make_whole(const Trace& trace, const std::string& path) {
   fs::remove(path + ".live", ignored);
 }
 
+void look_for_gpu(const Trace& trace, Recorded& result) {
+  result.has_gpu = !trace.kernels().empty() || !trace.copies().empty();
+  const LedgerTable& ledger = trace.ledger();
+  for (std::size_t i = 0; i < ledger.size(); ++i) {
+    const std::string_view detail = trace.string(ledger.detail[i]);
+    if (ledger.kind[i] == LedgerKind::SourceFailed && detail.substr(0, 6) == "cuda: ")
+      result.why_no_gpu = detail.substr(6);
+  }
+}
+
 Recorded look_at(const std::string& path, bool still_runs) {
   Recorded result{.shown_path = shown(path), .text = "", .still_runs = still_runs};
   const Progress progress("reading " + result.shown_path);
@@ -78,6 +91,7 @@ Recorded look_at(const std::string& path, bool still_runs) {
     remove_recording(path);
     return result;
   }
+  look_for_gpu(*trace, result);
   const TraceFacts facts = gather_facts(*trace);
   result.text =
       fmt::format("{} spans in {}, {}", count_text(trace->spans().size()),
@@ -125,6 +139,21 @@ void add_problems(const std::vector<ReportEntry>& report, const Target& target,
   }
 }
 
+// One line if GPUs were asked for and nothing of them came.
+void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& options,
+                  std::vector<std::string>& lines) {
+  if (options.cuda_library.empty()) return;
+  std::string why = "the program did not use CUDA";
+  for (const Recorded& recording : recordings) {
+    if (recording.has_gpu) return;
+    if (!recording.why_no_gpu.empty()) why = recording.why_no_gpu;
+  }
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY);
+  if (driver == nullptr) why = "there is no NVIDIA driver here (libcuda.so.1)";
+  if (driver != nullptr) ::dlclose(driver);
+  lines.push_back("no GPU data: " + why);
+}
+
 std::string why_nothing(const std::vector<ReportEntry>& report, const Target& target,
                         const std::string& program, const RunOptions& options) {
   if (const std::string reason = why_not(target); !reason.empty()) return reason;
@@ -149,6 +178,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   const std::vector<Recorded> recordings = recorded_in(report);
   const bool problems = std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
+  add_gpu_line(recordings, options, lines);
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

@@ -25,6 +25,7 @@ class PluginSource : public Source {
     asked.with_stack = flag(request.with_stack);
     asked.with_flops = flag(request.with_flops);
     asked.with_modules = flag(request.with_modules);
+    asked.gpu_level = static_cast<std::uint8_t>(request.gpu_level);
     char why[512] = "";
     if (plugin_.prepare(plugin_.self, &asked, why, sizeof(why)) == 0) return {};
     why[sizeof(why) - 1] = '\0';

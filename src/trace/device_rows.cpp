@@ -24,6 +24,10 @@ bool is_scope(SpanKind kind) {
   return kind == SpanKind::Scope || is_annotation(kind);
 }
 
+bool is_device_work(SpanKind kind) {
+  return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
+}
+
 template <typename Enum>
 Enum known(std::uint8_t number, Enum otherwise) {
   const auto value = static_cast<Enum>(number);
@@ -173,7 +177,14 @@ TrackId DeviceRows::track_of(const sonde_device_span& span) {
     row.process = process_;
     row.device_index = span.device_index;
     row.context = span.context;
-    if (span.stream == SONDE_NO_STREAM) {
+    if (span.kind == SONDE_SPAN_OVERHEAD) {
+      // A process of its own, as Kineto draws it.
+      ProcessRow overhead;
+      overhead.pid = -1;
+      overhead.name = builder_.intern("CUPTI Overhead");
+      row = TrackRow();
+      row.process = builder_.processes().push_back(overhead);
+    } else if (span.stream == SONDE_NO_STREAM) {
       row.kind = TrackKind::Device;
       row.id = -1;
     } else {
@@ -214,7 +225,7 @@ void DeviceRows::add_work(const Work& work) {
   const SpanId call = call_of(work.span.correlation);
   if (call.valid()) {
     row.external_id = builder_.spans().external_id[call];
-  } else if (row.kind != SpanKind::Overhead) {
+  } else if (is_device_work(row.kind)) {
     ++uncorrelated_;
   }
   const SpanId span = builder_.spans().push_back(row);
@@ -241,8 +252,7 @@ void DeviceRows::add_work(const Work& work) {
   flow.from_span = call;
   flow.to_span = span;
   builder_.flows().push_back(flow);
-  if (row.kind == SpanKind::Kernel || row.kind == SpanKind::GpuMemcpy ||
-      row.kind == SpanKind::GpuMemset) {
+  if (is_device_work(row.kind)) {
     cover_annotations(call, row.track, row.start_ns, end_ns);
   }
 }

@@ -17,6 +17,13 @@
 namespace sonde {
 namespace {
 
+// A source's own thread, which nobody wants to see as an empty line.
+bool only_tells_of_devices(const DecodedThread& decoded) {
+  return !decoded.device_words.empty() && decoded.start_ns.empty() && decoded.instants.empty() &&
+         decoded.counters.empty() && decoded.allocations.empty() && decoded.asyncs.empty() &&
+         decoded.flows.empty();
+}
+
 // Joins the threads' rows to one table and turns names into strings.
 class Assembler {
  public:
@@ -66,6 +73,10 @@ class Assembler {
   }
 
   void add_thread(std::uint64_t thread, DecodedThread&& decoded) {
+    if (only_tells_of_devices(decoded)) {
+      devices_.add_words(std::move(decoded.device_words));
+      return count_losses(decoded);
+    }
     const TrackId track = track_of(thread);
     SpanTable& spans = builder_.spans();
     const auto first = static_cast<std::uint32_t>(spans.size());
@@ -426,7 +437,9 @@ void assemble(Recording& recording, const DecodeContext& context,
   Assembler assembler(recording, context);
   assembler.add_windows();
   // All tracks, before any is named as the end of another's span.
-  for (const auto& [thread, decoded] : threads) assembler.track_of(thread);
+  for (const auto& [thread, decoded] : threads) {
+    if (!only_tells_of_devices(decoded)) assembler.track_of(thread);
+  }
   for (auto& [thread, decoded] : threads) assembler.add_thread(thread, std::move(decoded));
   assembler.add_asyncs();
   assembler.add_devices();

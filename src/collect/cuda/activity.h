@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// CUPTI's buffers of activity records, decoded. The layout of a record goes by the version of the
+// library that wrote it.
+//
+//   const ActivityDecoder decoder(version);
+//   decoder.decode(buffer, [&](const Activity& activity) { … });
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "collect/cuda/cupti.h"
+#include "sonde/device.h"
+
+namespace sonde::cuda {
+
+// One record. Which of the details counts goes by span.kind; names are still CUPTI's.
+struct Activity {
+  enum class Type : std::uint8_t { Kernel, Copy, Fill, Wait, EventRecorded, Overhead, Call, Tag };
+  Type type = Type::Kernel;
+  sonde_device_span span = {};  // its name is not set, its kind is
+  sonde_kernel kernel = {};
+  sonde_copy copy = {};
+  sonde_sync sync = {};
+  std::uint64_t event_sync_id = 0;    // of waits and events: joins them; 0: not known
+  const char* kernel_name = nullptr;  // mangled; only to be looked at through the decoder's owner
+  std::uint32_t overhead_kind = 0;
+  std::uint64_t external_id = 0;  // of a Tag, which joins it to span.correlation
+  std::uint32_t thread = 0;       // of a Call
+  std::uint32_t callback_id = 0;
+};
+
+class ActivityDecoder {
+ public:
+  // `cupti` walks over records whose size is not known here; null: they end the buffer.
+  explicit ActivityDecoder(std::uint32_t version, const Cupti* cupti = nullptr)
+      : version_(version), cupti_(cupti) {}
+
+  using Visit = std::function<void(const Activity&)>;
+  struct Counts {
+    std::uint64_t records = 0;
+    std::uint64_t unknown = 0;        // kinds that nobody asked for
+    std::uint64_t without_times = 0;  // the device had not told when they ran
+    std::uint64_t bytes_left = 0;     // that could not be read
+  };
+  Counts decode(std::span<const std::uint8_t> buffer, const Visit& visit) const;
+
+  // The size of a record, 0 if it is not known.
+  std::size_t record_bytes(std::uint32_t kind) const;
+
+ private:
+  std::size_t next_record(std::span<const std::uint8_t> buffer, std::size_t at) const;
+
+  std::uint32_t version_;
+  const Cupti* cupti_;
+};
+
+}  // namespace sonde::cuda

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/cuda/api_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "sonde/device.h"
+#include "sonde/op.h"
+
+namespace sonde::cuda {
+namespace {
+
+// Above every number that CUPTI gives a function today.
+constexpr std::uint32_t kMostCallbacks = 2048;
+
+// Numbers of names, by callback id; read by callbacks.
+using Names = std::array<std::atomic<std::uint32_t>, kMostCallbacks>;
+Names runtime_names{};
+Names driver_names{};
+
+// How deep this thread is in calls that CUPTI told of, and whether the outermost was recorded: the
+// runtime calls the driver, which then is not shown. The loader keeps room for few bytes like
+// these.
+__thread std::uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
+__thread bool is_open __attribute__((tls_model("initial-exec"))) = false;
+
+void begin(CallbackDomain domain, std::uint32_t id, std::uint32_t correlation) {
+  if (depth++ != 0) return;
+  const bool is_driver = domain == CallbackDomain::Driver;
+  sonde_api_call call;
+  call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_relaxed);
+  call.kind = is_driver ? SONDE_SPAN_CUDA_DRIVER : SONDE_SPAN_CUDA_RUNTIME;
+  call.callback_id = id;
+  call.correlation = correlation;
+  is_open = call.name != 0 && sonde_api_begin(&call) != 0;
+}
+
+std::atomic<void (*)()> first_return{nullptr};
+
+void end() {
+  if (depth == 0 || --depth != 0) return;
+  if (is_open) sonde_end();
+  is_open = false;
+  if (__builtin_expect(first_return.load(std::memory_order_relaxed) != nullptr, 0)) {
+    if (auto* const action = first_return.exchange(nullptr)) action();
+  }
+}
+
+void on_call(void* /*user*/, std::uint32_t domain, std::uint32_t id, const void* data) {
+  if (id >= kMostCallbacks) return;
+  const auto& call = *static_cast<const CallbackData*>(data);
+  if (call.site == 0) {
+    begin(static_cast<CallbackDomain>(domain), id, call.correlation_id);
+  } else {
+    end();
+  }
+}
+
+bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [name](std::string_view text) { return name.substr(0, text.size()) == text; });
+}
+
+bool is_any(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Those that Kineto leaves out.
+bool is_noise(std::string_view function) {
+  return is_any(function, {"cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaEventCreate",
+                           "cudaEventCreateWithFlags", "cudaEventDestroy"});
+}
+
+// Launches, copies, graphs, waits, memory: `prefix` is what the interface's names begin with.
+bool matters(std::string_view function, std::string_view prefix) {
+  if (function.substr(0, prefix.size()) != prefix) return false;
+  const std::string_view rest = function.substr(prefix.size());
+  if (rest.find("Async") != std::string_view::npos && rest.substr(0, 3) == "Mem") return true;
+  return starts_with_any(rest, {"Launch",
+                                "Memcpy",
+                                "Memset",
+                                "GraphLaunch",
+                                "GraphInstantiate",
+                                "StreamSynchronize",
+                                "StreamWaitEvent",
+                                "StreamBeginCapture",
+                                "StreamEndCapture",
+                                "DeviceSynchronize",
+                                "CtxSynchronize",
+                                "EventSynchronize",
+                                "EventRecord",
+                                "Malloc",
+                                "Free",
+                                "HostAlloc",
+                                "MemAlloc",
+                                "MemFree",
+                                "MemCreate",
+                                "MemMap",
+                                "MemUnmap",
+                                "MemRelease",
+                                "ModuleLoad",
+                                "LibraryLoad"});
+}
+
+}  // namespace
+
+std::string_view function_of(std::string_view callback_name) {
+  const std::size_t version = callback_name.rfind("_v");
+  if (version == std::string_view::npos || version + 2 == callback_name.size())
+    return callback_name;
+  const std::string_view digits = callback_name.substr(version + 2);
+  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? callback_name.substr(0, version) : callback_name;
+}
+
+bool is_recorded(CallbackDomain domain, std::string_view callback_name, Level level) {
+  if (level == Level::Lean) return false;
+  const std::string_view function = function_of(callback_name);
+  if (domain == CallbackDomain::Driver) return matters(function, "cu");
+  return level == Level::Full ? function.substr(0, 4) == "cuda" && !is_noise(function)
+                              : matters(function, "cuda");
+}
+
+Result<void> ApiCalls::open(const Cupti& cupti) {
+  cupti_ = &cupti;
+  if (subscriber_ != nullptr) return {};
+  if (const int failed = cupti.subscribe(&subscriber_, &on_call, nullptr); failed != 0) {
+    subscriber_ = nullptr;
+    return Failure(ErrorCode::Unsupported,
+                   "CUPTI cannot be used (" + cupti.text_of(failed) +
+                       "); another profiler of the same process may have it");
+  }
+  return {};
+}
+
+void ApiCalls::enable(CallbackDomain domain, Level level, bool on) {
+  const auto number = static_cast<std::uint32_t>(domain);
+  Names& names = domain == CallbackDomain::Driver ? driver_names : runtime_names;
+  for (std::uint32_t id = 1; id < kMostCallbacks; ++id) {
+    const char* name = nullptr;
+    if (cupti_->get_callback_name(number, id, &name) != 0 || name == nullptr) break;
+    if (!is_recorded(domain, name, level)) continue;
+    if (on) {
+      const std::string_view function = function_of(name);
+      names[id].store(sonde_name(function.data(), function.size()), std::memory_order_relaxed);
+    }
+    cupti_->enable_callback(on ? 1 : 0, subscriber_, number, id);
+  }
+}
+
+void ApiCalls::start(Level level) {
+  level_ = level;
+  if (level == Level::Lean) return;
+  enable(CallbackDomain::Runtime, level, true);
+  enable(CallbackDomain::Driver, level, true);
+}
+
+void ApiCalls::at_first_return(void (*action)()) {
+  first_return.store(action);
+}
+
+void ApiCalls::stop() {
+  if (level_ == Level::Lean) return;
+  enable(CallbackDomain::Runtime, level_, false);
+  enable(CallbackDomain::Driver, level_, false);
+}
+
+}  // namespace sonde::cuda

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The memory that CUPTI writes its records into: a pool of equal buffers, which go to CUPTI empty,
+// come back filled, and are waited for by the thread that decodes them.
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace sonde::cuda {
+
+class ActivityBuffers {
+ public:
+  static constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
+
+  explicit ActivityBuffers(std::size_t budget_bytes) : most_(budget_bytes / kBufferBytes) {}
+  ~ActivityBuffers();
+  ActivityBuffers(const ActivityBuffers&) = delete;
+  ActivityBuffers& operator=(const ActivityBuffers&) = delete;
+
+  // Memory for some buffers, with its pages. Before CUPTI asks for the first.
+  void prepare(std::size_t count);
+
+  // A zeroed buffer; null once the budget is spent.
+  std::uint8_t* take();
+  // It came back with that many bytes of records.
+  void put_filled(std::uint8_t* buffer, std::size_t bytes);
+
+  struct Filled {
+    std::uint8_t* buffer = nullptr;  // null: there was none in time
+    std::size_t bytes = 0;
+  };
+  // Waits for a filled one, at most that long, or until wake().
+  Filled next_filled(std::int64_t wait_ms);
+  // Decoded: it may be used again.
+  void give_back(std::uint8_t* buffer, std::size_t used_bytes);
+  void wake();
+
+  std::uint64_t refused() const;
+
+ private:
+  std::uint8_t* map_one();
+
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::condition_variable filled_there_;
+  std::vector<std::uint8_t*> all_;
+  std::vector<std::uint8_t*> free_;
+  std::deque<Filled> filled_;
+  bool woken_ = false;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace sonde::cuda

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// CUDA as a source: what is asked of CUPTI, when, and the thread that takes its records.
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collect/cuda/api_calls.h"
+#include "collect/cuda/buffers.h"
+#include "collect/cuda/cupti.h"
+#include "collect/cuda/driver.h"
+#include "collect/cuda/kept_buffers.h"
+#include "collect/cuda/work_recorder.h"
+#include "sonde/cuda.h"
+#include "sonde/op.h"
+#include "sonde/plugin.h"
+
+namespace sonde::cuda {
+namespace {
+
+// As the trace numbers LedgerKind.
+constexpr std::uint8_t kDropped = 2;
+constexpr std::uint8_t kUndecodable = 9;
+constexpr std::uint8_t kSourceFailed = 17;
+
+constexpr std::size_t kBudgetBytes = std::size_t{256} << 20;
+constexpr std::size_t kPrepared = 4;
+constexpr std::int64_t kFlushMs = 250;
+
+// Attributes of CUPTI's activity interface.
+constexpr std::uint32_t kZeroedOut = 5;
+
+std::uint32_t name(const std::string& text) {
+  return sonde_name(text.data(), text.size());
+}
+
+class CudaSource {
+ public:
+  // Cheap: a program that uses no CUDA pays for no more.
+  bool prepare(Level level, std::string& why) {
+    const std::lock_guard lock(mutex_);
+    level_ = level;
+    if (is_deferred() || driver_is_there()) return true;
+    why = "there is no NVIDIA driver (libcuda.so.1)";
+    return false;
+  }
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (running_++ > 0) return;
+    if (!is_deferred() || cuda_began_ || driver_is_loaded()) begin();
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    if (running_ == 0 || --running_ > 0) return;
+    if (active_) end();
+  }
+
+  // The driver says that the program begins to use it: the sign that is waited for under
+  // `sonde run`.
+  void cuda_begins() {
+    const std::lock_guard lock(mutex_);
+    cuda_began_ = true;
+    if (running_ > 0 && !active_) begin();
+  }
+
+  // At the end of the program, while CUDA is still there.
+  void end_with_program() {
+    const std::lock_guard lock(mutex_);
+    has_failed_ = true;  // no more windows: CUDA is about to go
+    if (active_) end();
+  }
+
+  // CUPTI and its threads are the parent's; CUDA cannot be used here if they were.
+  void forget_in_child() {
+    new (&mutex_) std::mutex;
+    running_ = 0;
+    active_ = false;
+    if (!opened_) return;
+    opened_ = false;
+    has_failed_ = true;
+  }
+
+  void request(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+    *max_records = 0;
+    *buffer = buffers_.take();
+    *size = *buffer != nullptr ? ActivityBuffers::kBufferBytes : 0;
+    if (*buffer != nullptr || cupti_.version >= kCupti12_9) return;
+    // Older ones cannot be refused: what they write there is lost, and counted when it comes back.
+    *buffer = scrap_;
+    *size = sizeof(scrap_);
+  }
+
+  void complete(std::uint8_t* buffer, std::size_t valid_bytes) {
+    if (buffer == scrap_) {
+      ++scrapped_;
+    } else if (buffer != nullptr) {
+      buffers_.put_filled(buffer, valid_bytes);
+    }
+  }
+
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  // Whether the driver will tell when CUDA begins.
+  static bool is_deferred() {
+    const char* const injected = std::getenv("CUDA_INJECTION64_PATH");
+    return injected != nullptr && std::strstr(injected, "libsonde_cuda") != nullptr;
+  }
+
+  void fail(const std::string& why) {
+    has_failed_ = true;
+    sonde_lost(kSourceFailed, name("cuda: " + why), 1);
+  }
+
+  bool open() {
+    if (has_failed_) return false;
+    if (opened_) return true;
+    Result<Cupti> cupti = open_cupti();
+    if (!cupti) {
+      fail(cupti.error().message);
+      return false;
+    }
+    cupti_ = *std::move(cupti);
+    if (auto opened = calls_.open(cupti_); !opened) {
+      fail(opened.error().message);
+      return false;
+    }
+    std::uint8_t zeroed = 1;
+    std::size_t size = sizeof(zeroed);
+    cupti_.set_attribute(kZeroedOut, &size, &zeroed);
+    buffers_.prepare(kPrepared);
+    const int failed = cupti_.register_callbacks(
+        [](std::uint8_t** buffer, std::size_t* bytes, std::size_t* most) {
+          instance().request(buffer, bytes, most);
+        },
+        [](void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+          instance().complete(buffer, valid);
+        });
+    if (failed != 0) {
+      fail("CUPTI takes no buffers: " + cupti_.text_of(failed));
+      return false;
+    }
+    opened_ = true;
+    return true;
+  }
+
+  std::vector<ActivityKind> kinds() const {
+    std::vector<ActivityKind> kinds = {ActivityKind::ConcurrentKernel, ActivityKind::Memcpy,
+                                       ActivityKind::Memset};
+    if (level_ == Level::Lean) return kinds;
+    kinds.insert(kinds.end(),
+                 {ActivityKind::Synchronization, ActivityKind::CudaEvent, ActivityKind::Overhead});
+    return kinds;
+  }
+
+  void begin() {
+    if (!open()) return;
+    active_ = true;
+    start_decoder();
+    for (const ActivityKind kind : kinds()) {
+      const int failed = cupti_.activity_enable(static_cast<std::uint32_t>(kind));
+      if (failed == 0) continue;
+      sonde_lost(
+          kSourceFailed,
+          name("cuda: CUPTI does not record kind " +
+               std::to_string(static_cast<std::uint32_t>(kind)) + ": " + cupti_.text_of(failed)),
+          1);
+    }
+    // Polling would flood the trace.
+    if (cupti_.enable_all_sync_records != nullptr) cupti_.enable_all_sync_records(0);
+    ApiCalls::at_first_return(end_before_cuda_does);
+    calls_.start(level_);
+  }
+
+  // To be called when CUDA is at work: handlers of the program's end run in reverse, and by then
+  // CUDA has registered its own.
+  static void end_before_cuda_does() {
+    static std::once_flag once;
+    std::call_once(once, [] { std::atexit([] { instance().end_with_program(); }); });
+  }
+
+  void end() {
+    calls_.stop();
+    // Our own wait is nobody's business.
+    cupti_.activity_disable(static_cast<std::uint32_t>(ActivityKind::Synchronization));
+    synchronize_devices();
+    for (const ActivityKind kind : kinds())
+      cupti_.activity_disable(static_cast<std::uint32_t>(kind));
+    constexpr std::uint32_t kForced = 1;
+    cupti_.flush_all(kForced);
+    stop_decoder();
+    active_ = false;
+  }
+
+  void start_decoder() {
+    stopping_ = false;
+    sigset_t all;
+    sigset_t kept;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+    decoder_ = std::thread([this] { decode_all(); });
+    ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+  }
+
+  void stop_decoder() {
+    stopping_ = true;
+    buffers_.wake();
+    if (decoder_.joinable()) decoder_.join();
+  }
+
+  void decode_all() {
+    ::pthread_setname_np(::pthread_self(), "sonde cuda");
+    const ActivityDecoder decoder(cupti_.version, &cupti_);
+    const std::unique_ptr<KeptBuffers> kept = KeptBuffers::from_environment(cupti_.version);
+    WorkRecorder recorder;
+    ActivityDecoder::Counts counts;
+    for (;;) {
+      const bool was_stopping = stopping_;
+      const ActivityBuffers::Filled filled = buffers_.next_filled(was_stopping ? 0 : kFlushMs);
+      if (filled.buffer == nullptr) {
+        recorder.flush();
+        if (was_stopping) break;
+        // Brings what is complete; under load full buffers come by themselves.
+        if (!stopping_) cupti_.flush_all(0);
+        continue;
+      }
+      end_before_cuda_does();
+      const std::span<const std::uint8_t> bytes(filled.buffer, filled.bytes);
+      const ActivityDecoder::Counts found = decoder.decode(bytes, [&](const Activity& activity) {
+        if (kept != nullptr) kept->note(activity);
+        recorder.add(activity);
+      });
+      if (kept != nullptr) kept->add(bytes);
+      counts.records += found.records;
+      counts.without_times += found.without_times;
+      counts.bytes_left += found.bytes_left;
+      buffers_.give_back(filled.buffer, filled.bytes);
+    }
+    tell_devices(recorder);
+    tell_losses(counts);
+  }
+
+  static void tell_devices(WorkRecorder& recorder) {
+    for (const std::int16_t index : recorder.take_devices()) {
+      sonde_device_properties device = {};
+      char text[256] = "";
+      if (!device_properties(index, device, text, sizeof(text))) continue;
+      device.name = sonde_name(text, std::strlen(text));
+      sonde_device_is(&device);
+    }
+  }
+
+  void tell_losses(const ActivityDecoder::Counts& counts) {
+    std::size_t dropped = 0;
+    if (cupti_.get_dropped(nullptr, 0, &dropped) != 0) dropped = 0;
+    sonde_lost(kDropped, name("cuda: records that CUPTI dropped"), dropped);
+    sonde_lost(kDropped, name("cuda: buffers of records for which there was no memory"),
+               scrapped_.exchange(0));
+    const std::uint64_t refused = buffers_.refused();
+    sonde_lost(kDropped, name("cuda: times that CUPTI asked for a buffer and the budget was spent"),
+               refused - refused_before_);
+    refused_before_ = refused;
+    sonde_lost(kUndecodable, name("cuda: device work whose times never came"),
+               counts.without_times);
+    sonde_lost(kUndecodable, name("cuda: bytes of CUPTI's buffers that could not be read"),
+               counts.bytes_left);
+  }
+
+ public:
+  static CudaSource& instance() {
+    static auto* const source = new CudaSource;  // outlives every thread
+    return *source;
+  }
+
+ private:
+  std::mutex mutex_;
+  Level level_ = Level::Linked;
+  int running_ = 0;
+  bool cuda_began_ = false;
+  bool opened_ = false;
+  bool active_ = false;
+  bool has_failed_ = false;
+  Cupti cupti_;
+  ApiCalls calls_;
+  ActivityBuffers buffers_{kBudgetBytes};
+  std::thread decoder_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> scrapped_{0};
+  std::uint64_t refused_before_ = 0;
+  alignas(8) std::uint8_t scrap_[64 << 10] = {};
+};
+
+Level level_of(const sonde_request& request) {
+  return request.gpu_level <= static_cast<std::uint8_t>(Level::Full)
+             ? static_cast<Level>(request.gpu_level)
+             : Level::Linked;
+}
+
+int prepare(void* /*self*/, const sonde_request* request, char* why, std::size_t why_bytes) {
+  std::string reason;
+  if (CudaSource::instance().prepare(level_of(*request), reason)) return 0;
+  std::snprintf(why, why_bytes, "%s", reason.c_str());
+  return 1;
+}
+void start(void* /*self*/) {
+  CudaSource::instance().start();
+}
+void stop(void* /*self*/) {
+  CudaSource::instance().stop();
+}
+
+const sonde_plugin kPlugin = {
+    sizeof(kPlugin), SONDE_ACTIVITY_CUDA, "cuda", nullptr, prepare, start, stop};
+
+}  // namespace
+
+namespace {
+
+// Under `sonde run`: a program that has neither torch nor scopes is recorded from here on.
+void open_agent() {
+  const char* const path = std::getenv("SONDE_RUN_AGENT");
+  const char* const only = std::getenv("SONDE_RUN_ONLY_PID");
+  if (path == nullptr || (only != nullptr && std::atol(only) != ::getpid())) return;
+  void* const agent = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (agent == nullptr) return;
+  auto* const entry = reinterpret_cast<int (*)(const char*)>(::dlsym(agent, "sonde_agent_attach"));
+  if (entry != nullptr) entry(nullptr);
+}
+
+}  // namespace
+
+void attach() {
+  static const bool is_first = [] {
+    ::pthread_atfork([] { CudaSource::instance().mutex().lock(); },
+                     [] { CudaSource::instance().mutex().unlock(); },
+                     [] { CudaSource::instance().forget_in_child(); });
+    return true;
+  }();
+  static_cast<void>(is_first);
+  sonde_add_plugin(&kPlugin);
+}
+
+}  // namespace sonde::cuda
+
+// For programs under `sonde run`: what the agent calls before the first session,
+extern "C" __attribute__((visibility("default"))) int sonde_adapter_attach(void) {
+  sonde::cuda::attach();
+  return 0;
+}
+// and what the CUDA driver calls when the program begins to use it (CUDA_INJECTION64_PATH).
+extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
+  sonde::cuda::CudaSource::instance().cuda_begins();
+  sonde::cuda::open_agent();
+  return 1;
+}

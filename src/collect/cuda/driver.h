@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What Sonde asks the CUDA driver itself, through the library that the process has loaded.
+
+#include <cstdint>
+
+#include "sonde/device.h"
+
+namespace sonde::cuda {
+
+// Whether there is a driver at all; opens it.
+bool driver_is_there();
+// Whether the process has loaded it.
+bool driver_is_loaded();
+
+// Waits for all work of the devices that the process uses. Nothing on errors.
+void synchronize_devices();
+
+// Fills all but the number of the name, which is written to `name` as text; false if the device
+// does not answer.
+bool device_properties(std::int16_t index, sonde_device_properties& device, char* name,
+                       std::size_t name_bytes);
+
+}  // namespace sonde::cuda

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Activities into the recording: names demangled and numbered, waits joined to the events they
+// waited for. Used by one thread.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collect/cuda/activity.h"
+
+namespace sonde::cuda {
+
+class WorkRecorder {
+ public:
+  void add(const Activity& activity);
+  // Writes what waited for records of other buffers; after each batch of them.
+  void flush();
+  // What belongs to no window any more.
+  void forget_events() { events_.clear(); }
+
+  // Devices that had work, and forgets them.
+  std::vector<std::int16_t> take_devices();
+  std::uint64_t unfinished_events() const { return unfinished_events_; }
+
+ private:
+  struct Recorded {
+    std::uint32_t stream;
+    std::uint64_t correlation;
+  };
+  struct Name {
+    std::string mangled;  // what stood at the address when it was looked at
+    std::uint32_t number;
+  };
+
+  std::uint32_t kernel_name(const char* mangled);
+  void add_wait(const Activity& wait);
+  void note_device(const sonde_device_span& span);
+
+  std::unordered_map<const char*, Name> names_;
+  std::unordered_map<std::string, std::uint32_t> texts_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Recorded> events_;  // context, sync id
+  std::vector<Activity> waits_;
+  std::unordered_map<std::uint32_t, std::int16_t> device_of_context_;
+  std::vector<bool> devices_;
+  std::uint64_t unfinished_events_ = 0;
+};
+
+// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": the names that Kineto gives.
+std::string copy_name(const sonde_copy& copy);
+
+}  // namespace sonde::cuda

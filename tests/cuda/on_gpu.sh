@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/cuda/on_gpu.sh BUILD [FOLDER]: records real CUDA programs on a machine with a GPU, the CUDA toolkit and a torch
+# for it, and holds the traces against what the programs did and against torch.profiler's. What tests need of the
+# recordings elsewhere is left in FOLDER.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${1:?name a build folder}
+kept=${2:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cuda=${CUDA_HOME:-/usr/local/cuda}
+failed=0
+sonde=$build/bin/sonde
+
+g++ -std=c++20 -I"$root/src" -I"$root/include" -I"$cuda/extras/CUPTI/include" -I"$cuda/include" -fsyntax-only \
+  "$root/tests/cuda/check_layout.cpp" || failed=1
+nvcc -std=c++17 -arch=native -O2 -o "$work/launches" "$root/tests/cuda/launches.cu" || exit 1
+for level in linked full lean; do
+  echo "== a CUDA program without torch, $level"
+  "$sonde" run "--gpu=$level" -o "$work/launches.sonde" -- "$work/launches" 1000 >"$work/counts.json" || failed=1
+  "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
+  python3 "$root/tests/cuda/check_launches.py" "$work/counts.json" "$work/launches.json" ||
+    { [[ $level == lean ]] || failed=1; }
+done
+SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run -q --gpu -o "$work/small.sonde" -- "$work/launches" 3 \
+  >"$work/small.json"
+
+echo "== torch $(python3 -c 'import torch; print(torch.__version__)')"
+export XDG_CACHE_HOME=$work/cache
+"$sonde" torch build --python "$(command -v python3)" || failed=1
+python3 "$root/tests/cuda/train.py" --times "$work/plain.times"
+python3 "$root/tests/cuda/train.py" --torch "$work/torch.json" --times "$work/torch.times"
+SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/train.sonde" -- \
+  python3 "$root/tests/cuda/train.py" --times "$work/sonde.times" || failed=1
+"$sonde" info "$work/train.sonde" | sed -n 1,40p
+"$sonde" export "$work/train.sonde" -o "$work/train.json" || failed=1
+python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.json" || failed=1
+"$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
+python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/plain.times"
+python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/torch.times" --torch "$work/torch.json"
+"$sonde" run -q --gpu -o "$work/long.sonde" -- python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/sonde.times"
+for run in plain torch sonde; do echo "$run: $(cat "$work/$run.times")"; done
+if [[ -n $kept ]]; then
+  cp "$work"/*.cupti "$work/small.json" "$work/small.sonde" "$work/train.sonde" "$kept/"
+  gzip -c "$work/torch.json" >"$kept/torch.json.gz"
+  gzip -c "$work/train.json" >"$kept/train.json.gz"
+fi
+exit "$failed"
