@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cuda=${CUDA_HOME:-/usr/local/cuda}
 nvcc -std=c++17 -arch=native -O2 -I"$cuda/extras/CUPTI/include" -o "$work/launches" "$root/bench/cuda_launches.cu" \
   -L"$cuda/extras/CUPTI/lib64" -lcupti -Xlinker -rpath="$cuda/extras/CUPTI/lib64"
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5; do
   "$work/launches" none
   "$work/launches" kineto
   "$work/launches" residue

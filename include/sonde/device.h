@@ -112,6 +112,10 @@ typedef struct sonde_sync {
 } sonde_sync;
 void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync);
 
+/* A node was put into a graph of work by what this thread does now, or copied from another (0: it
+ * was not). Work that a graph runs later names its node, and so is joined to whoever made it. */
+void sonde_graph_node(uint64_t node_id, uint64_t copied_from);
+
 /* A device; 0 for what is not known. */
 typedef struct sonde_device_properties {
   uint32_t name;

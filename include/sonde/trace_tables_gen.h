@@ -777,6 +777,7 @@ struct KernelRow {
   std::int64_t submitted_ns = -1;  // When it was handed to the device, as the source wrote it
   std::int64_t graph_id = -1;
   std::int64_t graph_node_id = -1;
+  SpanId captured_by{};  // Of a node of a graph: the call that put it there
   std::int32_t priority = std::numeric_limits<std::int32_t>::min();
   std::int64_t channel = -1;
   std::int32_t channel_type = -1;
@@ -817,6 +818,7 @@ struct KernelTable {
   Column<std::int64_t> submitted_ns{-1};
   Column<std::int64_t> graph_id{-1};
   Column<std::int64_t> graph_node_id{-1};
+  Column<SpanId> captured_by;
   Column<std::int32_t> priority{std::numeric_limits<std::int32_t>::min()};
   Column<std::int64_t> channel{-1};
   Column<std::int32_t> channel_type{-1};
@@ -874,6 +876,7 @@ struct KernelTable {
     visit("submitted_ns", self.submitted_ns);
     visit("graph_id", self.graph_id);
     visit("graph_node_id", self.graph_node_id);
+    visit("captured_by", self.captured_by);
     visit("priority", self.priority);
     visit("channel", self.channel);
     visit("channel_type", self.channel_type);
@@ -907,6 +910,7 @@ struct CopyRow {
   std::int64_t destination_context = -1;
   std::int64_t graph_id = -1;
   std::int64_t graph_node_id = -1;
+  SpanId captured_by{};  // Of a node of a graph: the call that put it there
   double bandwidth = -1;  // GB/s; As the source wrote it
 };
 
@@ -926,6 +930,7 @@ struct CopyTable {
   Column<std::int64_t> destination_context{-1};
   Column<std::int64_t> graph_id{-1};
   Column<std::int64_t> graph_node_id{-1};
+  Column<SpanId> captured_by;
   Column<double> bandwidth{-1};
 
   std::size_t size() const noexcept { return span.size(); }
@@ -962,6 +967,7 @@ struct CopyTable {
     visit("destination_context", self.destination_context);
     visit("graph_id", self.graph_id);
     visit("graph_node_id", self.graph_node_id);
+    visit("captured_by", self.captured_by);
     visit("bandwidth", self.bandwidth);
   }
 };

@@ -163,6 +163,26 @@ TEST(DeviceRecording, KeepsCopiesWaitsAndDevices) {
   EXPECT_EQ(trace.syncs().wait_on_correlation[0], 2);
 }
 
+TEST(DeviceRecording, WorkOfGraphsKnowsWhoCapturedIt) {
+  const Trace trace = recorded([] {
+    begin_op("aten::add_");
+    sonde_graph_node(100, 0);
+    sonde_end();
+    sonde_graph_node(200, 100);  // when the graph is made ready
+    call("cudaGraphLaunch", 5);
+    sonde_kernel launch = {};
+    launch.graph_id = 3;
+    launch.graph_node_id = 200;
+    const sonde_device_span kernel = work("add_kernel", SONDE_SPAN_KERNEL, 5);
+    sonde_kernel_ran(&kernel, &launch);
+    launch.graph_node_id = 201;  // of a graph that was made before
+    sonde_kernel_ran(&kernel, &launch);
+  });
+  ASSERT_EQ(trace.kernels().size(), 2u);
+  EXPECT_EQ(trace.kernels().captured_by[0], find_span(trace, "aten::add_"));
+  EXPECT_FALSE(trace.kernels().captured_by[1].valid());
+}
+
 TEST(DeviceRecording, CountsWhatIsMissing) {
   const Trace trace = recorded([] {
     const sonde_device_span lost = work("orphan", SONDE_SPAN_KERNEL, 77);

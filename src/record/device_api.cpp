@@ -61,6 +61,11 @@ void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync) {
   write_span<kSyncWords>(*span, [&](FieldPacker fields) { sync_fields(*sync, fields); });
 }
 
+void sonde_graph_node(uint64_t node_id, uint64_t copied_from) {
+  if (!recording()) return;
+  write_words(ExtendedKind::GraphNode, std::array<std::uint64_t, 2>{node_id, copied_from});
+}
+
 void sonde_device_is(const sonde_device_properties* device) {
   if (!recording()) return;
   std::array<std::uint64_t, kDeviceWords> words;

@@ -82,6 +82,26 @@ void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, Spa
   }
 }
 
+void DeviceRows::add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes,
+                                 std::uint32_t first) {
+  for (const DecodedThread::GraphNode& node : nodes) {
+    const SpanId maker = node.span == SpanId::kInvalid ? SpanId() : SpanId(first + node.span);
+    graph_nodes_[node.id] = {node.copied_from, maker};
+  }
+}
+
+// Copies lead to the node that was made first.
+SpanId DeviceRows::maker_of(std::uint64_t graph_node) const {
+  constexpr int kMostCopies = 16;
+  for (int i = 0; i < kMostCopies; ++i) {
+    const auto found = graph_nodes_.find(graph_node);
+    if (found == graph_nodes_.end()) return {};
+    if (found->second.copied_from == 0) return found->second.maker;
+    graph_node = found->second.copied_from;
+  }
+  return {};
+}
+
 void DeviceRows::finish() {
   // Of calls inside of one another that share a number the outer stands first, and is the one.
   std::stable_sort(calls_.begin(), calls_.end(),
@@ -282,6 +302,7 @@ void DeviceRows::add_kernel(const Work& work, SpanId span) {
     if (kernel.graph_node_id != 0) {
       row.graph_id = kernel.graph_id;
       row.graph_node_id = static_cast<std::int64_t>(kernel.graph_node_id);
+      row.captured_by = maker_of(kernel.graph_node_id);
     }
     if (kernel.priority != INT16_MIN) row.priority = kernel.priority;
     const auto device = devices_.find({work.span.device_type, work.span.device_index});
@@ -311,6 +332,7 @@ void DeviceRows::add_copy(const Work& work, SpanId span, Nanos duration_ns) {
     if (copy.graph_node_id != 0) {
       row.graph_id = copy.graph_id;
       row.graph_node_id = static_cast<std::int64_t>(copy.graph_node_id);
+      row.captured_by = maker_of(copy.graph_node_id);
     }
     if (duration_ns > 0)
       row.bandwidth = static_cast<double>(copy.bytes) / static_cast<double>(duration_ns);

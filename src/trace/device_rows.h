@@ -28,6 +28,7 @@ class DeviceRows {
   // has none gets the next after `last_external_id`.
   void add_calls(const std::vector<DecodedThread::ApiCall>& calls, SpanTable& local,
                  std::uint32_t first, std::int64_t& last_external_id);
+  void add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes, std::uint32_t first);
   // Records of work, of any thread.
   void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
   // Once all threads are there.
@@ -60,6 +61,7 @@ class DeviceRows {
   void add_sync(const Work& work, SpanId span);
   void add_covers();
   SpanId call_of(std::uint64_t correlation) const;
+  SpanId maker_of(std::uint64_t graph_node) const;
   TrackId track_of(const sonde_device_span& span);
   int window_of(Nanos start_ns, Nanos end_ns) const;
   StringId text_of(std::uint32_t name) const;
@@ -73,6 +75,11 @@ class DeviceRows {
   std::vector<std::pair<Nanos, Nanos>> windows_;
   std::vector<Call> calls_;  // ascending by correlation once all are there
   std::vector<std::vector<std::uint64_t>> words_;
+  struct GraphNode {
+    std::uint64_t copied_from;
+    SpanId maker;
+  };
+  std::unordered_map<std::uint64_t, GraphNode> graph_nodes_;
   std::map<std::tuple<std::uint8_t, std::int16_t, std::uint32_t, bool>, TrackId> tracks_;
   std::map<std::pair<std::uint8_t, std::int16_t>, DeviceRow> devices_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cover> covers_;  // annotation, track

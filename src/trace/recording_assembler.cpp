@@ -113,6 +113,7 @@ class Assembler {
     add_ops(decoded, local, count);
     add_places(decoded, local, count);
     devices_.add_calls(decoded.api_calls, local, first, last_external_id_);
+    devices_.add_graph_nodes(decoded.graph_nodes, first);
     devices_.add_words(std::move(decoded.device_words));
     decoded.name = {};
     fill_rest(local, count);

@@ -278,8 +278,8 @@ class ThreadDecoder {
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1,
-                                              1, 1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2};
+    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1,
+                                              1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -326,6 +326,9 @@ class ThreadDecoder {
         break;
       case ExtendedKind::ApiBegin:
         api_call(ticks, payload);
+        break;
+      case ExtendedKind::GraphNode:
+        out_.graph_nodes.push_back({payload[0], payload[1], innermost()});
         break;
       case ExtendedKind::DeviceSpan:
       case ExtendedKind::Device:

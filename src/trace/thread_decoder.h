@@ -130,6 +130,11 @@ struct DecodedThread {
     std::uint32_t callback_id;
     std::uint64_t correlation;
   };
+  struct GraphNode {
+    std::uint64_t id;
+    std::uint64_t copied_from;
+    std::uint32_t span;  // that made it, SpanId::kInvalid if none
+  };
   struct NamedSpan {  // a name that was written in place
     std::uint32_t span;
     std::string name;
@@ -157,6 +162,7 @@ struct DecodedThread {
   std::vector<TensorUse> tensors;
   std::vector<Place> places;
   std::vector<ApiCall> api_calls;
+  std::vector<GraphNode> graph_nodes;
   std::vector<std::uint64_t>
       device_words;  // for device_rows.h: each record's head, then its payload
   std::vector<AllocationRow> allocations;  // their spans count from 0 as well

@@ -1065,6 +1065,7 @@ KernelId KernelTable::push_back(const KernelRow& values) {
   submitted_ns.push_back(values.submitted_ns);
   graph_id.push_back(values.graph_id);
   graph_node_id.push_back(values.graph_node_id);
+  captured_by.push_back(values.captured_by);
   priority.push_back(values.priority);
   channel.push_back(values.channel);
   channel_type.push_back(values.channel_type);
@@ -1105,6 +1106,7 @@ KernelRow KernelTable::row(std::size_t at) const {
   values.submitted_ns = submitted_ns[at];
   values.graph_id = graph_id[at];
   values.graph_node_id = graph_node_id[at];
+  values.captured_by = captured_by[at];
   values.priority = priority[at];
   values.channel = channel[at];
   values.channel_type = channel_type[at];
@@ -1144,6 +1146,7 @@ void KernelTable::append(KernelTable&& other) {
   submitted_ns.append(std::move(other.submitted_ns));
   graph_id.append(std::move(other.graph_id));
   graph_node_id.append(std::move(other.graph_node_id));
+  captured_by.append(std::move(other.captured_by));
   priority.append(std::move(other.priority));
   channel.append(std::move(other.channel));
   channel_type.append(std::move(other.channel_type));
@@ -1183,6 +1186,7 @@ CopyId CopyTable::push_back(const CopyRow& values) {
   destination_context.push_back(values.destination_context);
   graph_id.push_back(values.graph_id);
   graph_node_id.push_back(values.graph_node_id);
+  captured_by.push_back(values.captured_by);
   bandwidth.push_back(values.bandwidth);
   return CopyId(size() - 1);
 }
@@ -1202,6 +1206,7 @@ CopyRow CopyTable::row(std::size_t at) const {
   values.destination_context = destination_context[at];
   values.graph_id = graph_id[at];
   values.graph_node_id = graph_node_id[at];
+  values.captured_by = captured_by[at];
   values.bandwidth = bandwidth[at];
   return values;
 }
@@ -1220,6 +1225,7 @@ void CopyTable::append(CopyTable&& other) {
   destination_context.append(std::move(other.destination_context));
   graph_id.append(std::move(other.graph_id));
   graph_node_id.append(std::move(other.graph_node_id));
+  captured_by.append(std::move(other.captured_by));
   bandwidth.append(std::move(other.bandwidth));
 }
 

@@ -99,6 +99,12 @@ SONDE_SAME(CUpti_CallbackData, correlationData,
            offsetof(sonde::cuda::CallbackData, correlation_data));
 SONDE_SAME(CUpti_CallbackData, correlationId, offsetof(sonde::cuda::CallbackData, correlation_id));
 
+SONDE_SAME(CUpti_ResourceData, resourceDescriptor, offsetof(sonde::cuda::ResourceData, descriptor));
+SONDE_SAME(CUpti_GraphData, node, offsetof(sonde::cuda::GraphData, node));
+SONDE_SAME(CUpti_GraphData, originalNode, offsetof(sonde::cuda::GraphData, original_node));
+static_assert(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED == sonde::cuda::kGraphNodeCreated);
+static_assert(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED == sonde::cuda::kGraphNodeCloned);
+
 int main() {
   return 0;
 }

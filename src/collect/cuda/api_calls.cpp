@@ -47,7 +47,23 @@ void end() {
   }
 }
 
+using GetNodeId = int (*)(void* node, std::uint64_t* id);
+std::atomic<GetNodeId> get_node_id{nullptr};
+
+void on_graph_node(std::uint32_t id, const ResourceData& resource) {
+  const GetNodeId get = get_node_id.load(std::memory_order_relaxed);
+  if (get == nullptr || resource.descriptor == nullptr) return;
+  const auto& graph = *static_cast<const GraphData*>(resource.descriptor);
+  std::uint64_t node = 0;
+  std::uint64_t original = 0;
+  if (get(graph.node, &node) != 0) return;
+  if (id == kGraphNodeCloned && get(graph.original_node, &original) != 0) return;
+  sonde_graph_node(node, original);
+}
+
 void on_call(void* /*user*/, std::uint32_t domain, std::uint32_t id, const void* data) {
+  if (domain == static_cast<std::uint32_t>(CallbackDomain::Resource))
+    return on_graph_node(id, *static_cast<const ResourceData*>(data));
   if (id >= kMostCallbacks) return;
   const auto& call = *static_cast<const CallbackData*>(data);
   if (call.site == 0) {
@@ -154,6 +170,15 @@ void ApiCalls::start(Level level) {
   if (level == Level::Lean) return;
   enable(CallbackDomain::Runtime, level, true);
   enable(CallbackDomain::Driver, level, true);
+  get_node_id.store(cupti_->get_graph_node_id);
+  enable_graph_nodes(true);
+}
+
+void ApiCalls::enable_graph_nodes(bool on) {
+  if (cupti_->get_graph_node_id == nullptr) return;
+  const auto domain = static_cast<std::uint32_t>(CallbackDomain::Resource);
+  for (const std::uint32_t id : {kGraphNodeCreated, kGraphNodeCloned})
+    cupti_->enable_callback(on ? 1 : 0, subscriber_, domain, id);
 }
 
 void ApiCalls::at_first_return(void (*action)()) {
@@ -164,6 +189,7 @@ void ApiCalls::stop() {
   if (level_ == Level::Lean) return;
   enable(CallbackDomain::Runtime, level_, false);
   enable(CallbackDomain::Driver, level_, false);
+  enable_graph_nodes(false);
 }
 
 }  // namespace sonde::cuda

@@ -35,6 +35,7 @@ class ApiCalls {
 
  private:
   void enable(CallbackDomain domain, Level level, bool on);
+  void enable_graph_nodes(bool on);
 
   const Cupti* cupti_ = nullptr;
   Subscriber subscriber_ = nullptr;

@@ -90,6 +90,7 @@ Result<Cupti> open_cupti() {
   symbols.find(cupti.get_next_record, "cuptiActivityGetNextRecord");
   symbols.find(cupti.get_timestamp, "cuptiGetTimestamp");
   symbols.find(cupti.enable_all_sync_records, "cuptiActivityEnableAllSyncRecords", true);
+  symbols.find(cupti.get_graph_node_id, "cuptiGetGraphNodeId", true);
   Dl_info info = {};
   if (::dladdr(reinterpret_cast<void*>(cupti.get_version), &info) != 0 && info.dli_fname != nullptr)
     cupti.path = info.dli_fname;

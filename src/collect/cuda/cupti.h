@@ -25,7 +25,23 @@ enum class ActivityKind : std::uint32_t {
   ExternalCorrelation = 39,
 };
 
-enum class CallbackDomain : std::uint32_t { Driver = 1, Runtime = 2 };
+enum class CallbackDomain : std::uint32_t { Driver = 1, Runtime = 2, Resource = 3 };
+
+// Of CallbackDomain::Resource.
+constexpr std::uint32_t kGraphNodeCreated = 13;
+constexpr std::uint32_t kGraphNodeCloned = 20;
+
+struct ResourceData {
+  void* context;
+  void* handle;
+  const void* descriptor;
+};
+struct GraphData {
+  void* graph;
+  void* original_graph;
+  void* node;
+  void* original_node;
+};
 
 struct CallbackData {
   std::int32_t site;  // 0: the call begins, 1: it returns
@@ -62,7 +78,8 @@ struct Cupti {
   int (*set_attribute)(std::uint32_t, std::size_t*, void*) = nullptr;
   int (*get_next_record)(std::uint8_t*, std::size_t, std::uint8_t**) = nullptr;
   int (*get_timestamp)(std::uint64_t*) = nullptr;
-  int (*enable_all_sync_records)(std::uint8_t) = nullptr;  // optional
+  int (*enable_all_sync_records)(std::uint8_t) = nullptr;             // optional
+  int (*get_graph_node_id)(void* node, std::uint64_t* id) = nullptr;  // optional
 
   std::uint32_t version = 0;
   std::string path;
