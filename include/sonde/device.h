@@ -55,6 +55,10 @@ typedef struct sonde_api_call {
   uint64_t correlation; /* unique among the calls of the device type, from 1 on; 0: none */
 } sonde_api_call;
 
+/* A number for a call and all that it launches, for interfaces that give none of their own; none of
+ * CUDA's is as large. */
+uint64_t sonde_correlation_new(void);
+
 /* Begins a call on this thread, 0 if it was not recorded; sonde_end ends it. */
 int sonde_api_begin(const sonde_api_call* call);
 
@@ -83,7 +87,9 @@ typedef struct sonde_kernel {
   uint32_t local_bytes_per_thread;
   uint32_t graph_id; /* of a graph that was launched as a whole; 0: none */
   uint64_t graph_node_id;
-  int16_t priority; /* INT16_MIN: not known */
+  int16_t priority;     /* INT16_MIN: not known */
+  int64_t queued_ns;    /* when it was put into the queue; 0: not known */
+  int64_t submitted_ns; /* when it was handed to the device; 0: not known */
 } sonde_kernel;
 void sonde_kernel_ran(const sonde_device_span* span, const sonde_kernel* kernel);
 
@@ -140,7 +146,15 @@ typedef struct sonde_device_properties {
 void sonde_device_is(const sonde_device_properties* device);
 
 /* What a source knows to be missing, for the ledger of the trace; kind: as the trace numbers
- * LedgerKind. Counts of the same kind and text are added up. `name` is the text. */
+ * LedgerKind. Counts of the same kind and text are added up; of errors of a clock the largest
+ * counts. `name` is the text. */
+enum {
+  SONDE_LOST_NOTE = 0,
+  SONDE_LOST_DROPPED = 2,
+  SONDE_LOST_UNDECODABLE = 9,
+  SONDE_LOST_CLOCK_ERROR_NS = 12,
+  SONDE_LOST_SOURCE_FAILED = 17
+};
 void sonde_lost(uint8_t kind, uint32_t name, uint64_t count);
 
 /* NOLINTEND(readability-identifier-naming,modernize-use-using) */

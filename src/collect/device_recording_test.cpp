@@ -63,7 +63,7 @@ TEST(DeviceRecording, JoinsWorkToTheOperatorThatLaunchedIt) {
     sonde_end();
     sonde_end();
     // In any order, and after the calls.
-    const sonde_kernel launch = {{8, 2, 1}, {128, 1, 1}, {}, 32, 16, 64, 0, 0, 0, INT16_MIN};
+    const sonde_kernel launch = {{8, 2, 1}, {128, 1, 1}, {}, 32, 16, 64, 0, 0, 0, INT16_MIN, 0, 0};
     const sonde_device_span add = work("add_kernel", SONDE_SPAN_KERNEL, 42);
     const sonde_device_span mm = work("mm_kernel", SONDE_SPAN_KERNEL, 41);
     sonde_kernel_ran(&add, &launch);

@@ -5,6 +5,7 @@
 #include "sonde/device.h"
 
 #include <array>
+#include <atomic>
 
 #include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
@@ -35,6 +36,11 @@ using namespace sonde;          // NOLINT(google-build-using-namespace): the C A
 using namespace sonde::detail;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
+
+uint64_t sonde_correlation_new(void) {
+  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 40};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
 
 int sonde_api_begin(const sonde_api_call* call) {
   if (!recording()) return 0;

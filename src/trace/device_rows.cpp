@@ -298,7 +298,8 @@ void DeviceRows::add_kernel(const Work& work, SpanId span) {
     row.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
     row.shared_bytes = row.static_shared_bytes + row.dynamic_shared_bytes;
     row.local_bytes_per_thread = kernel.local_bytes_per_thread;
-    row.queued_ns = 0;
+    row.queued_ns = kernel.queued_ns != 0 ? clock_.to_ns(kernel.queued_ns) : 0;
+    if (kernel.submitted_ns != 0) row.submitted_ns = clock_.to_ns(kernel.submitted_ns);
     if (kernel.graph_node_id != 0) {
       row.graph_id = kernel.graph_id;
       row.graph_node_id = static_cast<std::int64_t>(kernel.graph_node_id);
@@ -394,7 +395,8 @@ void DeviceRows::add_losses() {
   std::map<std::pair<LedgerKind, std::uint32_t>, std::uint64_t> losses;
   for_each_record(ExtendedKind::SourceLoss, [&](std::span<const std::uint64_t> words) {
     const auto kind = known(static_cast<std::uint8_t>(words[0] >> 32), LedgerKind::Note);
-    losses[{kind, static_cast<std::uint32_t>(words[0])}] += words[1];
+    std::uint64_t& count = losses[{kind, static_cast<std::uint32_t>(words[0])}];
+    count = kind == LedgerKind::ClockErrorNs ? std::max(count, words[1]) : count + words[1];
   });
   for (const auto& [key, count] : losses) {
     const StringId text = text_of(key.second);

@@ -20,7 +20,7 @@
 namespace sonde {
 
 inline constexpr std::size_t kDeviceSpanWords = 5;
-inline constexpr std::size_t kKernelWords = 8;
+inline constexpr std::size_t kKernelWords = 10;
 inline constexpr std::size_t kCopyWords = 5;
 inline constexpr std::size_t kSyncWords = 3;
 inline constexpr std::size_t kDeviceWords = 9;
@@ -95,6 +95,8 @@ void kernel_fields(Kernel& kernel, Fields&& fields) {
   fields(kernel.graph_id, 32);
   fields(kernel.graph_node_id, 64);
   fields(kernel.priority, 64);
+  fields(kernel.queued_ns, 64);
+  fields(kernel.submitted_ns, 64);
 }
 
 template <typename Copy, typename Fields>

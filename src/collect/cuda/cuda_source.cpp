@@ -33,11 +33,6 @@
 namespace sonde::cuda {
 namespace {
 
-// As the trace numbers LedgerKind.
-constexpr std::uint8_t kDropped = 2;
-constexpr std::uint8_t kUndecodable = 9;
-constexpr std::uint8_t kSourceFailed = 17;
-
 constexpr std::size_t kBudgetBytes = std::size_t{256} << 20;
 constexpr std::size_t kPrepared = 4;
 constexpr std::int64_t kFlushMs = 250;
@@ -126,7 +121,7 @@ class CudaSource {
 
   void fail(const std::string& why) {
     has_failed_ = true;
-    sonde_lost(kSourceFailed, name("cuda: " + why), 1);
+    sonde_lost(SONDE_LOST_SOURCE_FAILED, name("cuda: " + why), 1);
   }
 
   bool open() {
@@ -178,7 +173,7 @@ class CudaSource {
       const int failed = cupti_.activity_enable(static_cast<std::uint32_t>(kind));
       if (failed == 0) continue;
       sonde_lost(
-          kSourceFailed,
+          SONDE_LOST_SOURCE_FAILED,
           name("cuda: CUPTI does not record kind " +
                std::to_string(static_cast<std::uint32_t>(kind)) + ": " + cupti_.text_of(failed)),
           1);
@@ -270,17 +265,18 @@ class CudaSource {
   void tell_losses(const ActivityDecoder::Counts& counts) {
     std::size_t dropped = 0;
     if (cupti_.get_dropped(nullptr, 0, &dropped) != 0) dropped = 0;
-    sonde_lost(kDropped, name("cuda: records that CUPTI dropped"), dropped);
-    sonde_lost(kDropped, name("cuda: buffers of records for which there was no memory"),
+    sonde_lost(SONDE_LOST_DROPPED, name("cuda: records that CUPTI dropped"), dropped);
+    sonde_lost(SONDE_LOST_DROPPED, name("cuda: buffers of records for which there was no memory"),
                scrapped_.exchange(0));
     const std::uint64_t refused = buffers_.refused();
-    sonde_lost(kDropped, name("cuda: times that CUPTI asked for a buffer and the budget was spent"),
+    sonde_lost(SONDE_LOST_DROPPED,
+               name("cuda: times that CUPTI asked for a buffer and the budget was spent"),
                refused - refused_before_);
     refused_before_ = refused;
-    sonde_lost(kUndecodable, name("cuda: device work whose times never came"),
+    sonde_lost(SONDE_LOST_UNDECODABLE, name("cuda: device work whose times never came"),
                counts.without_times);
-    sonde_lost(kUndecodable, name("cuda: bytes of CUPTI's buffers that could not be read"),
-               counts.bytes_left);
+    sonde_lost(SONDE_LOST_UNDECODABLE,
+               name("cuda: bytes of CUPTI's buffers that could not be read"), counts.bytes_left);
   }
 
  public:
