@@ -16,6 +16,9 @@ endif()
 if(TARGET sonde_agent)
   install(TARGETS sonde_agent sonde_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+if(TARGET sonde_cuda)
+  install(TARGETS sonde_cuda EXPORT SondeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # An export of its own: only this one is tied to the torch that Sonde was built with.
