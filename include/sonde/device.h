@@ -21,7 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sonde/sonde.h"
 
 #ifdef __cplusplus
 extern "C" {
