@@ -29,7 +29,7 @@ void decode(std::uint32_t version, std::span<const std::uint8_t> bytes) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  decode(kCupti13_0, {data, size});
+  decode(kCupti130, {data, size});
   if (const auto file = read_kept_buffers({data, size})) {
     for (const KeptBuffer& buffer : file->buffers) decode(file->version, buffer.bytes);
   }

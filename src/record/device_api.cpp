@@ -14,18 +14,18 @@
 namespace sonde::detail {
 namespace {
 
-template <std::size_t kWords>
-void write_words(ExtendedKind kind, const std::array<std::uint64_t, kWords>& words) {
-  write_record(kind, words.data(), static_cast<std::uint32_t>(kWords), Loss::Other);
+template <std::size_t Words>
+void write_words(ExtendedKind kind, const std::array<std::uint64_t, Words>& words) {
+  write_record(kind, words.data(), static_cast<std::uint32_t>(Words), Loss::Other);
 }
 
 // The span, then what `more` puts behind it.
-template <std::size_t kMoreWords, typename More>
+template <std::size_t MoreWords, typename More>
 void write_span(const sonde_device_span& span, const More& more) {
   if (!recording()) return;
-  std::array<std::uint64_t, kDeviceSpanWords + kMoreWords> words;
+  std::array<std::uint64_t, kDeviceSpanWords + MoreWords> words;
   span_fields(span, FieldPacker(words.data()));
-  if constexpr (kMoreWords > 0) more(FieldPacker(words.data() + kDeviceSpanWords));
+  if constexpr (MoreWords > 0) more(FieldPacker(words.data() + kDeviceSpanWords));
   write_words(ExtendedKind::DeviceSpan, words);
 }
 

@@ -92,8 +92,7 @@ void check_column(Checks& checks, const TraceTables& tables, const StringPool& s
   if constexpr (IsId<T>::value) {
     const std::size_t rows = rows_behind<typename T::TagType>(tables, strings);
     checks.add(table, name, "no such row", column.size(), [&column, to_null, rows] {
-      return correct_if(
-          column, [rows](T id) { return id.valid() & (id.index() >= rows); }, to_null);
+      return correct_if(column, [rows](T id) { return id.valid() && id.index() >= rows; }, to_null);
     });
   } else if constexpr (std::is_enum_v<T>) {
     checks.add(table, name, "no such enumerator", column.size(), [&column, to_null] {
@@ -110,7 +109,7 @@ void check_times(Checks& checks, TraceTables& tables) {
   const auto add = [&checks](const char* table, const char* name, Column<Nanos>& times) {
     checks.add(table, name, "no sensible time", times.size(), [&times] {
       return correct_if(
-          times, [](Nanos time) { return (time < kEarliest) | (time > kLatest); },
+          times, [](Nanos time) { return time < kEarliest || time > kLatest; },
           [](Nanos time) { return std::clamp(time, kEarliest, kLatest); });
     });
   };

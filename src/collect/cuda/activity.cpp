@@ -57,7 +57,8 @@ void read_kernel(const Record& record, Activity& activity) {
   kernel.graph_id = record.u32(L::kGraph);
   kernel.graph_node_id = record.u64(L::kGraphNode);
   kernel.priority = INT16_MIN;
-  activity.kernel_name = record.get<const char*>(L::kName);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): that is how the record has it
+  activity.kernel_name = reinterpret_cast<const char*>(record.u64(L::kName));
 }
 
 template <typename Layout>
@@ -249,7 +250,7 @@ bool lacks_times(const Activity& activity) {
 
 std::size_t ActivityDecoder::record_bytes(std::uint32_t kind) const {
   // The sizes of 13.0; others are left to the library.
-  if (version_ < kCupti13_0 || version_ >= kCupti13_1) return 0;
+  if (version_ < kCupti130 || version_ >= kCupti131) return 0;
   switch (static_cast<ActivityKind>(kind)) {
     case ActivityKind::ConcurrentKernel:
       return 216;

@@ -43,13 +43,13 @@ struct Synchronization {
   static constexpr std::size_t kType = 4, kStart = 8, kEnd = 16, kCorrelation = 24, kContext = 28,
                                kStream = 32, kEvent = 36, kLeast = 40;
   static constexpr std::size_t kSyncId = 40;  // since 12.8
-  static constexpr std::uint32_t kSyncIdSince = kCupti12_8;
+  static constexpr std::uint32_t kSyncIdSince = kCupti128;
 };
 struct CudaEvent {
   static constexpr std::size_t kCorrelation = 4, kContext = 8, kStream = 12, kEvent = 16,
                                kLeast = 20;
   static constexpr std::size_t kDevice = 24, kDeviceTime = 40, kSyncId = 48;  // since 12.8
-  static constexpr std::uint32_t kSyncIdSince = kCupti12_8;
+  static constexpr std::uint32_t kSyncIdSince = kCupti128;
 };
 struct Overhead {
   static constexpr std::size_t kOverheadKind = 4, kStart = 24, kEnd = 32, kLeast = 40;

@@ -151,7 +151,7 @@ TEST(CuptiBuffers, ThatAreCutAnywhereLoseOnlyTheLastRecord) {
 
 TEST(CuptiBuffers, OfAnUnknownLibraryAreLeftToIt) {
   const KeptFile file = kept("launches.cupti");
-  const ActivityDecoder decoder(kCupti12_8);
+  const ActivityDecoder decoder(kCupti128);
   const auto counts = decoder.decode(file.buffers.front().bytes, [](const Activity&) {});
   EXPECT_EQ(counts.records, 0u);
   EXPECT_EQ(counts.bytes_left, file.buffers.front().bytes.size());

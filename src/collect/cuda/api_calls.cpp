@@ -39,7 +39,9 @@ void begin(CallbackDomain domain, std::uint32_t id, std::uint32_t correlation) {
 std::atomic<void (*)()> first_return{nullptr};
 
 void end() {
-  if (depth == 0 || --depth != 0) return;
+  if (depth == 0) return;
+  --depth;
+  if (depth != 0) return;
   if (is_open) sonde_end();
   is_open = false;
   if (__builtin_expect(first_return.load(std::memory_order_relaxed) != nullptr, 0)) {

@@ -63,7 +63,9 @@ class CudaSource {
 
   void stop() {
     const std::lock_guard lock(mutex_);
-    if (running_ == 0 || --running_ > 0) return;
+    if (running_ == 0) return;
+    --running_;
+    if (running_ > 0) return;
     if (active_) end();
   }
 
@@ -96,7 +98,7 @@ class CudaSource {
     *max_records = 0;
     *buffer = buffers_.take();
     *size = *buffer != nullptr ? ActivityBuffers::kBufferBytes : 0;
-    if (*buffer != nullptr || cupti_.version >= kCupti12_9) return;
+    if (*buffer != nullptr || cupti_.version >= kCupti129) return;
     // Older ones cannot be refused: what they write there is lost, and counted when it comes back.
     *buffer = scrap_;
     *size = sizeof(scrap_);
@@ -361,6 +363,7 @@ extern "C" __attribute__((visibility("default"))) int sonde_adapter_attach(void)
   return 0;
 }
 // and what the CUDA driver calls when the program begins to use it (CUDA_INJECTION64_PATH).
+// NOLINTNEXTLINE(readability-identifier-naming): the driver's name
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
   sonde::cuda::CudaSource::instance().cuda_begins();
   sonde::cuda::open_agent();

@@ -97,21 +97,21 @@ Result<Cupti> open_cupti() {
   if (!symbols.missing().empty()) {
     return Failure(ErrorCode::Unsupported, "libcupti has no " + symbols.missing());
   }
-  if (cupti.get_version(&cupti.version) != 0 || cupti.version < kCupti11_8) {
+  if (cupti.get_version(&cupti.version) != 0 || cupti.version < kCupti118) {
     return Failure(ErrorCode::Unsupported, cupti.path + ": is older than CUDA 11.8");
   }
   return cupti;
 }
 
 std::string cupti_version_text(std::uint32_t version) {
-  if (version >= kCupti13_0) {
+  if (version >= kCupti130) {
     return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100);
   }
   static constexpr const char* kTexts[] = {"11.8", "12.0", "12.2", "12.3", "12.4", "12.5",
                                            "12.6", "12.7", "12.8", "12.9", "12.9"};
-  const std::uint32_t index = version - kCupti11_8;
-  return version >= kCupti11_8 && index < std::size(kTexts) ? kTexts[index]
-                                                            : std::to_string(version);
+  const std::uint32_t index = version - kCupti118;
+  return version >= kCupti118 && index < std::size(kTexts) ? kTexts[index]
+                                                           : std::to_string(version);
 }
 
 }  // namespace sonde::cuda

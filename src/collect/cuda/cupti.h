@@ -91,11 +91,11 @@ struct Cupti {
 Result<Cupti> open_cupti();
 
 // Versions as cuptiGetVersion numbers them.
-constexpr std::uint32_t kCupti11_8 = 18;
-constexpr std::uint32_t kCupti12_8 = 26;
-constexpr std::uint32_t kCupti12_9 = 27;
-constexpr std::uint32_t kCupti13_0 = 130000;
-constexpr std::uint32_t kCupti13_1 = 130100;
+constexpr std::uint32_t kCupti118 = 18;
+constexpr std::uint32_t kCupti128 = 26;
+constexpr std::uint32_t kCupti129 = 27;
+constexpr std::uint32_t kCupti130 = 130000;
+constexpr std::uint32_t kCupti131 = 130100;
 
 // "12.8", "13.0"
 std::string cupti_version_text(std::uint32_t version);
