@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Names of C++ functions as people read them, from a file that nobody trusts: a few bytes of a
+// mangled name can stand for a text that fills the memory, since its parts refer to each other.
+
+#include <cstddef>
+#include <string>
+
+namespace sonde {
+
+class BoundedDemangler {
+ public:
+  // As it is if it is no mangled name, refers to its own parts too often, or if all names so far
+  // have become too long together.
+  std::string operator()(const std::string& name);
+
+ private:
+  std::size_t bytes_left_ = std::size_t{16} << 20;
+};
+
+}  // namespace sonde

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/load_nvprof.h"
+
+#include <utility>
+
+#include "convert/sqlite_read.h"
+
+namespace sonde {
+
+Result<EventList> load_nvprof(const std::string& path) {
+  SONDE_TRY(PaddedBytes bytes, PaddedBytes::map_file(path));
+  if (!is_sqlite(bytes.text())) {
+    return Failure(ErrorCode::Invalid, path + ": is not a database of nvprof");
+  }
+  SONDE_TRY(const Trace trace, read_nvprof_database(std::move(bytes), path));
+  return function_events(trace);
+}
+
+}  // namespace sonde
