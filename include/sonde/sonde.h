@@ -58,6 +58,8 @@ uint64_t sonde_async_begin(sonde_site* site);
 void sonde_async_end(uint64_t async);
 
 void sonde_instant(sonde_site* site);
+/* The same with a name made at run time; not for signal handlers. */
+void sonde_mark(const char* name, size_t name_bytes);
 void sonde_counter(sonde_site* site, double value);
 
 /* An arrow from the innermost open span here to the innermost open span there. */

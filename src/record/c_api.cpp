@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "record/listeners.h"
 #include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/op.h"
@@ -33,6 +34,20 @@ struct TextPayload {
   std::uint32_t count;
 };
 
+// Tools want a 0 at the end.
+class TextWithEnd {
+ public:
+  explicit TextWithEnd(std::string_view text) noexcept {
+    text = text.substr(0, sizeof(text_) - 1);
+    if (!text.empty()) std::memcpy(text_, text.data(), text.size());
+    text_[text.size()] = '\0';
+  }
+  const char* get() const noexcept { return text_; }
+
+ private:
+  char text_[kMaxTextBytes];
+};
+
 std::atomic<void (*)()> when_missed{nullptr};
 
 // As ExtendedKind::OpBegin describes it; what has its default at the end is left out.
@@ -50,6 +65,53 @@ struct OpPayload {
   std::uint32_t count;
 };
 
+inline __attribute__((always_inline)) sonde_range record_range(std::string_view text) noexcept {
+  Written written;
+  if (const std::uint64_t id = name_number(text)) {
+    written = write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
+  } else {
+    const TextPayload payload(text);
+    written =
+        write_record(ExtendedKind::RangeInline, payload.words.data(), payload.count, Loss::Span);
+  }
+  return {written.position, written.thread};
+}
+
+void record_range_end(sonde_range range) noexcept {
+  const std::uint64_t payload[2] = {range.position, range.thread};
+  if (thread_number() == range.thread) {
+    write_record(ExtendedKind::EndRange, payload, 1, Loss::End);
+  } else {
+    write_record(ExtendedKind::EndRangeOf, payload, 2, Loss::End);
+  }
+}
+
+// What is done where others than sessions listen. Apart, so that it costs the rest nothing.
+
+__attribute__((noinline)) sonde_range begin_range_told(std::string_view text) noexcept {
+  const Listeners who = listeners();
+  const sonde_range recorded = (who & kSession) != 0 ? record_range(text) : sonde_range{0, 0};
+  return begin_told_range(who, TextWithEnd(text).get(), recorded);
+}
+
+__attribute__((noinline)) void end_range_told(sonde_range range) noexcept {
+  const std::uint64_t recorded = range.position & (kToldPosition - 1);
+  if (recorded != 0) record_range_end({recorded, range.thread});
+  if (range.position != 0) end_told_range(range);
+}
+
+__attribute__((noinline)) sonde_range tell_op_range(const sonde_op& op,
+                                                    sonde_range recorded) noexcept {
+  const Listeners who = listeners() & kProbes;
+  if (who == 0) return recorded;
+  OpName name;
+  return begin_told_range(who, name.find(op.name), recorded);
+}
+
+__attribute__((noinline)) void tell_mark_named(std::string_view text) noexcept {
+  tell_mark(listeners() & kTools, TextWithEnd(text).get());
+}
+
 }  // namespace
 }  // namespace sonde::detail
 
@@ -60,7 +122,7 @@ using sonde::PlaceText;
 extern "C" {
 
 int sonde_is_recording(void) {
-  return recording() ? 1 : 0;
+  return session_records() ? 1 : 0;
 }
 
 int sonde_begin(sonde_site* site) {
@@ -76,37 +138,26 @@ int sonde_lap(sonde_site* site) {
 }
 
 sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
-  if (!recording()) return {0, 0};
   const std::string_view text(name, name_bytes);
-  Written written;
-  if (const std::uint64_t id = name_number(text)) {
-    written = write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
-  } else {
-    const TextPayload payload(text);
-    written =
-        write_record(ExtendedKind::RangeInline, payload.words.data(), payload.count, Loss::Span);
-  }
-  return {written.position, written.thread};
+  const std::uint32_t word = listening_word();
+  if (word == kSession) return record_range(text);
+  return word == 0 ? sonde_range{0, 0} : begin_range_told(text);
 }
 
 void sonde_range_end(sonde_range range) {
-  if (range.position == 0) return;
-  const std::uint64_t payload[2] = {range.position, range.thread};
-  if (thread_number() == range.thread) {
-    write_record(ExtendedKind::EndRange, payload, 1, Loss::End);
-  } else {
-    write_record(ExtendedKind::EndRangeOf, payload, 2, Loss::End);
-  }
+  // One test for both: nobody was told of it, and there is something to end.
+  if (range.position - 1 < kToldPosition - 1) return record_range_end(range);
+  end_range_told(range);
 }
 
 void sonde_text(const char* text, size_t text_bytes) {
-  if (!recording()) return;
+  if (!session_records()) return;
   const TextPayload payload(std::string_view(text, text_bytes));
   write_record(ExtendedKind::Text, payload.words.data(), payload.count, Loss::Other);
 }
 
 uint64_t sonde_async_begin(sonde_site* site) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   const std::uint64_t payload[2] = {site_number(site), next_async_number()};
   const Written written = write_record(ExtendedKind::AsyncBegin, payload, 2, Loss::Span);
   return written.position != 0 ? payload[1] : 0;
@@ -117,13 +168,26 @@ void sonde_async_end(uint64_t async) {
 }
 
 void sonde_instant(sonde_site* site) {
-  if (!recording()) return;
+  const std::uint32_t word = listening_word();
+  if (word == 0) return;
+  if (word != kSession) tell_mark_named(site->name);
+  if ((word & kSession) == 0) return;
   const std::uint64_t id = site_number(site);
   write_record(ExtendedKind::Instant, &id, 1, Loss::Other);
 }
 
+void sonde_mark(const char* name, size_t name_bytes) {
+  const std::string_view text(name, name_bytes);
+  const std::uint32_t word = listening_word();
+  if (word == 0) return;
+  if (word != kSession) tell_mark_named(text);
+  if ((word & kSession) == 0) return;
+  if (const std::uint64_t id = name_number(text))
+    write_record(ExtendedKind::Instant, &id, 1, Loss::Other);
+}
+
 void sonde_counter(sonde_site* site, double value) {
-  if (!recording()) return;
+  if (!session_records()) return;
   std::uint64_t payload[2] = {site_number(site), 0};
   std::memcpy(&payload[1], &value, sizeof(value));
   write_record(ExtendedKind::Counter, payload, 2, Loss::Other);
@@ -134,35 +198,34 @@ uint64_t sonde_flow_new(void) {
 }
 
 void sonde_flow_out(uint64_t flow) {
-  if (recording()) write_record(ExtendedKind::FlowOut, &flow, 1, Loss::Other);
+  if (session_records()) write_record(ExtendedKind::FlowOut, &flow, 1, Loss::Other);
 }
 
 void sonde_flow_in(uint64_t flow) {
-  if (recording()) write_record(ExtendedKind::FlowIn, &flow, 1, Loss::Other);
+  if (session_records()) write_record(ExtendedKind::FlowIn, &flow, 1, Loss::Other);
 }
 
 uint32_t sonde_name(const char* text, size_t text_bytes) {
-  return recording() ? name_number(std::string_view(text, text_bytes)) : 0;
+  return session_records() ? name_number(std::string_view(text, text_bytes)) : 0;
 }
 
 int sonde_op_begin(const sonde_op* op) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   const OpPayload payload(*op);
   ThreadCursor& cursor = sonde_detail_cursor;
   if (put_extended(cursor, ExtendedKind::OpBegin, payload.words.data(), payload.count) != 0)
     return 1;
-  return write_record(ExtendedKind::OpBegin, payload.words.data(), payload.count, Loss::Span)
-                     .position != 0
-             ? 1
-             : 0;
+  return op_begin_slow(payload.words.data(), payload.count) ? 1 : 0;
 }
 
 sonde_range sonde_op_range_begin(const sonde_op* op) {
-  if (!recording()) return {0, 0};
+  const std::uint32_t word = listening_word();
+  if ((word & kSession) == 0) return {0, 0};
   const OpPayload payload(*op);
   const Written written =
       write_record(ExtendedKind::OpRange, payload.words.data(), payload.count, Loss::Span);
-  return {written.position, written.thread};
+  const sonde_range range = {written.position, written.thread};
+  return word == kSession ? range : tell_op_range(*op, range);
 }
 
 void sonde_op_missed(void) {
@@ -174,12 +237,12 @@ void sonde_when_missed(void (*begin)(void)) {
 }
 
 void sonde_op_inputs(const uint64_t* words, size_t word_count) {
-  if (!recording() || word_count == 0 || word_count > kMaxPayloadWords) return;
+  if (!session_records() || word_count == 0 || word_count > kMaxPayloadWords) return;
   write_record(ExtendedKind::OpInputs, words, static_cast<std::uint32_t>(word_count), Loss::Other);
 }
 
 void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
-  if (!recording()) return;
+  if (!session_records()) return;
   std::array<std::uint64_t, kMaxPayloadWords> words;
   std::uint32_t used = 0;
   for (size_t i = 0; i < count && used + 3 <= kMaxPayloadWords; ++i) {
@@ -193,7 +256,7 @@ void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
 }
 
 void sonde_allocated(const sonde_allocation* allocation) {
-  if (!recording()) return;
+  if (!session_records()) return;
   const std::uint64_t payload[5] = {
       allocation->address, static_cast<std::uint64_t>(allocation->bytes),
       static_cast<std::uint64_t>(allocation->total_allocated_bytes),
@@ -204,18 +267,18 @@ void sonde_allocated(const sonde_allocation* allocation) {
 }
 
 uint32_t sonde_frame(const char* function, const char* file, uint32_t line) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   return place_number(PlaceText(PlaceKind::Frame).text(function).text(file).number(line).view());
 }
 
 uint32_t sonde_native_frame(const char* binary, const char* build_id, uint64_t offset) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   return place_number(
       PlaceText(PlaceKind::Address).text(binary).text(build_id).number(offset, 16).view());
 }
 
 uint32_t sonde_stack(const uint32_t* frames, size_t count) {
-  if (!recording() || count == 0) return 0;
+  if (!session_records() || count == 0) return 0;
   PlaceText text(PlaceKind::Stack);
   for (std::size_t i = 0; i < count && i < sonde::kMaxStackFrames; ++i)
     text.number(frames[i], 10, ',');
@@ -224,19 +287,19 @@ uint32_t sonde_stack(const uint32_t* frames, size_t count) {
 
 uint32_t sonde_module(uint32_t parent, const char* name, const char* class_name,
                       const char* method) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   return place_number(
       PlaceText(PlaceKind::Module).number(parent).text(name).text(class_name).text(method).view());
 }
 
 void sonde_op_place(uint32_t stack, uint32_t module) {
-  if (!recording()) return;
+  if (!session_records()) return;
   const std::uint64_t payload = stack | (std::uint64_t{module} << 32);
   if (payload != 0) write_record(ExtendedKind::OpPlace, &payload, 1, Loss::Other);
 }
 
 void sonde_thread_is(uint64_t logical_number) {
-  if (recording()) write_record(ExtendedKind::ThreadNumber, &logical_number, 1, Loss::Other);
+  if (session_records()) write_record(ExtendedKind::ThreadNumber, &logical_number, 1, Loss::Other);
 }
 
 }  // extern "C"

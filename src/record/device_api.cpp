@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 
+#include "record/listeners.h"
 #include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
 #include "wire/device.h"
@@ -22,7 +23,7 @@ void write_words(ExtendedKind kind, const std::array<std::uint64_t, Words>& word
 // The span, then what `more` puts behind it.
 template <std::size_t MoreWords, typename More>
 void write_span(const sonde_device_span& span, const More& more) {
-  if (!recording()) return;
+  if (!session_records()) return;
   std::array<std::uint64_t, kDeviceSpanWords + MoreWords> words;
   span_fields(span, FieldPacker(words.data()));
   if constexpr (MoreWords > 0) more(FieldPacker(words.data() + kDeviceSpanWords));
@@ -43,7 +44,7 @@ uint64_t sonde_correlation_new(void) {
 }
 
 int sonde_api_begin(const sonde_api_call* call) {
-  if (!recording()) return 0;
+  if (!session_records()) return 0;
   const std::uint64_t words[2] = {
       call->name | (std::uint64_t{call->kind} << 32) | (std::uint64_t{call->callback_id} << 40),
       call->correlation};
@@ -68,19 +69,19 @@ void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync) {
 }
 
 void sonde_graph_node(uint64_t node_id, uint64_t copied_from) {
-  if (!recording()) return;
+  if (!session_records()) return;
   write_words(ExtendedKind::GraphNode, std::array<std::uint64_t, 2>{node_id, copied_from});
 }
 
 void sonde_device_is(const sonde_device_properties* device) {
-  if (!recording()) return;
+  if (!session_records()) return;
   std::array<std::uint64_t, kDeviceWords> words;
   device_fields(*device, FieldPacker(words.data()));
   write_words(ExtendedKind::Device, words);
 }
 
 void sonde_lost(uint8_t kind, uint32_t name, uint64_t count) {
-  if (!recording() || count == 0) return;
+  if (!session_records() || count == 0) return;
   write_words(ExtendedKind::SourceLoss,
               std::array<std::uint64_t, 2>{name | (std::uint64_t{kind} << 32), count});
 }

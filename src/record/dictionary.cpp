@@ -68,6 +68,18 @@ std::uint32_t Dictionary::text_id(DictionaryKind kind, Texts& known,
   return id;
 }
 
+void Dictionary::copy_name(std::uint32_t number, char* out, std::size_t room) noexcept {
+  const QuietLock guard(mutex_);
+  if (names_by_number_.size() != names_.size()) {
+    for (const auto& [name, id] : names_) names_by_number_.emplace(id, name);
+  }
+  const auto found = names_by_number_.find(number);
+  std::string_view name = found != names_by_number_.end() ? found->second : std::string_view();
+  name = name.substr(0, room - 1);
+  if (!name.empty()) std::memcpy(out, name.data(), name.size());
+  out[name.size()] = '\0';
+}
+
 void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id,
                             std::string_view name) noexcept {
   DictionaryEntryWriter entry(DictionaryKind::Thread, thread);

@@ -29,6 +29,8 @@ class Dictionary {
   std::uint32_t name_id(std::string_view name) noexcept;
   // The same for a place that wire/places.h describes. Places and names have no number in common.
   std::uint32_t place_id(std::string_view place) noexcept;
+  // The name that has this number, with a 0 at its end, "" if none has; what does not fit is cut.
+  void copy_name(std::uint32_t number, char* out, std::size_t room) noexcept;
   void add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) noexcept;
 
   // Copies every entry to chunks of `pool` and all later ones too; null stops that.
@@ -65,6 +67,7 @@ class Dictionary {
   std::uint64_t name_bytes_ = 0;
   Texts names_;
   Texts places_;
+  std::unordered_map<std::uint32_t, std::string_view> names_by_number_;  // when somebody asked
   Pool* pool_ = nullptr;
   ChunkHeader* chunk_ = nullptr;
   std::uint64_t chunk_sequence_ = 0;

@@ -38,6 +38,18 @@ class DictionaryTest : public ::testing::Test {
   Dictionary& words = *owner_;
 };
 
+TEST_F(DictionaryTest, GivesANameByItsNumber) {
+  const std::uint32_t first = words.name_id("aten::mm");
+  char text[6] = "?";
+  words.copy_name(first + 1, text, sizeof(text));
+  EXPECT_STREQ(text, "");
+  const std::uint32_t second = words.name_id("relu");
+  words.copy_name(second, text, sizeof(text));
+  EXPECT_STREQ(text, "relu");
+  words.copy_name(first, text, sizeof(text));
+  EXPECT_STREQ(text, "aten:");
+}
+
 TEST_F(DictionaryTest, GivesASiteItsNumberOnce) {
   sonde_site first = {"first", "f", "a.cpp", 1, 0};
   sonde_site second = {"second", "f", "a.cpp", 2, 0};

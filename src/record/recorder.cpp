@@ -1,344 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "record/recorder.h"
 
-#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 
 #include "base/clock.h"
+#include "record/listeners.h"
+#include "record/probes.h"
+#include "record/slow_path.h"
 #include "record/thread_registry.h"
-#include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
 
 namespace sonde::detail {
-namespace {
 
-// What a cursor points at before its thread has a chunk: no room in it.
-constinit ChunkHeader no_chunk{~std::uint32_t{0}, kChunkFree, 0, 0, 0, 0, 0, 0, 0, 0};
-
-}  // namespace
-
-extern "C" {
-std::uint32_t sonde_detail_recording = 0;
-__thread ThreadCursor sonde_detail_cursor = {&no_chunk, 0, 0, 0, 0};
-}
-
-namespace {
-
-__thread ThreadRecord* this_record __attribute__((tls_model("initial-exec"))) = nullptr;
-__thread unsigned times_left __attribute__((tls_model("initial-exec"))) = 0;
-
-std::atomic<Pool*> current_pool{nullptr};
-std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
-std::atomic<std::uint64_t> lost_in_signal{0};
-std::atomic<std::uint64_t> lost_without_thread{0};  // where enter_thread gave nothing
-
-pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
-pthread_key_t exit_key;
-
-void count(std::atomic<std::uint64_t>& counter) noexcept {  // one writer: no locked instruction
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-// Gives up the thread's chunk: to the drainer if it is of the running stream, back to the pool if
-// it was left over from an earlier one in the same memory.
-void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
-  ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
-  if (chunk == nullptr) return;
-  if (pool != nullptr && pool->owns(chunk)) {
-    if (record.stream.load(std::memory_order_relaxed) == pool->stream()) {
-      chunk->payload_words = record.cursor->payload_words;
-      pool->retire(chunk);
-    } else {
-      pool->release(chunk);
-    }
-  }
-  // Last, so that the drainer finds it here or among the full ones: pairs with for_each_live_chunk.
-  record.chunk.store(nullptr, std::memory_order_release);
-}
-
-// The calling thread is busy with the recorder and may use the pool; detach_pool() waits for it.
-class SlowPath {
- public:
-  explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
-    if (cursor.busy != 0) {
-      lost_in_signal.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
-    entered_ = true;
-    cursor.busy = kBusy;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    slow_users.fetch_add(1, std::memory_order_seq_cst);  // pairs with detach_pool
-    pool_ = current_pool.load(std::memory_order_seq_cst);
-  }
-  ~SlowPath() {
-    if (!entered_) return;
-    slow_users.fetch_sub(1, std::memory_order_release);  // pairs with detach_pool
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    cursor_.busy = 0;
-  }
-  SlowPath(const SlowPath&) = delete;
-  SlowPath& operator=(const SlowPath&) = delete;
-
-  // Null if no stream runs, or the thread was already busy.
-  Pool* pool() const noexcept { return pool_; }
-
- private:
-  ThreadCursor& cursor_;
-  Pool* pool_ = nullptr;
-  bool entered_ = false;
-};
-
-void leave_thread(void* opaque) noexcept {
-  auto* record = static_cast<ThreadRecord*>(opaque);
-  ThreadCursor& cursor = sonde_detail_cursor;
-  // First of all, or a signal handler could come to record while this thread holds a lock.
-  const SlowPath slow(cursor);
-  if (read_thread_name(*record))
-    dictionary().add_thread(record->thread, record->kernel_id, record->name);
-  give_up_chunk(*record, slow.pool());
-  cursor.chunk = &no_chunk;
-  __atomic_store_n(&cursor.begin_limit, 0, __ATOMIC_RELAXED);
-  __atomic_store_n(&cursor.end_limit, 0, __ATOMIC_RELAXED);
-  this_record = nullptr;
-  ++times_left;
-  thread_registry().leave(record);
-}
-
-// Null where the system has no memory left, and in a thread that is all but gone.
-ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
-  if (this_record != nullptr) return this_record;
-  // Destructors of thread-specific data run a few times over. In the last round nobody would take
-  // the thread out again, and its cursor would be written to after it is gone.
-  constexpr unsigned kRounds = 2;
-  static_assert(kRounds < PTHREAD_DESTRUCTOR_ITERATIONS);
-  if (times_left >= kRounds) return nullptr;
-  pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });
-  this_record = thread_registry().enter(&cursor);
-  // Runs leave_thread when the thread ends, and again if something records after that.
-  if (this_record != nullptr) pthread_setspecific(exit_key, this_record);
-  return this_record;
-}
-
-ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) noexcept {
-  ChunkHeader* chunk = pool.take();
-  if (chunk == nullptr) return nullptr;
-  give_up_chunk(record, &pool);
-  __atomic_store_n(&chunk->committed, kChunkFirstWord, __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->stream, pool.stream(), __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->thread, record.thread, __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
-  chunk->payload_words = 0;
-  const std::uint64_t lost = record.lost();
-  __atomic_store_n(&chunk->lost_before, lost - record.lost_noted, __ATOMIC_RELAXED);
-  record.lost_noted = lost;
-  const std::uint64_t ends = record.lost_ends.load(std::memory_order_relaxed);
-  __atomic_store_n(&chunk->lost_ends_before,
-                   static_cast<std::uint32_t>(ends - record.lost_ends_noted), __ATOMIC_RELAXED);
-  record.lost_ends_noted = ends;
-  __atomic_store_n(&chunk->state, kChunkEvents, __ATOMIC_RELEASE);  // pairs with copy_chunk
-  cursor.chunk = chunk;
-  cursor.payload_words = 0;
-  record.stream.store(pool.stream(), std::memory_order_relaxed);
-  record.leave_chunk.store(false, std::memory_order_relaxed);
-  record.chunk.store(chunk, std::memory_order_release);  // pairs with for_each_live_chunk
-  return chunk;
-}
-
-// Offset of `words` free words below `limit` in the thread's chunk, a new one if need be; 0 if
-// there is no memory for it.
-std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, std::uint32_t words,
-                        std::uint32_t limit) noexcept {
-  ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
-  const bool current =
-      chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
-  if (!current && chunk != nullptr) {
-    // First, since the pool may have no other.
-    give_up_chunk(record, &pool);
-    cursor.chunk = &no_chunk;
-  }
-  bool fits = current && chunk->committed + words * 8 <= limit;
-  if (!fits || record.leave_chunk.load(std::memory_order_relaxed)) {
-    chunk = next_chunk(record, cursor, pool);
-    fits = chunk != nullptr;
-  }
-  if (!fits) return 0;
-  // With a slow clock every record comes this way.
-  if (tick_source() == TickSource::Counter) {
-    __atomic_store_n(&cursor.begin_limit, kBeginLimit, __ATOMIC_RELAXED);
-    __atomic_store_n(&cursor.end_limit, kEndLimit, __ATOMIC_RELAXED);
-  }
-  return chunk->committed;
-}
-
-void store_words(ChunkHeader* chunk, std::uint32_t offset, const std::uint64_t* words,
-                 std::uint32_t count) noexcept {
-  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < count; ++i) __atomic_store_n(at + i, words[i], __ATOMIC_RELAXED);
-  __atomic_store_n(&chunk->committed, offset + count * 8,
-                   __ATOMIC_RELEASE);  // pairs with committed_bytes
-}
-
-void count_loss(ThreadRecord& record, Loss loss) noexcept {
-  count(loss == Loss::Span  ? record.lost_spans
-        : loss == Loss::End ? record.lost_ends
-                            : record.lost_others);
-}
-
-// Writes an extended record; returns its position, 0 if it was lost.
-std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind,
-                             const std::uint64_t* payload, std::uint32_t payload_count,
-                             Loss loss) noexcept {
-  ThreadCursor& cursor = *record.cursor;
-  const std::uint32_t limit = loss == Loss::End ? kEndLimit : kBeginLimit;
-  const std::uint32_t offset = make_room(record, cursor, pool, payload_count + 1, limit);
-  if (offset == 0) {
-    count_loss(record, loss);
-    return 0;
-  }
-  ChunkHeader* chunk = cursor.chunk;
-  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < payload_count; ++i)
-    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
-  __atomic_store_n(at, make_extended(read_ticks(), kind, payload_count), __ATOMIC_RELAXED);
-  cursor.payload_words += payload_count;
-  __atomic_store_n(&chunk->committed, offset + (payload_count + 1) * 8, __ATOMIC_RELEASE);
-  return make_position(chunk->sequence, offset);
-}
-
-void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
-  const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
-  if (offset == 0) return count_loss(record, Loss::End);
-  const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
-  store_words(record.cursor->chunk, offset, &word, 1);
-}
-
-// What this thread remembers of a name; 0 if nothing. A handler that interrupts us finds us busy.
-std::uint32_t known_name(std::uint64_t hash) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
-  if (this_record == nullptr || cursor.busy != 0) return 0;
-  cursor.busy = kBusy;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const auto number = static_cast<std::uint32_t>(this_record->names.find(hash));
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cursor.busy = 0;
-  return number;
-}
-
-// Only in the slow path.
-std::uint32_t id_of(sonde_site* site) noexcept {
-  const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
-  return id != 0 ? id : dictionary().site_id(site);
-}
-
-// The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
-template <typename Body>
-void in_slow_path(Body&& body) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
-  const SlowPath slow(cursor);
-  if (slow.pool() == nullptr) return;
-  if (ThreadRecord* record = enter_thread(cursor)) {
-    body(*record, *slow.pool());
-  } else {
-    lost_without_thread.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
-// body(record) with the thread busy, for what takes the dictionary's lock: a handler that
-// interrupts us must not wait for it. Counts no loss, as the record that the number is for does.
-template <typename Body>
-void in_dictionary(Body&& body) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
-  if (cursor.busy != 0) return;
-  const SlowPath slow(cursor);
-  if (slow.pool() == nullptr) return;
-  if (ThreadRecord* record = enter_thread(cursor)) body(*record);
-}
-
-}  // namespace
-
-std::uint32_t site_number(sonde_site* site) noexcept {
-  std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);
-  if (id == 0) in_dictionary([&](ThreadRecord& /*record*/) { id = id_of(site); });
-  return id;
-}
-
-std::uint32_t name_number(std::string_view text) noexcept {
-  const std::uint64_t hash = name_hash(text);
-  std::uint32_t number = known_name(hash);
-  if (number != 0) return number;
-  in_dictionary([&](ThreadRecord& record) {
-    number = dictionary().name_id(text);
-    if (number != 0) record.names.put(hash, number);
-  });
-  return number;
-}
-
-std::uint32_t place_number(std::string_view place) noexcept {
-  std::uint32_t number = 0;
-  in_dictionary([&](ThreadRecord& /*record*/) { number = dictionary().place_id(place); });
-  return number;
-}
-
-Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
-                     Loss loss) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
-  if (loss != Loss::End && this_record != nullptr) {
-    const std::uint64_t position = put_extended(cursor, kind, payload, payload_count);
-    if (position != 0) return {position, this_record->thread};
-  }
-  Written written;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    written = {write_extended(record, pool, kind, payload, payload_count, loss), record.thread};
-  });
-  return written;
-}
-
-std::uint64_t thread_number() noexcept {
-  return this_record != nullptr ? this_record->thread : 0;
-}
-
-std::uint64_t next_async_number() noexcept {
-  std::uint64_t number = 0;
-  in_slow_path([&](ThreadRecord& record, Pool& /*pool*/) {
-    number = (record.thread << 32) | (++record.next_async & 0xffffffffu);
-  });
-  return number;
-}
-
-bool begin_slow(sonde_site* site, WordKind kind) noexcept {
-  bool written = false;
-  in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    const std::uint32_t id = id_of(site);
-    const bool fits_word = id != 0 && id <= kMaxWordId;
-    if (const std::uint32_t offset =
-            fits_word ? make_room(record, *record.cursor, pool, 1, kBeginLimit) : 0) {
-      const std::uint64_t word = make_word(read_ticks(), id, kind);
-      store_words(record.cursor->chunk, offset, &word, 1);
-      written = true;
-      return;
-    }
-    if (kind == WordKind::Lap) write_plain_end(record, pool);  // what went before still ends here
-    if (id <= kMaxWordId) return count_loss(record, Loss::Span);
-    const std::uint64_t payload = id;
-    written = write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
-  });
-  return written;
-}
-
-void end_slow() noexcept {
-  in_slow_path([&](ThreadRecord& record, Pool& pool) { write_plain_end(record, pool); });
+void send_threads_the_slow_way() noexcept {
+  thread_registry().for_each([](ThreadRecord& record) { set_limits(*record.cursor, 0, 0); });
 }
 
 void set_recording(bool on) noexcept {
-  __atomic_store_n(&sonde_detail_recording, on ? 1 : 0, __ATOMIC_RELAXED);
+  set_listening(kSession, on);
+  follow_probes();
+  static std::atomic<bool> was_probed{false};
+  const bool is_probed = (listeners() & kProbes) != 0;
+  if (was_probed.exchange(is_probed, std::memory_order_relaxed) != is_probed && is_probed)
+    send_threads_the_slow_way();
 }
 
 namespace {
@@ -363,16 +52,10 @@ void after_fork_in_parent() {
 
 // The child has one thread, and the buffers are its parent's: it must never write to them again.
 void after_fork_in_child() {
-  set_recording(false);
-  if (current_pool.exchange(nullptr) != nullptr) forked_from.store(process_id.load());
+  __atomic_fetch_and(&sonde_detail_recording, ~kSession, __ATOMIC_RELAXED);
+  if (set_pool(nullptr)) forked_from.store(process_id.load());
   process_id.store(::getpid());
-  slow_users.store(0);
-  ThreadCursor& cursor = sonde_detail_cursor;
-  cursor = {&no_chunk, 0, 0, cursor.busy, 0};
-  if (this_record != nullptr) {
-    this_record = nullptr;
-    pthread_setspecific(exit_key, nullptr);
-  }
+  forget_this_thread();
   thread_registry().forget_all();
   dictionary().unlock();
   thread_registry().unlock();
@@ -394,17 +77,14 @@ void attach_pool(Pool* pool) {
   register_fork_handlers();
   thread_registry();
   dictionary().mirror_to(pool);
-  current_pool.store(pool, std::memory_order_seq_cst);
+  set_pool(pool);
 }
 
 void detach_pool() {
-  current_pool.store(nullptr, std::memory_order_seq_cst);
-  while (slow_users.load(std::memory_order_seq_cst) != 0) sched_yield();
+  set_pool(nullptr);
+  wait_for_slow_path();
   dictionary().mirror_to(nullptr);
-  thread_registry().for_each([](ThreadRecord& record) {
-    __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
-  });
+  send_threads_the_slow_way();
 }
 
 std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_count) {
@@ -422,8 +102,9 @@ std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_c
 
 LossCounts loss_counts() {
   LossCounts sum = thread_registry().loss_counts();
-  sum.in_signal = lost_in_signal.load(std::memory_order_relaxed);
-  sum.spans += lost_without_thread.load(std::memory_order_relaxed);
+  const SlowPathLosses losses = slow_path_losses();
+  sum.in_signal = losses.in_signal;
+  sum.spans += losses.without_thread;
   return sum;
 }
 
@@ -478,6 +159,8 @@ std::uint64_t measure_scope_ticks() {
     batch = (read_ticks() - before) / kScopes;
     cursor = kept;
   }
+  // Somebody may have begun to listen meanwhile.
+  if (listening_word() != kSession) set_limits(cursor, 0, 0);
   std::nth_element(batches.begin(), batches.begin() + kBatches / 2, batches.end());
   return batches[kBatches / 2];
 }

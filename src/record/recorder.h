@@ -22,6 +22,9 @@ void detach_pool();
 
 void set_recording(bool on) noexcept;
 
+// The next record of every thread is not inlined: somebody began to listen, or ceased to.
+void send_threads_the_slow_way() noexcept;
+
 // Numbers of the chunks in `memory` that threads still hold from an earlier stream.
 std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_count);
 

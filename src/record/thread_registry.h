@@ -3,11 +3,13 @@
 
 // The threads that record. A thread enters at its first record and leaves when it ends.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
 
+#include "record/listeners.h"
 #include "record/quiet_lock.h"
 #include "record/recorder.h"
 #include "sonde/detail/thread_cursor.h"
@@ -51,6 +53,9 @@ struct ThreadRecord {
   std::uint64_t lost_ends_noted = 0;
   char name[16] = {};
   NameCache names;
+  ToldScopes told;  // of the thread's open scopes
+  // Ranges of this thread that ended on others: a pop for each that each tool is yet to be told of.
+  std::array<std::atomic<std::uint32_t>, kToolCount> owed_pops{};
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;
 

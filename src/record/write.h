@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/detail/words.h"
@@ -57,6 +58,32 @@ std::uint32_t site_number(sonde_site* site) noexcept;
 // The number of a place in the words of wire/places.h; 0 if it cannot be had.
 std::uint32_t place_number(std::string_view place) noexcept;
 std::uint32_t name_number(std::string_view text) noexcept;
+
+// An operator's begin where put_extended found no room, or others listen too; the payload of an
+// OpBegin.
+bool op_begin_slow(const std::uint64_t* payload, std::uint32_t payload_count) noexcept;
+
+// An operator's name without its overload, from its number; "" if there is none.
+class OpName {
+ public:
+  const char* find(std::uint32_t number) noexcept;
+
+ private:
+  char text_[256];
+};
+
+// body(the calling thread's record) while no signal handler can record on this thread; not at all
+// in one that has interrupted the recorder.
+struct ThreadRecord;
+void call_while_busy(void (*body)(ThreadRecord&, void*), void* argument) noexcept;
+template <typename Body>
+void while_busy(Body&& body) noexcept {
+  call_while_busy(
+      [](ThreadRecord& record, void* argument) {
+        (*static_cast<std::remove_reference_t<Body>*>(argument))(record);
+      },
+      &body);
+}
 
 // Of the calling thread; 0 before its first record.
 std::uint64_t thread_number() noexcept;

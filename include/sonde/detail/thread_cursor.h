@@ -28,7 +28,7 @@ struct ThreadCursor {
 constexpr std::uint32_t kBusy = 0x80000000;
 
 extern "C" {
-// Not 0 while some session records.
+// Not 0 while some session records, or another tool listens (src/record/listeners.h).
 extern std::uint32_t sonde_detail_recording;
 extern __thread ThreadCursor sonde_detail_cursor __attribute__((tls_model("initial-exec")));
 }

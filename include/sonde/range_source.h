@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_RANGE_SOURCE_H
+#define SONDE_RANGE_SOURCE_H
+
+/* For sources of operators (plugin.h): how they take part in emit_nvtx and emit_itt (ranges.h).
+ * Scopes of sonde.h and record.h are told by the recorder; operators have names that only their
+ * source can make.
+ *
+ *   static void listen(uint32_t tools, int record_shapes);   // remember, and watch operators
+ *   static const sonde_range_source source = {sizeof(source), listen};
+ *   sonde_add_range_source(&source);
+ *
+ *   sonde_range range = sonde_tell_begin(SONDE_TOOL_NVTX, "aten::mm, seq = 3, op_id = 7");
+ *   ...
+ *   sonde_range_end(range);                                   // also after they ceased to listen
+ */
+
+#include <stdint.h>
+
+#include "sonde/sonde.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
+
+enum { SONDE_TOOL_NVTX = 2, SONDE_TOOL_ITT = 4 };
+
+typedef struct sonde_range_source {
+  uint32_t size; /* sizeof(sonde_range_source), as its library was built */
+  /* Which tools listen from now on: called whenever that changes, one call at a time. */
+  void (*listen)(uint32_t tools, int record_shapes);
+} sonde_range_source;
+
+/* The struct must stay; adding it again is nothing. If somebody listens already, it is told now.
+ * Not 0: it is not one that this Sonde understands. */
+int sonde_add_range_source(const sonde_range_source* source);
+
+/* Which tools are told now, of SONDE_TOOL_…; 0: none. */
+uint32_t sonde_tools(void);
+/* Begins a range for each of `tools` on this thread; sonde_range_end ends it. */
+sonde_range sonde_tell_begin(uint32_t tools, const char* name);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

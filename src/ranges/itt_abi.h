@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// How programs and collectors that speak ITT find each other; what Intel has published of it, so
+// far as Sonde speaks it.
+//
+// The program opens the library that INTEL_LIBITTNOTIFY64 names. If that exports __itt_api_init, it
+// is given the program's list of functions and fills in its own; older ones export the functions,
+// and each is looked up by its name.
+
+#include <pthread.h>
+
+#include <cstdint>
+
+namespace sonde::itt_abi {
+
+constexpr const char* kVariable = "INTEL_LIBITTNOTIFY64";
+constexpr const char* kEntry = "__itt_api_init";
+
+constexpr std::int32_t kAllGroups = -1;
+constexpr std::int32_t kStructureGroup = 1 << 12;
+
+struct Domain {
+  volatile std::int32_t flags;  // 0: the collector wants nothing of it
+  const char* name;
+  void* wide_name;
+  std::int32_t extra1;
+  void* extra2;
+  Domain* next;
+};
+struct StringHandle {
+  const char* text;
+  void* wide_text;
+  std::int32_t extra1;
+  void* extra2;
+  StringHandle* next;
+};
+struct Id {
+  std::uint64_t d1;
+  std::uint64_t d2;
+  std::uint64_t d3;
+};
+
+using DomainCreate = Domain*(const char* name);
+using StringHandleCreate = StringHandle*(const char* text);
+using TaskBegin = void(const Domain* domain, Id task, Id parent, StringHandle* name);
+using TaskEnd = void(const Domain* domain);
+
+// A function as a program lists it; the last has no name.
+struct ApiInfo {
+  const char* name;
+  void** function;  // where the collector writes it
+  void* init_function;
+  void* null_function;  // what it writes there if it has none
+  std::int32_t group;
+};
+
+// What __itt_api_init is given.
+struct Global {
+  unsigned char magic[8];
+  unsigned long version_major;
+  unsigned long version_minor;
+  unsigned long version_build;
+  volatile long api_initialized;
+  volatile long mutex_initialized;
+  volatile long atomic_counter;
+  pthread_mutex_t mutex;  // of the lists below
+  void* library;
+  void* error_handler;
+  const char** library_path;
+  ApiInfo* functions;
+  Global* next;
+  void* threads;
+  Domain* domains;
+  StringHandle* strings;
+  std::int32_t state;
+  void* counters;
+  std::uint32_t trace_events;
+  void* histograms;
+};
+using ApiInit = void(Global* global, std::int32_t groups);
+
+constexpr unsigned char kMagic[8] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
+constexpr unsigned long kVersionMajor = 3;
+constexpr unsigned long kVersionMinor = 0;
+
+}  // namespace sonde::itt_abi

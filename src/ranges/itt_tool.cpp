@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ranges/itt_tool.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+
+#include "ranges/itt_abi.h"
+
+namespace sonde {
+namespace {
+
+using namespace itt_abi;  // NOLINT(google-build-using-namespace): short, and of this file alone
+
+// What the collector fills in.
+struct Functions {
+  void* domain_create = nullptr;
+  void* string_handle_create = nullptr;
+  void* task_begin = nullptr;
+  void* task_end = nullptr;
+};
+
+struct Program {
+  Functions functions;
+  ApiInfo list[5] = {
+      {"__itt_domain_create", &functions.domain_create, nullptr, nullptr, kStructureGroup},
+      {"__itt_string_handle_create", &functions.string_handle_create, nullptr, nullptr,
+       kStructureGroup},
+      {"__itt_task_begin", &functions.task_begin, nullptr, nullptr, kStructureGroup},
+      {"__itt_task_end", &functions.task_end, nullptr, nullptr, kStructureGroup},
+      {nullptr, nullptr, nullptr, nullptr, 0}};
+  Global global = {};
+  Domain* domain = nullptr;
+};
+
+// Leaked: scopes may end while the program's statics are destroyed.
+Program& program() {
+  static auto* const only = new Program;
+  return *only;
+}
+
+void init_mutex(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  ::pthread_mutex_init(&mutex, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+}
+
+void find_functions(Program& self, void* library) {
+  auto* const init = reinterpret_cast<ApiInit*>(::dlsym(library, kEntry));
+  if (init == nullptr) {
+    for (ApiInfo* info = self.list; info->name != nullptr; ++info)
+      *info->function = ::dlsym(library, info->name);
+    return;
+  }
+  Global& global = self.global;
+  std::copy(std::begin(kMagic), std::end(kMagic), global.magic);
+  global.version_major = kVersionMajor;
+  global.version_minor = kVersionMinor;
+  init_mutex(global.mutex);
+  global.mutex_initialized = 1;
+  global.api_initialized = 1;
+  global.library = library;
+  global.functions = self.list;
+  init(&global, kAllGroups);
+}
+
+template <typename Type>
+Type* as(void* function) {
+  return reinterpret_cast<Type*>(function);
+}
+
+// A handle is made of a text once; collectors may keep them all for good.
+StringHandle* handle_of(const char* text) {
+  constexpr std::size_t kMost = std::size_t{16} * 1024;
+  thread_local std::unordered_map<std::string, StringHandle*> known;
+  if (known.size() >= kMost) known.clear();
+  StringHandle*& handle = known[text];
+  if (handle == nullptr)
+    handle = as<StringHandleCreate>(program().functions.string_handle_create)(text);
+  return handle;
+}
+
+}  // namespace
+
+IttTool::IttTool() {
+  const char* const path = std::getenv(kVariable);
+  if (path == nullptr || *path == '\0') return;
+  void* const library = ::dlopen(path, RTLD_LAZY);
+  if (library == nullptr) return;
+  Program& self = program();
+  find_functions(self, library);
+  const Functions& found = self.functions;
+  if (found.domain_create == nullptr || found.string_handle_create == nullptr ||
+      found.task_begin == nullptr || found.task_end == nullptr)
+    return;
+  self.domain = as<DomainCreate>(found.domain_create)("PyTorch");
+  is_there_ = self.domain != nullptr;
+}
+
+const IttTool& IttTool::get() {
+  static const auto* const only = new IttTool;
+  return *only;
+}
+
+void IttTool::push(const char* name) const {
+  const Program& self = program();
+  if (!is_there_ || self.domain->flags == 0) return;
+  as<TaskBegin>(self.functions.task_begin)(self.domain, Id{}, Id{}, handle_of(name));
+}
+
+void IttTool::pop() const {
+  const Program& self = program();
+  if (!is_there_ || self.domain->flags == 0) return;
+  as<TaskEnd>(self.functions.task_end)(self.domain);
+}
+
+}  // namespace sonde

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The collector that INTEL_LIBITTNOTIFY64 names (VTune sets it), spoken to as itt_abi.h says.
+
+namespace sonde {
+
+class IttTool {
+ public:
+  // Opened at the first call, and never closed.
+  static const IttTool& get();
+
+  bool is_there() const { return is_there_; }
+
+  // Tasks of the domain "PyTorch", as PyTorch's own are.
+  void push(const char* name) const;
+  void pop() const;
+
+ private:
+  IttTool();
+
+  bool is_there_ = false;
+};
+
+}  // namespace sonde

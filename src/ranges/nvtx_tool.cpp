@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ranges/nvtx_tool.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "ranges/nvtx_abi.h"
+
+namespace sonde {
+namespace {
+
+using nvtx_abi::Core;
+using nvtx_abi::Core2;
+using nvtx_abi::Function;
+
+// Functions of the tool, null where it has none, and the array of their addresses that it is given.
+template <std::size_t Count>
+class Functions {
+ public:
+  Functions() {
+    for (std::size_t i = 1; i < Count; ++i) addresses_[i] = &functions_[i];
+  }
+  nvtx_abi::FunctionTable table() { return addresses_.data(); }
+
+  template <typename Type>
+  Type* get(unsigned number) const {
+    return reinterpret_cast<Type*>(functions_[number]);
+  }
+
+ private:
+  std::array<Function*, Count> functions_ = {};
+  std::array<Function**, Count + 1> addresses_ = {};  // the first and the last are null
+};
+
+struct Program {
+  Functions<Core::Count> core;
+  Functions<Core2::Count> core2;
+};
+
+// Leaked: scopes may end while the program's statics are destroyed.
+Program& program() {
+  static auto* const only = new Program;
+  return *only;
+}
+
+int get_module_functions(std::int32_t module, nvtx_abi::FunctionTable* table, unsigned* size) {
+  const bool is_core = module == nvtx_abi::kCore;
+  if (!is_core && module != nvtx_abi::kCore2) return 0;
+  if (table != nullptr) *table = is_core ? program().core.table() : program().core2.table();
+  if (size != nullptr) *size = is_core ? unsigned{Core::Count} : unsigned{Core2::Count};
+  return 1;
+}
+
+const void* get_export_table(std::uint32_t table) {
+  static const nvtx_abi::CallbacksTable callbacks = {sizeof(callbacks), get_module_functions};
+  static const nvtx_abi::VersionTable version = {sizeof(version), nvtx_abi::kVersion, 0,
+                                                 [](std::uint32_t) {}};
+  if (table == nvtx_abi::kCallbacks) return &callbacks;
+  return table == nvtx_abi::kVersionInfo ? &version : nullptr;
+}
+
+template <typename Type, typename Default, typename... Arguments>
+auto call(unsigned number, Default missing, Arguments... arguments) {
+  Type* const function = program().core.get<Type>(number);
+  return function != nullptr ? function(arguments...) : missing;
+}
+
+}  // namespace
+
+NvtxTool::NvtxTool() {
+  const char* const path = std::getenv(nvtx_abi::kVariable);
+  if (path == nullptr || *path == '\0') return;
+  void* const library = ::dlopen(path, RTLD_LAZY);
+  if (library == nullptr) return;
+  auto* const initialize =
+      reinterpret_cast<nvtx_abi::Initialize*>(::dlsym(library, nvtx_abi::kEntry));
+  is_there_ = initialize != nullptr && initialize(get_export_table) != 0;
+  is_sonde_ = ::dlsym(library, nvtx_abi::kOwnMark) != nullptr;
+}
+
+const NvtxTool& NvtxTool::get() {
+  static const auto* const only = new NvtxTool;
+  return *only;
+}
+
+int NvtxTool::push(const char* message) const {
+  return call<int(const char*)>(Core::RangePushA, nvtx_abi::kNoDepth, message);
+}
+
+int NvtxTool::pop() const {
+  return call<int()>(Core::RangePop, nvtx_abi::kNoDepth);
+}
+
+std::uint64_t NvtxTool::start(const char* message) const {
+  return call<nvtx_abi::RangeId(const char*)>(Core::RangeStartA, nvtx_abi::RangeId{0}, message);
+}
+
+void NvtxTool::end(std::uint64_t range) const {
+  auto* const function = program().core.get<void(nvtx_abi::RangeId)>(Core::RangeEnd);
+  if (function != nullptr) function(range);
+}
+
+void NvtxTool::mark(const char* message) const {
+  auto* const function = program().core.get<void(const char*)>(Core::MarkA);
+  if (function != nullptr) function(message);
+}
+
+}  // namespace sonde

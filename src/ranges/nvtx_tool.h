@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The tool that NVTX_INJECTION64_PATH names (Nsight Systems sets it), spoken to as nvtx_abi.h says.
+
+#include <cstdint>
+
+namespace sonde {
+
+class NvtxTool {
+ public:
+  // Opened at the first call, and never closed.
+  static const NvtxTool& get();
+
+  bool is_there() const { return is_there_; }
+  // Sonde records what it is told by way of NVTX: it must not be told of what it records.
+  bool is_sonde() const { return is_sonde_; }
+
+  // The depth of the range, counted from 0; negative if nobody counts.
+  int push(const char* message) const;
+  int pop() const;
+  std::uint64_t start(const char* message) const;
+  void end(std::uint64_t range) const;
+  void mark(const char* message) const;
+
+ private:
+  NvtxTool();
+
+  bool is_there_ = false;
+  bool is_sonde_ = false;
+};
+
+}  // namespace sonde

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Who wants to know of scopes: sessions, and other tools, which are told of them as they happen.
+//
+//   static const Tool nvtx = {push, pop, mark};
+//   set_tool(kNvtx, &nvtx);
+//   set_listening(kNvtx, true);
+//
+// sonde_detail_recording holds them all, so that a scope of which nobody wants to know looks at one
+// word and no more:
+//
+//    31                  16 15     3   2     1       0
+//   +----------------------+--------+-----+------+---------+
+//   | probes' semaphore    |        | ITT | NVTX | session |
+//   +----------------------+--------+-----+------+---------+
+//
+// The kernel counts in the upper half who has attached to the probes (probes.h). Threads take the
+// inlined path only while the word is kSession: otherwise their limits are 0 (thread_cursor.h), and
+// each begin and end comes to the slow path, which tells the tools. So telling costs nothing, not
+// an instruction, until somebody listens.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sonde/detail/thread_cursor.h"
+#include "sonde/sonde.h"
+
+namespace sonde::detail {
+
+// A set of the bits below.
+using Listeners = std::uint32_t;
+constexpr Listeners kSession = 1;
+constexpr Listeners kNvtx = 2;
+constexpr Listeners kItt = 4;
+constexpr Listeners kProbes = 8;  // not a bit of the word: the upper half stands for it
+constexpr Listeners kTools = kNvtx | kItt | kProbes;
+constexpr std::size_t kToolCount = 3;
+
+constexpr unsigned kSemaphoreShift = 16;
+
+inline std::uint32_t listening_word() noexcept {
+  return __atomic_load_n(&sonde_detail_recording, __ATOMIC_RELAXED);
+}
+inline bool session_records() noexcept {
+  return (listening_word() & kSession) != 0;
+}
+inline Listeners listeners() noexcept {
+  const std::uint32_t word = listening_word();
+  return (word & (kSession | kNvtx | kItt)) | ((word >> kSemaphoreShift) != 0 ? kProbes : 0);
+}
+
+// Called on the thread where it happens, never from inside itself. It must stay for ever: what a
+// tool was told of ends later than the telling.
+struct Tool {
+  void (*push)(const char* name);
+  void (*pop)();
+  void (*mark)(const char* name);
+};
+void set_tool(Listeners who, const Tool* tool) noexcept;
+
+// Sessions and tools alike. Every thread notices at its next record.
+void set_listening(Listeners who, bool on) noexcept;
+
+// Who was told of each open scope of a thread, the innermost last: its end goes to the same ones.
+class ToldScopes {
+ public:
+  bool empty() const noexcept { return depth_ == 0; }
+  // Tools are not told of scopes that are deeper.
+  bool has_room() const noexcept { return depth_ < kDeepest; }
+  void push(Listeners who) noexcept {
+    if (has_room()) who_[depth_] = static_cast<std::uint8_t>(who);
+    ++depth_;
+  }
+  Listeners pop() noexcept {
+    --depth_;
+    return has_room() ? who_[depth_] : kSession;
+  }
+
+ private:
+  static constexpr std::uint32_t kDeepest = 252;
+  std::uint32_t depth_ = 0;
+  std::uint8_t who_[kDeepest] = {};
+};
+
+// Tell each of `who`. For the slow path: the calling thread must be busy, and `this_thread` its own
+// record. tell_push returns who was told.
+struct ThreadRecord;
+Listeners tell_push(ThreadRecord& this_thread, Listeners who, const char* name) noexcept;
+void tell_pop(ThreadRecord& this_thread, Listeners who) noexcept;
+
+// For everybody else: a range that may end in any order and on any thread. The tools see it pushed
+// and popped on the thread where it began; if it ends on another, it is popped there as soon as
+// that thread tells something again. Who was told is kept in the upper bits of
+// sonde_range::position.
+constexpr unsigned kToldShift = 60;
+constexpr std::uint64_t kToldPosition = std::uint64_t{1} << kToldShift;
+sonde_range begin_told_range(Listeners who, const char* name, sonde_range recorded) noexcept;
+void end_told_range(sonde_range range) noexcept;
+void tell_mark(Listeners who, const char* name) noexcept;
+
+}  // namespace sonde::detail

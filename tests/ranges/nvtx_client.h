@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// NVTX as a program sees it, for where its headers are not: the calls of nvtx_program.cpp, under
+// their own names, each going to the tool that NVTX_INJECTION64_PATH names at the first of them.
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+// NOLINTBEGIN(readability-identifier-naming,cppcoreguidelines-macro-usage): NVTX's names
+
+using nvtxDomainHandle_t = void*;
+using nvtxStringHandle_t = void*;
+using nvtxRangeId_t = std::uint64_t;
+
+#define NVTX_VERSION 3
+enum { NVTX_MESSAGE_TYPE_ASCII = 1, NVTX_MESSAGE_TYPE_REGISTERED = 3 };
+enum { NVTX_PAYLOAD_TYPE_INT64 = 2 };
+
+struct nvtxEventAttributes_t {
+  std::uint16_t version;
+  std::uint16_t size;
+  std::uint32_t category;
+  std::int32_t colorType;
+  std::uint32_t color;
+  std::int32_t payloadType;
+  std::int32_t reserved0;
+  union {
+    std::uint64_t ullValue;
+    std::int64_t llValue;
+    double dValue;
+  } payload;
+  std::int32_t messageType;
+  union {
+    const char* ascii;
+    const wchar_t* unicode;
+    nvtxStringHandle_t registered;
+  } message;
+};
+#define NVTX_EVENT_ATTRIB_STRUCT_SIZE (static_cast<std::uint16_t>(sizeof(nvtxEventAttributes_t)))
+
+namespace nvtx_client {
+
+using Function = void();
+
+// Slots of the modules CORE (1) and CORE2 (5).
+struct Instance {
+  std::array<Function*, 16> core = {};
+  std::array<Function*, 16> core2 = {};
+  std::array<Function**, 17> core_table = {};
+  std::array<Function**, 17> core2_table = {};
+};
+
+inline Instance& slots() {
+  static Instance instance;
+  return instance;
+}
+
+struct Callbacks {
+  std::size_t struct_size;
+  int (*get)(int module, Function**** table, unsigned* size);
+};
+
+inline int get_table(int module, Function**** table, unsigned* size) {
+  Instance& self = slots();
+  if (module != 1 && module != 5) return 0;
+  *table = module == 1 ? self.core_table.data() : self.core2_table.data();
+  *size = 16;
+  return 1;
+}
+
+struct Version {
+  std::size_t struct_size;
+  std::uint32_t version;
+  std::uint32_t reserved;
+  void (*set_tool_version)(std::uint32_t);
+};
+
+inline const void* get_export_table(std::uint32_t id) {
+  static const Callbacks callbacks = {sizeof(Callbacks), get_table};
+  static const Version version = {sizeof(Version), NVTX_VERSION, 0, [](std::uint32_t) {}};
+  if (id == 1) return &callbacks;
+  return id == 3 ? &version : nullptr;
+}
+
+inline void initialise() {
+  Instance& self = slots();
+  for (std::size_t i = 1; i < 16; ++i) {
+    self.core_table[i] = &self.core[i];
+    self.core2_table[i] = &self.core2[i];
+  }
+  const char* const path = std::getenv("NVTX_INJECTION64_PATH");
+  void* const library = path != nullptr ? dlopen(path, RTLD_LAZY) : nullptr;
+  if (library == nullptr) return;
+  using Init = int(const void* (*)(std::uint32_t));
+  auto* const init = reinterpret_cast<Init*>(dlsym(library, "InitializeInjectionNvtx2"));
+  if (init != nullptr) init(get_export_table);
+}
+
+inline Instance& ready() {
+  static const bool is_ready = (initialise(), true);
+  static_cast<void>(is_ready);
+  return slots();
+}
+
+template <typename Result, typename... Arguments>
+Result call(Function* slot, Result missing, Arguments... arguments) {
+  auto* const function = reinterpret_cast<Result (*)(Arguments...)>(slot);
+  return function != nullptr ? function(arguments...) : missing;
+}
+template <typename... Arguments>
+void call_void(Function* slot, Arguments... arguments) {
+  auto* const function = reinterpret_cast<void (*)(Arguments...)>(slot);
+  if (function != nullptr) function(arguments...);
+}
+
+}  // namespace nvtx_client
+
+inline void nvtxMarkA(const char* message) {
+  nvtx_client::call_void(nvtx_client::ready().core[2], message);
+}
+inline nvtxRangeId_t nvtxRangeStartA(const char* message) {
+  return nvtx_client::call(nvtx_client::ready().core[5], nvtxRangeId_t{0}, message);
+}
+inline void nvtxRangeEnd(nvtxRangeId_t range) {
+  nvtx_client::call_void(nvtx_client::ready().core[7], range);
+}
+inline int nvtxRangePushEx(const nvtxEventAttributes_t* attributes) {
+  return nvtx_client::call(nvtx_client::ready().core[8], -2, attributes);
+}
+inline int nvtxRangePushA(const char* message) {
+  return nvtx_client::call(nvtx_client::ready().core[9], -2, message);
+}
+inline int nvtxRangePushW(const wchar_t* message) {
+  return nvtx_client::call(nvtx_client::ready().core[10], -2, message);
+}
+inline int nvtxRangePop() {
+  return nvtx_client::call(nvtx_client::ready().core[11], -2);
+}
+inline int nvtxDomainRangePushEx(nvtxDomainHandle_t domain,
+                                 const nvtxEventAttributes_t* attributes) {
+  return nvtx_client::call(nvtx_client::ready().core2[4], -2, domain, attributes);
+}
+inline int nvtxDomainRangePop(nvtxDomainHandle_t domain) {
+  return nvtx_client::call(nvtx_client::ready().core2[5], -2, domain);
+}
+inline void nvtxDomainNameCategoryA(nvtxDomainHandle_t domain, std::uint32_t category,
+                                    const char* name) {
+  nvtx_client::call_void(nvtx_client::ready().core2[8], domain, category, name);
+}
+inline nvtxStringHandle_t nvtxDomainRegisterStringA(nvtxDomainHandle_t domain, const char* text) {
+  return nvtx_client::call(nvtx_client::ready().core2[10], nvtxStringHandle_t{nullptr}, domain,
+                           text);
+}
+inline nvtxDomainHandle_t nvtxDomainCreateA(const char* name) {
+  return nvtx_client::call(nvtx_client::ready().core2[12], nvtxDomainHandle_t{nullptr}, name);
+}
+
+// NOLINTEND(readability-identifier-naming,cppcoreguidelines-macro-usage)
