@@ -30,6 +30,7 @@ class OpInputs {
   static constexpr Tag kScalar = 3;
   static constexpr Tag kScalarList = 4;
   static constexpr Tag kString = 5;
+  static constexpr Tag kDevice = 6;  // where the tensor after it lies: type, index + 1
 
   void clear() noexcept { used_ = 0; }
   bool empty() const noexcept { return used_ == 0; }
@@ -44,6 +45,13 @@ class OpInputs {
     number(dtype);
     numbers(sizes, dims);
     numbers(strides, stride_count);
+  }
+  // Where the next tensor() lies, as PyTorch numbers DeviceType; not called for the host's memory.
+  void device(std::uint8_t type, std::int32_t index) noexcept {
+    if (!has_room(1 + 2 * kMostOfANumber)) return;
+    put(kDevice);
+    number(type);
+    number(static_cast<std::uint32_t>(index + 1));
   }
   // `count` tensors follow, by tensor() or none().
   void tensor_list(std::size_t count) noexcept {

@@ -27,6 +27,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFr
     {"_internal/common_utils", "prof_meth_call"},
 }};
 
+// How its functions' names begin.
+constexpr std::array<std::string_view, 3> kTensorLibrary = {"at::", "c10::", "torch::"};
+
 bool is_hidden(std::string_view frame) {
   return std::any_of(kHiddenFrames.begin(), kHiddenFrames.end(), [&](const auto& both) {
     return frame.find(both.first) != std::string_view::npos &&
@@ -43,7 +46,14 @@ bool is_plumbing(const Trace& trace, FrameId frame) {
   if (!frame.valid() || trace.frames().kind[frame] != FrameKind::Native) return false;
   std::string_view binary = trace.string(trace.frames().binary[frame]);
   binary = binary.substr(binary.rfind('/') + 1);
-  return binary.substr(0, 8) == "libtorch" || binary.substr(0, 6) == "libc10";
+  if (!binary.empty()) return binary.substr(0, 8) == "libtorch" || binary.substr(0, 6) == "libc10";
+  // A snapshot of the allocator names functions alone.
+  std::string_view function = trace.string(trace.frames().function[frame]);
+  function = function.substr(0, function.find_first_of("(<"));
+  function = function.substr(function.rfind(' ') + 1);  // the type of its result stands before
+  return std::any_of(kTensorLibrary.begin(), kTensorLibrary.end(), [&](std::string_view begin) {
+    return function.substr(0, begin.size()) == begin;
+  });
 }
 
 // Without the plumbing at the inner end, if it is not all there is.
@@ -53,15 +63,6 @@ StackId first_worth_telling(const Trace& trace, StackId innermost) {
   return at.valid() ? at : innermost;
 }
 
-std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost) {
-  std::vector<std::string> stack;
-  for (StackId at = first_worth_telling(trace, innermost); at.valid();
-       at = trace.stacks().parent[at]) {
-    add_frame(stack, frame_text(trace, trace.stacks().frame[at]));
-  }
-  return stack;
-}
-
 std::vector<std::string> python_callers(const Trace& trace, SpanId span) {
   const SpanTable& spans = trace.spans();
   std::vector<std::string> stack;
@@ -69,11 +70,6 @@ std::vector<std::string> python_callers(const Trace& trace, SpanId span) {
     if (spans.kind[at] == SpanKind::PythonFunction) add_frame(stack, std::string(trace.name(at)));
   }
   return stack;
-}
-
-std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
-  const StackId recorded = trace.spans().stack[span];
-  return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
 }
 
 // The gradient that an event belongs to: itself or an event around it.
@@ -90,6 +86,20 @@ bool comes_before(const ForwardOp& a, const ForwardOp& b) {
 }
 
 }  // namespace
+
+std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost) {
+  std::vector<std::string> stack;
+  for (StackId at = first_worth_telling(trace, innermost); at.valid();
+       at = trace.stacks().parent[at]) {
+    add_frame(stack, frame_text(trace, trace.stacks().frame[at]));
+  }
+  return stack;
+}
+
+std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
+  const StackId recorded = trace.spans().stack[span];
+  return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
+}
 
 // libfoo.so+0x1234: what is known of a frame that nobody could name.
 std::string address_text(const Trace& trace, FrameId frame) {

@@ -2,25 +2,27 @@
 #include "sonde/analyse/events.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analyse/event_data.h"
 #include "analyse/event_stacks.h"
+#include "analyse/flags.h"
 #include "analyse/shapes.h"
 
 namespace sonde {
 namespace detail {
 namespace {
 
-// A flag of the recording: PyTorch writes 1.
-bool has_flag(const Trace& trace, std::string_view key) {
-  const MetadataTable& metadata = trace.metadata();
-  for (std::size_t i = 0; i < metadata.size(); ++i) {
-    if (trace.string(metadata.key[i]) != key) continue;
-    const std::string_view value = trace.string(metadata.value[i]);
-    return value == "1" || value == "true";
+// The one kind of device that the trace describes, if there is but one.
+std::optional<DeviceType> described_device(const DeviceTable& devices) {
+  std::optional<DeviceType> found;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!devices.name[i].valid() || devices.type[i] == DeviceType::Unknown) continue;
+    if (found && *found != devices.type[i]) return std::nullopt;
+    found = devices.type[i];
   }
-  return false;
+  return found;
 }
 
 std::string find_device(const EventData& data) {
@@ -33,6 +35,8 @@ std::string find_device(const EventData& data) {
     intel = intel || kind == SpanKind::XpuRuntime || kind == SpanKind::XpuDriver;
   }
   if (intel) return "xpu";
+  // Work of other devices has the kinds that CUDA's has; the trace says whose it is.
+  if (type == DeviceType::Cuda) type = described_device(data.trace.devices()).value_or(type);
   if (type == DeviceType::Cpu) {
     const DeviceTable& devices = data.trace.devices();
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -62,7 +66,7 @@ std::string_view EventData::name_text(NameNumber number) const noexcept {
 
 DeviceType EventData::device_type(std::size_t event) const noexcept {
   const DeviceType type = device_of(kind(event));
-  return type == DeviceType::Cuda && use_device == "xpu" ? DeviceType::Xpu : type;
+  return type == DeviceType::Cuda ? parse_device_type(use_device).value_or(type) : type;
 }
 
 double EventData::self_device_us(std::size_t event) const noexcept {

@@ -130,6 +130,29 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
   EXPECT_THAT(kinds, ElementsAre(ArgumentKind::String, ArgumentKind::None, ArgumentKind::Scalar));
 }
 
+TEST(OpRecording, TensorsSayWhereTheyLie) {
+  const Trace trace = recorded([] {
+    const sonde_op op = {name("aten::cat"), 0, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    OpInputs inputs;
+    const std::int64_t sizes[] = {4};
+    inputs.device(1, 3);
+    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
+    inputs.tensor_list(2);
+    inputs.device(1, 0);
+    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
+    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
+    sonde_op_inputs(inputs.words(), inputs.word_count());
+    sonde_end();
+  });
+  const OpArgumentTable& arguments = trace.op_arguments();
+  ASSERT_EQ(arguments.size(), 4u);
+  EXPECT_EQ(arguments.device_type[0], DeviceType::Cuda);
+  EXPECT_EQ(arguments.device_index[0], 3);
+  EXPECT_EQ(arguments.device_index[2], 0);
+  EXPECT_EQ(arguments.device_type[3], DeviceType::Unknown) << "the host's, or nobody said";
+}
+
 TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
   const Trace trace = recorded([] {
     const sonde_op op = {name("work"), 7, -1, 0, 0};

@@ -10,6 +10,7 @@ namespace sonde {
 namespace {
 
 constexpr std::uint64_t kMostDims = 1024;
+constexpr std::uint64_t kMostDevices = 1 << 16;
 
 class Reader {
  public:
@@ -31,8 +32,7 @@ class Reader {
   void argument(std::int32_t index) {
     OpArgumentRow row;
     row.index = index;
-    const auto tag = in_.read<std::uint8_t>();
-    switch (tag) {
+    switch (next_tag(row)) {
       case OpInputs::kNone:
         break;
       case OpInputs::kTensor:
@@ -58,6 +58,19 @@ class Reader {
     rows_.push_back(row);
   }
 
+  // Takes a device before it, if there is one, into the row.
+  std::uint8_t next_tag(OpArgumentRow& row) {
+    const auto tag = in_.read<std::uint8_t>();
+    if (tag != OpInputs::kDevice) return tag;
+    const std::uint64_t type = in_.varint();
+    const std::uint64_t index = in_.varint();
+    if (type > 0xff || index > kMostDevices) in_.fail();
+    row.device_type = static_cast<DeviceType>(type);
+    if (!is_known(row.device_type)) row.device_type = DeviceType::Unknown;
+    row.device_index = static_cast<std::int32_t>(index) - 1;
+    return in_.read<std::uint8_t>();
+  }
+
   void tensor(OpArgumentRow& row) {
     row.kind = ArgumentKind::Tensor;
     row.dtype = type_name_(in_.varint());
@@ -73,7 +86,7 @@ class Reader {
       OpArgumentRow item;
       item.index = row.index;
       item.element = static_cast<std::int32_t>(element);
-      const auto tag = in_.read<std::uint8_t>();
+      const std::uint8_t tag = next_tag(item);
       if (tag == OpInputs::kTensor) {
         tensor(item);
       } else if (tag != OpInputs::kNone) {

@@ -91,7 +91,7 @@ class Packer {
 
   void finish() {
     sonde_op_inputs(out_.words(), out_.word_count());
-    if (used_ > 0) sonde_op_tensors(tensors_.data(), used_);
+    write_tensors();
   }
 
  private:
@@ -105,9 +105,13 @@ class Packer {
     if (!has_sizes(tensor)) return out_.none();
     const c10::IntArrayRef sizes = tensor.sizes();
     const bool strided = tensor.layout() == c10::kStrided;
+    const c10::Device device = tensor.device();
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): -1 is none
+    if (!device.is_cpu()) out_.device(static_cast<std::uint8_t>(device.type()), device.index());
     const c10::IntArrayRef strides = strided ? tensor.strides() : c10::IntArrayRef();
     out_.tensor(type_number(tensor), sizes.data(), sizes.size(), strides.data(), strides.size());
-    if (!with_tensors_ || used_ == tensors_.size()) return;
+    if (!with_tensors_) return;
+    if (used_ == tensors_.size()) write_tensors();
     sonde_tensor& use = tensors_[used_++];
     use.index = index_;
     use.element = element;
@@ -116,6 +120,11 @@ class Packer {
         strided && tensor.has_storage()
             ? reinterpret_cast<std::uintptr_t>(tensor.storage().unsafeGetStorageImpl()->data())
             : 0;
+  }
+
+  void write_tensors() {
+    if (used_ > 0) sonde_op_tensors(tensors_.data(), used_);
+    used_ = 0;
   }
 
   void tensor_list(const c10::List<at::Tensor>& tensors) {

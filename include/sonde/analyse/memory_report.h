@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Answers from a MemoryProfile: what was alive at a moment, what operators and steps did, and what
+// was never given back.
+//
+//   const MemoryProfile memory = memory_profile(trace);
+//   const DeviceMemory& device = memory.devices.front();
+//   const MemoryMoment peak = memory_moment(memory, device, device.peak.event);
+//   for (const MemoryShare& share : peak.by_op) std::cout << share.name << " " << share.bytes;
+//
+// The shares of a moment by category, by operator, by module and by stack each add up to its live
+// bytes; live bytes and what was not seen add up to the allocator's own total.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/analyse/memory.h"
+
+namespace sonde {
+
+struct MemoryShare {
+  std::string name;  // of an operator or a module; frames of a stack with " < " between them
+  std::int64_t bytes = 0;
+  std::uint64_t blocks = 0;
+};
+
+struct MemoryMoment {
+  Nanos time_ns = 0;
+  std::int64_t live_bytes = 0;
+  BytesByCategory by_category{};
+  // As the allocator counted them; -1: not known.
+  std::int64_t allocated_bytes = -1;
+  std::int64_t reserved_bytes = -1;
+  // What the allocator has given out besides, to somebody before recording began.
+  std::int64_t unseen_bytes = 0;
+  // The largest first.
+  std::vector<MemoryShare> by_op;
+  std::vector<MemoryShare> by_module;
+  std::vector<MemoryShare> by_stack;
+  std::vector<std::uint32_t> blocks;       // all that were alive, the largest first
+  std::vector<MemoryCategory> categories;  // of each of them at that time
+};
+
+// After the event of that number; of kNoEventNumber: before the first.
+MemoryMoment memory_moment(const MemoryProfile& profile, const DeviceMemory& device,
+                           std::size_t event);
+// The last event at or before a time, kNoEventNumber if there is none.
+std::size_t memory_event_at(const DeviceMemory& device, Nanos time_ns) noexcept;
+
+struct OpMemory {
+  std::string name;
+  std::uint64_t allocations = 0;
+  std::int64_t allocated_bytes = 0;     // in all
+  std::int64_t most_live_bytes = 0;     // at once
+  std::int64_t live_at_peak_bytes = 0;  // when the device had most; all rows add up to that
+  std::int64_t live_at_end_bytes = 0;
+};
+// A row for each operator that the program called and for what was there before; those that held
+// most at the peak come first.
+std::vector<OpMemory> memory_by_op(const MemoryProfile& profile, const DeviceMemory& device);
+
+struct StepMemory {
+  std::int64_t step = -1;
+  Nanos start_ns = 0;
+  Nanos end_ns = 0;
+  std::int64_t live_at_start_bytes = 0;
+  std::int64_t live_at_end_bytes = 0;  // live at the start + allocated - freed
+  std::int64_t peak_bytes = 0;
+  std::int64_t allocated_bytes = 0;
+  std::int64_t freed_bytes = 0;
+  std::int64_t growth_bytes =
+      0;  // of what is live, since the end of the step before; 0 for the first
+};
+// In the order of time; empty if the trace has no steps.
+std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device);
+
+// Blocks of one place and category that were born in some step, outlived the step after it, and
+// were alive at the end.
+struct MemoryLeak {
+  std::string op;
+  std::string stack;  // " < " between frames; empty if none was recorded
+  MemoryCategory category = MemoryCategory::Unknown;
+  std::uint64_t blocks = 0;
+  std::int64_t bytes = 0;
+  std::uint64_t steps = 0;  // in which such a block was born; of a leak they are many
+};
+// Those of most steps first, of these the largest.
+std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceMemory& device);
+
+}  // namespace sonde

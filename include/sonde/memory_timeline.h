@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The memory of a trace over time, as files.
+//
+//   SONDE_TRY_VOID(export_memory_timeline(trace, "memory.html"));               // to look at
+//   SONDE_TRY_VOID(export_memory_timeline(trace, "memory.raw.json.gz", "cuda:0"));  // PyTorch's
+//
+// The suffixes and contents are PyTorch's, but for two: the page is a drawing that can be zoomed
+// and asked, in one file that needs no network, and `.svg` is a picture for a report.
+
+#include <string>
+#include <string_view>
+
+#include "sonde/analyse/memory.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// By suffix: `.html`; `.svg`; `raw.json.gz`, every event; other `.gz`, times and bytes by category,
+// compressed; anything else, the same as plain JSON. `device` is "cuda:0" or the like, "" the first
+// that is not the host, else the host. Whole or not at all.
+Result<void> export_memory_timeline(const Trace& trace, const std::string& path,
+                                    std::string_view device = "");
+// The same of a device of a profile that is at hand.
+Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMemory& device,
+                                    const std::string& path);
+
+// The texts of those files. PyTorch's `[[times in us], [[0, bytes of each category], …]]`.
+std::string memory_series_json(const DeviceMemory& device);
+// PyTorch's `[[time in ns, action, signed bytes, category], …]`; a version more is two of them.
+std::string memory_events_json(const DeviceMemory& device);
+std::string memory_svg(const MemoryProfile& profile, const DeviceMemory& device);
+Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory& device);
+
+}  // namespace sonde

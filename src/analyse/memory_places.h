@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Where a block came from: its operator, its module and its stack, as small keys to group by and as
+// text for those that are shown.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sonde/analyse/memory.h"
+
+namespace sonde::detail {
+
+class BlockPlaces {
+ public:
+  explicit BlockPlaces(const Trace& trace) : trace_(trace) {}
+
+  // Equal for blocks with the same text.
+  std::uint64_t op_key(const MemoryBlock& block) const;
+  std::uint64_t module_key(const MemoryBlock& block) const;
+  std::uint64_t stack_key(const MemoryBlock& block);
+
+  std::string op_text(const MemoryBlock& block) const;
+  std::string module_text(const MemoryBlock& block) const;
+  std::string stack_text(const MemoryBlock& block);  // "" if none is known
+
+ private:
+  ModuleId module_of(const MemoryBlock& block) const;
+  StackId allocation_stack(const MemoryBlock& block) const;
+  SpanId caller(const MemoryBlock& block);
+  SpanId forward_of(SpanId gradient);
+
+  const Trace& trace_;
+  // Operators by sequence number, with the row of the first; made when a gradient is first asked
+  // for.
+  std::vector<std::pair<std::int64_t, std::uint32_t>> forward_;
+  bool has_forward_ = false;
+};
+
+}  // namespace sonde::detail

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+// How many bytes of its storage a tensor reaches, as far as its sizes, strides and type say; 0 if
+// they do not.
+std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument);
+
+}  // namespace sonde::detail

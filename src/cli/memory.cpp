@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde memory`: who held the bytes, and when.
+
+#include "cli/memory.h"
+
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "sonde/memory_timeline.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr std::size_t kMostOutOfMemory = 8;
+
+Result<const DeviceMemory*> device_of(const MemoryCommand& options, const MemoryProfile& profile) {
+  Result<const DeviceMemory*> device = profile.find(options.device);
+  if (device) return device;
+  return Failure(device.error().code, options.file + ": " + device.error().message);
+}
+
+Result<void> export_to(const MemoryCommand& options, const MemoryProfile& profile) {
+  SONDE_TRY(const DeviceMemory* const device, device_of(options, profile));
+  for (const std::string& sentence : profile.missing)
+    std::fprintf(stderr, "sonde: %s: %s\n", options.file.c_str(), sentence.c_str());
+  const Progress progress("writing " + options.output);
+  return export_memory_timeline(profile, *device, options.output);
+}
+
+Result<std::vector<MemoryReport>> reports_of(const MemoryCommand& options,
+                                             const MemoryProfile& profile) {
+  std::vector<MemoryReport> reports;
+  if (!options.device.empty()) {
+    SONDE_TRY(const DeviceMemory* const device, device_of(options, profile));
+    reports.emplace_back(profile, *device);
+    return reports;
+  }
+  for (const DeviceMemory& device : profile.devices) reports.emplace_back(profile, device);
+  return reports;
+}
+
+}  // namespace
+
+MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
+    : profile(whole),
+      device(one),
+      peak(memory_moment(whole, one, one.peak.event)),
+      ops(memory_by_op(whole, one)),
+      steps(memory_by_step(whole, one)),
+      leaks(memory_leaks(whole, one)) {
+  for (const AllocationId row : one.out_of_memory) {
+    if (out_of_memory.size() == kMostOutOfMemory) break;
+    const Nanos time_ns = whole.trace.allocations().time_ns[row];
+    out_of_memory.push_back({row, memory_moment(whole, one, memory_event_at(one, time_ns))});
+  }
+}
+
+Result<void> run_memory(const MemoryCommand& options, Output& out) {
+  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  const MemoryProfile profile = memory_profile(trace);
+  if (profile.devices.empty()) {
+    return Failure(ErrorCode::Invalid, device_of(options, profile).error().message +
+                                           " (`sonde run --memory --shapes` does)");
+  }
+  if (!options.output.empty()) return export_to(options, profile);
+  SONDE_TRY(const std::vector<MemoryReport> reports, reports_of(options, profile));
+  const std::size_t rows = options.row_limit < 0 ? std::numeric_limits<std::size_t>::max()
+                                                 : static_cast<std::size_t>(options.row_limit);
+  if (options.format == Format::Json) {
+    write_memory_json(profile, reports, rows, out);
+    return {};
+  }
+  for (const std::string& sentence : profile.missing) out.line("Note: " + sentence + ".\n");
+  for (const MemoryReport& report : reports) write_memory_text(report, rows, out);
+  return {};
+}
+
+}  // namespace sonde::cli

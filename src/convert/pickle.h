@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Python's pickles, as far as they are data: numbers, texts, lists, tuples and dictionaries. A
+// pickle is a program for a small machine; whatever in it would import, call or build something is
+// refused by name and never run.
+//
+//   SONDE_TRY(const Pickle pickle, Pickle::read(bytes, "snapshot.pickle"));
+//   for (const PickleRef segment : pickle.root()["segments"]) … segment["address"].integer()
+//
+// Reading takes time and memory in proportion to the bytes. Values may be shared and may even
+// contain themselves, so whoever walks through them must not descend without end.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+class Pickle;
+
+// A value, or none where something was looked for that is not there.
+class PickleRef {
+ public:
+  PickleRef() = default;
+
+  bool valid() const noexcept { return pickle_ != nullptr; }
+  bool is_list() const noexcept;  // or a tuple
+  bool is_dictionary() const noexcept;
+  // 0 or "" if it is something else.
+  std::int64_t integer() const noexcept;
+  std::string_view text() const noexcept;
+  bool is_integer() const noexcept;
+  // Equal for one value that stands in several places.
+  std::uint32_t identity() const noexcept { return value_; }
+
+  // Of a list; 0 of anything else.
+  std::size_t size() const noexcept;
+  PickleRef operator[](std::size_t i) const noexcept;
+  // Of a dictionary; the last of equal keys counts, and only its last 256 are looked at.
+  PickleRef operator[](std::string_view key) const noexcept;
+
+  class Iterator {
+   public:
+    Iterator(const PickleRef* list, std::size_t at) : list_(list), at_(at) {}
+    PickleRef operator*() const noexcept { return (*list_)[at_]; }
+    Iterator& operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    friend bool operator!=(Iterator a, Iterator b) noexcept { return a.at_ != b.at_; }
+
+   private:
+    const PickleRef* list_;
+    std::size_t at_;
+  };
+  Iterator begin() const noexcept { return {this, 0}; }
+  Iterator end() const noexcept { return {this, size()}; }
+
+ private:
+  friend class Pickle;
+  PickleRef(const Pickle* pickle, std::uint32_t value) : pickle_(pickle), value_(value) {}
+
+  const Pickle* pickle_ = nullptr;
+  std::uint32_t value_ = 0;
+};
+
+bool is_pickle(std::span<const std::uint8_t> bytes);
+
+class Pickle {
+ public:
+  // The pickle keeps views of `bytes`. Errors name `path`.
+  static Result<Pickle> read(std::span<const std::uint8_t> bytes, const std::string& path);
+
+  PickleRef root() const noexcept { return {this, root_}; }
+
+ private:
+  friend class PickleRef;
+  friend class PickleMachine;
+  enum class Kind : std::uint8_t { None, Integer, Number, Text, List, Dictionary };
+  struct Value {
+    Kind kind = Kind::None;
+    std::int64_t integer = 0;  // or where its items are
+    const char* text = nullptr;
+    std::size_t size = 0;
+  };
+
+  std::vector<Value> values_;
+  std::vector<std::vector<std::uint32_t>> items_;  // of lists; of dictionaries key, value, key, …
+  std::uint32_t root_ = 0;
+};
+
+}  // namespace sonde

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which file gets which text.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "sonde/memory_timeline.h"
+#include "view/compressed.h"
+
+namespace sonde {
+namespace {
+
+bool ends_with(std::string_view path, std::string_view suffix) {
+  return path.size() >= suffix.size() && path.substr(path.size() - suffix.size()) == suffix;
+}
+
+Result<void> write_compressed(const std::string& path, std::string_view text) {
+  SONDE_TRY(const std::vector<std::uint8_t> bytes, detail::compressed(text));
+  return write_file_whole(path, std::span<const std::uint8_t>(bytes));
+}
+
+}  // namespace
+
+Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMemory& device,
+                                    const std::string& path) {
+  if (ends_with(path, ".html")) {
+    SONDE_TRY(const std::string page, memory_page(profile, device));
+    return write_file_whole(path, page);
+  }
+  if (ends_with(path, ".svg")) return write_file_whole(path, memory_svg(profile, device));
+  if (ends_with(path, "raw.json.gz")) return write_compressed(path, memory_events_json(device));
+  if (ends_with(path, ".gz")) return write_compressed(path, memory_series_json(device));
+  return write_file_whole(path, memory_series_json(device));
+}
+
+Result<void> export_memory_timeline(const Trace& trace, const std::string& path,
+                                    std::string_view device) {
+  const MemoryProfile profile = memory_profile(trace);
+  SONDE_TRY(const DeviceMemory* const found, profile.find(device));
+  return export_memory_timeline(profile, *found, path);
+}
+
+}  // namespace sonde
