@@ -21,7 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -92,7 +91,15 @@ typedef struct sonde_kernel {
 } sonde_kernel;
 void sonde_kernel_ran(const sonde_device_span* span, const sonde_kernel* kernel);
 
-/* kind: as the trace numbers CopyKind, source and destination as it numbers MemoryKind. */
+/* kind: as the trace numbers CopyKind, some of which are here; source and destination: as it
+ * numbers MemoryKind. */
+enum {
+  SONDE_COPY_UNKNOWN = 0,
+  SONDE_COPY_HTOD = 1,
+  SONDE_COPY_DTOH = 2,
+  SONDE_COPY_DTOD = 8,
+  SONDE_COPY_FILL = 11
+};
 typedef struct sonde_copy {
   uint64_t bytes;
   uint8_t kind;
@@ -150,6 +157,7 @@ void sonde_device_is(const sonde_device_properties* device);
 enum {
   SONDE_LOST_NOTE = 0,
   SONDE_LOST_DROPPED = 2,
+  SONDE_LOST_UNFINISHED = 5,
   SONDE_LOST_UNDECODABLE = 9,
   SONDE_LOST_CLOCK_ERROR_NS = 12,
   SONDE_LOST_SOURCE_FAILED = 17

@@ -2,7 +2,9 @@
 #pragma once
 
 // Opening a trace of any format that Sonde reads. The format is told from the content, not from the
-// name: `.sonde` files, and Kineto's or Chrome's JSON, plain or compressed with gzip.
+// name: `.sonde` files, Kineto's or Chrome's JSON, plain or compressed with gzip, and SQLite
+// databases of nvprof and of Nsight Systems (`nsys export --type=sqlite`; docs/databases.md), and
+// snapshots of PyTorch's CUDA allocator (pickles, of which no code is run).
 //
 //   Result<Trace> trace = open_trace("rank0.pt.trace.json.gz");
 //

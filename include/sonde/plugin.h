@@ -14,7 +14,11 @@
  *   sonde_add_plugin(&plugin);
  *
  * All three are called from the thread that starts or stops a session, one call at a time, and must
- * return fast. */
+ * return fast. start() comes when a window has opened, stop() while it is still open: what a plugin
+ * holds back, such as times that a device has told since, it records in stop() (device.h) or says
+ * that it is lost.
+ *
+ * The size that begins each struct is its version: structs grow at their ends only. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -132,6 +132,10 @@ class Profiler {
   // self_device_time_total (also by its older names). An error if stacks were not asked for.
   Result<void> export_stacks(const std::string& path,
                              std::string_view metric = "self_cpu_time_total") const;
+  // What held memory over time, by category, for one device ("cuda:0"; "": the first that is not
+  // the host): memory_timeline.h says what becomes of which suffix. An error if shapes and memory
+  // were not asked for.
+  Result<void> export_memory_timeline(const std::string& path, std::string_view device = "") const;
   // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording goes on.
   Result<void> snapshot(const std::string& path) const;
   // The file recorded to, with its pattern filled in. Empty before the first prepare, and for a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "agent/agent.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -48,6 +49,15 @@ std::string command_json() {
   return json.empty() ? "[]" : json + "]";
 }
 
+// Sources serve the sessions that are opened after them: OpenCL's layer must be here before the
+// program comes to use it.
+void open_opencl_layer(const std::string& report) {
+  const char* const path = std::getenv(kRunOpencl);
+  if (path == nullptr || ::dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  const char* const reason = ::dlerror();
+  add_to_report(report, ReportKind::Error, reason != nullptr ? reason : path);
+}
+
 }  // namespace
 
 struct AgentForkHandlers {
@@ -88,6 +98,7 @@ void Agent::attach(const char* torch_library) {
     }
     options_ = *std::move(options);
     attach_cuda();
+    open_opencl_layer(options_.report);
   }
   if (torch_library != nullptr) attach_torch(torch_library);
   if (std::exchange(begun_, true)) return;

@@ -9,6 +9,8 @@ namespace sonde {
 constexpr const char* kRunPrefix = "SONDE_RUN_";
 constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";     // the path that stands in LD_PRELOAD
 constexpr const char* kRunAgent = "SONDE_RUN_AGENT";         // the agent's path
+constexpr const char* kRunNvtx = "SONDE_RUN_NVTX";           // the path in NVTX_INJECTION64_PATH
+constexpr const char* kRunOpencl = "SONDE_RUN_OPENCL";       // the path in OPENCL_LAYERS
 constexpr const char* kRunReport = "SONDE_RUN_REPORT";       // where processes say what they did
 constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";    // children are not followed
 constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";   // paths, separated by colons
@@ -24,6 +26,12 @@ constexpr const char* kRunAfter = "SONDE_RUN_AFTER";      // ns after that
 constexpr const char* kRunFor = "SONDE_RUN_FOR";          // ns
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
+
+// Where programs that use NVTX look for the library of a tool: NVTX's own variable.
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+
+// The layers between a program and OpenCL, separated by colons: a variable of OpenCL's loader.
+constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 
 // What the agent exports: called for the first time, and again when libtorch has come since.
 // `torch_library` is the path of the libtorch_cpu that the process has loaded, null if none.

@@ -49,6 +49,16 @@ struct ExportCommand {
 };
 Result<void> run_export(const ExportCommand& options, Output& out);
 
+// With an output: the timeline as a file, by suffix. Without: a report.
+struct MemoryCommand {
+  std::string file;
+  std::string device;  // "cuda:0"; empty: the first that is not the host for a file, else all
+  std::string output;
+  int row_limit = 10;  // -1: all
+  Format format = Format::Text;
+};
+Result<void> run_memory(const MemoryCommand& options, Output& out);
+
 // Talks to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {
   int pid = 0;

@@ -3,6 +3,7 @@
 // `sonde info`: what is in a trace, what was lost, what recording cost.
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -10,11 +11,18 @@
 #include "cli/commands.h"
 #include "cli/info_report.h"
 #include "cli/progress.h"
+#include "convert/sqlite_read.h"
 #include "sonde/open.h"
 #include "trace/block_file.h"
 
 namespace sonde::cli {
 namespace {
+
+bool begins_as_database(const std::string& path) {
+  char begin[16] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  return is_sqlite({begin, sizeof(begin)});
+}
 
 // Of a file that open_trace() took.
 FileFacts look_at_file(const std::string& path, const TraceFacts& facts) {
@@ -28,6 +36,7 @@ FileFacts look_at_file(const std::string& path, const TraceFacts& facts) {
   return {.path = path,
           .bytes = std::filesystem::file_size(path, ignored),
           .version = std::nullopt,
+          .is_database = begins_as_database(path),
           .complete = !facts.ledger.contains(LedgerKind::Truncated) &&
                       !facts.ledger.contains(LedgerKind::DamagedBytes)};
 }

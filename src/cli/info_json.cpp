@@ -58,7 +58,7 @@ class JsonReport {
   void head() {
     json_.key("file").value(file_.path);
     json_.key("bytes").value(file_.bytes);
-    json_.key("format").value(file_.version ? "sonde" : "json");
+    json_.key("format").value(file_.version ? "sonde" : file_.is_database ? "sqlite" : "json");
     json_.key("format_version");
     if (file_.version) {
       json_.value(*file_.version);

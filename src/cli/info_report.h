@@ -16,7 +16,8 @@ namespace sonde::cli {
 struct FileFacts {
   std::string path;
   std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> version;  // of the `.sonde` format; none: a JSON trace
+  std::optional<std::uint32_t> version;  // of the `.sonde` format; none: another format
+  bool is_database = false;              // of another profiler; else that other format is JSON
   bool complete = false;                 // it was ended properly, and nothing in it is damaged
 };
 

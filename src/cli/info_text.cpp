@@ -67,7 +67,8 @@ class TextReport {
   void head() {
     line("{}", file_.path);
     const std::string format =
-        file_.version ? fmt::format("format version {}", *file_.version) : "a JSON trace";
+        file_.version ? fmt::format("format version {}", *file_.version)
+                      : std::string(file_.is_database ? "an SQLite database" : "a JSON trace");
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
          file_.complete ? "complete" : "recovered: cut short or damaged");
     if (trace_.last_ns() > trace_.first_ns()) {

@@ -44,6 +44,7 @@ struct Parser {
   TableCommand table;
   EventsCommand events;
   ExportCommand exporting;
+  MemoryCommand memory;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -66,10 +67,11 @@ struct Parser {
     add_table();
     add_events();
     add_export();
+    add_memory();
   }
 
   static constexpr const char* kTraceFile =
-      "A trace: .sonde, or Kineto's or Chrome's .json or .json.gz";
+      "A trace: .sonde, Kineto's or Chrome's .json or .json.gz, or an .sqlite of nvprof or nsys";
 
   Format chosen_format() const {
     if (format == "json") return Format::Json;
@@ -198,6 +200,38 @@ struct Parser {
         [this] { action = [this](Output& out) { return run_export(exporting, out); }; });
   }
 
+  void add_memory() {
+    CLI::App* command =
+        app.add_subcommand("memory", "Who held the bytes: the peak, operators, steps, leaks");
+    command
+        ->add_option("TRACE", memory.file,
+                     "A trace, or a snapshot of PyTorch's CUDA allocator: .pickle or .pickle.gz")
+        ->required()
+        ->type_name("");
+    command
+        ->add_option("-o,--output", memory.output,
+                     "The timeline as a file, by suffix: .html to look at, .svg for a report; "
+                     ".json, .json.gz and .raw.json.gz as PyTorch writes them")
+        ->type_name("FILE");
+    command->add_option("--device", memory.device, "cpu, cuda:0, …")->type_name("DEVICE");
+    command
+        ->add_option("--row-limit", memory.row_limit,
+                     "Rows of each table (10; all in json); -1: all")
+        ->type_name("N");
+    command->add_option("--format", format, "text (default) or json, whose keys are stable")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+    command->footer(
+        "Record with `sonde run --memory --shapes` for categories, --stack for places.\n"
+        "Example:\n  sonde memory train.sonde -o memory.html");
+    command->callback([this, command] {
+      memory.format = chosen_format();
+      if (memory.format == Format::Json && command->count("--row-limit") == 0)
+        memory.row_limit = -1;
+      action = [this](Output& out) { return run_memory(memory, out); };
+    });
+  }
+
   // `--after 5s`: `parse` turns the text into what `value` holds.
   template <typename T>
   static CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type,
@@ -260,6 +294,7 @@ struct Parser {
             "every call of the runtime; --gpu=LEVEL")
         ->type_name("LEVEL")
         ->expected(0, 1);
+    command->add_flag("--opencl", run.opencl, "Record OpenCL's kernels and copies");
     add_parsed(command, "--budget", "BYTES", "Memory for what is not yet in the file (256M)",
                options.budget_bytes, parse_bytes);
     add_parsed(command, "--policy", "POLICY",

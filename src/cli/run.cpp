@@ -66,11 +66,13 @@ class ReportFile {
 struct Libraries {
   std::string preload;
   std::string agent;
+  std::string nvtx;
 };
 
 Result<Libraries> find_libraries(const std::string& folder) {
-  Libraries libraries = {folder + "/libsonde_preload.so", folder + "/libsonde_agent.so"};
-  for (const std::string& path : {libraries.preload, libraries.agent}) {
+  Libraries libraries = {folder + "/libsonde_preload.so", folder + "/libsonde_agent.so",
+                         folder + "/libsonde_nvtx.so"};
+  for (const std::string& path : {libraries.preload, libraries.agent, libraries.nvtx}) {
     if (::access(path.c_str(), R_OK) != 0)
       return Failure(ErrorCode::NotFound, path + ": missing; was Sonde installed whole?");
   }
@@ -79,6 +81,29 @@ Result<Libraries> find_libraries(const std::string& folder) {
                    libraries.preload + ": LD_PRELOAD cannot name a path with a blank or a colon");
   }
   return libraries;
+}
+
+// The tool that gets what the program says by way of NVTX, if that is not Sonde.
+std::string other_nvtx_tool(const Libraries& libraries) {
+  const char* const named = ::getenv(kNvtxInjection);
+  return named == nullptr || named == libraries.nvtx ? "" : named;
+}
+
+// Empty if OpenCL is not to be recorded.
+Result<std::string> find_opencl_layer(const RunCommand& command, const std::string& folder) {
+  if (!command.opencl) return std::string();
+  std::string path = folder + "/libsonde_opencl.so";
+  if (::access(path.c_str(), R_OK) == 0) return path;
+  return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL's headers");
+}
+
+// Behind the layers that the user has asked for.
+void add_opencl_layer(ChildCommand& child, const std::string& layer) {
+  if (layer.empty() || child.environment.empty()) return;
+  const char* const others = ::getenv(kOpenclLayers);
+  const bool alone = others == nullptr || *others == '\0';
+  child.environment.emplace_back(kOpenclLayers, alone ? layer : std::string(others) + ":" + layer);
+  child.environment.emplace_back(kRunOpencl, layer);
 }
 
 Result<RunOptions> complete(RunOptions options) {
@@ -115,6 +140,10 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
   // The driver opens it when the program begins to use CUDA.
   if (!options.cuda_library.empty() && ::getenv(kInjection) == nullptr)
     child.environment.emplace_back(kInjection, options.cuda_library);
+  if (other_nvtx_tool(libraries).empty()) {
+    child.environment.emplace_back(kRunNvtx, libraries.nvtx);
+    child.environment.emplace_back(kNvtxInjection, libraries.nvtx);
+  }
   if (!options.follow_children) child.pid_variable = kRunOnlyPid;
   for (const int number : {options.signal_start, options.signal_stop}) {
     if (number != 0) child.ignored_signals.push_back(number);  // until the agent listens
@@ -147,13 +176,16 @@ Result<int> run_program(const RunCommand& command) {
   if (target.errno_value != 0) return cannot_start(program, target.errno_value);
   SONDE_TRY(const std::string folder, library_folder());
   SONDE_TRY(const Libraries libraries, find_libraries(folder));
+  SONDE_TRY(const std::string opencl_layer, find_opencl_layer(command, folder));
   SONDE_TRY(RunOptions options, complete(command.options));
   SONDE_TRY(const ReportFile report, ReportFile::create());
   options.report = report.path();
   options.adapters = usable_adapters(folder);
   if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so";
 
-  SONDE_TRY(const ChildEnd end, run_child(child_command(command, options, target, libraries)));
+  ChildCommand child = child_command(command, options, target, libraries);
+  add_opencl_layer(child, opencl_layer);
+  SONDE_TRY(const ChildEnd end, run_child(child));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
   ::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may have gone; the status still counts
   if (!command.quiet && end.killed) {
@@ -162,7 +194,11 @@ Result<int> run_program(const RunCommand& command) {
   }
   std::vector<ReportEntry> entries;
   if (auto read = read_report(report.path())) entries = *std::move(read);
-  for (const std::string& line : closing_lines(entries, target, program, options)) {
+  std::vector<std::string> lines = closing_lines(entries, target, program, options);
+  if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
+    lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
+                    tool);
+  for (const std::string& line : lines) {
     if (!command.quiet) say(line);
   }
   return end.killed ? kKilledBase + end.number : end.number;

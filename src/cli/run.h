@@ -14,6 +14,7 @@ namespace sonde::cli {
 struct RunCommand {
   std::vector<std::string> program;  // and its arguments
   RunOptions options;
+  bool opencl = false;  // record OpenCL's work
   bool quiet = false;
   bool with_gpu = false;
 };

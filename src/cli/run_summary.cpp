@@ -27,7 +27,7 @@ struct Recorded {
   std::string shown_path;
   bool has_gpu = false;
   std::string why_no_gpu = {};  // as the source said
-  std::string text;        // "12 spans in 3.250 s, nothing lost"
+  std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
 };
 

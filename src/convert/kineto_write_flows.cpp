@@ -93,7 +93,12 @@ class LaunchFlows {
     const SpanTable& spans = trace_.spans();
     for (const SpanId span : trace_.all_spans()) {
       if (spans.correlation[span] == 0 || !is_call(spans.kind[span])) continue;
-      if (launches_work(trace_.name(span))) launches.try_emplace(key_of(span), span);
+      // Calls of other devices have a number only if they launch something.
+      const bool is_cuda =
+          spans.kind[span] == SpanKind::CudaRuntime || spans.kind[span] == SpanKind::CudaDriver;
+      if (!is_cuda || launches_work(trace_.name(span))) {
+        launches.try_emplace(key_of(span), span);
+      }
     }
     return launches;
   }

@@ -8,6 +8,9 @@
 #include "convert/json_bytes.h"
 #include "convert/json_text.h"
 #include "convert/kineto_read.h"
+#include "convert/pickle.h"
+#include "convert/snapshot_read.h"
+#include "convert/sqlite_read.h"
 #include "trace/block_layout.h"
 
 namespace sonde {
@@ -82,19 +85,23 @@ Result<Trace> read_gzip(const PaddedBytes& file, const std::string& path, unsign
     builder.add_ledger(gunzipped.truncated ? LedgerKind::Truncated : LedgerKind::DamagedBytes,
                        gunzipped.truncated ? 1 : gunzipped.lost_bytes, path, gunzipped.problem);
   }
+  if (is_pickle(gunzipped.text.bytes()))
+    return read_snapshot(gunzipped.text.bytes(), path, std::move(builder));
   return read_text(gunzipped.text.text(), path, std::move(builder), threads);
 }
 
 }  // namespace
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options) {
-  SONDE_TRY(const PaddedBytes file, PaddedBytes::map_file(path));
+  SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));
   const std::span<const std::uint8_t> bytes = file.bytes();
   if (bytes.size() >= kFileMagic.size() &&
       std::equal(kFileMagic.begin(), kFileMagic.end(), bytes.begin())) {
     return open_sonde(path);
   }
+  if (is_sqlite(file.text())) return read_profiler_database(std::move(file), path);
   if (is_gzip(bytes)) return read_gzip(file, path, options.threads);
+  if (is_pickle(bytes)) return read_snapshot(bytes, path, TraceBuilder());
   return read_text(file.text(), path, TraceBuilder(), options.threads);
 }
 

@@ -184,21 +184,27 @@ bool is_served() {
          !torch_attached.load(std::memory_order_relaxed);
 }
 
-// Takes `entry` out of LD_PRELOAD, in place, and LD_PRELOAD out of the environment if it was alone.
-void leave_preload_list(const char* entry) {
-  char* list = ::getenv("LD_PRELOAD");
+// Takes `entry` out of a variable's list, in place, and the variable out of the environment if it
+// was alone.
+void leave_list(const char* variable, const char* entry) {
+  char* list = ::getenv(variable);
   if (list == nullptr || entry == nullptr) return;
   char* at = ::strstr(list, entry);
   if (at == nullptr) return;
   char* rest = at + ::strlen(entry);
   while (*rest == ':' || *rest == ' ') ++rest;
   ::memmove(at, rest, ::strlen(rest) + 1);
-  if (list[0] == '\0') ::unsetenv("LD_PRELOAD");
+  if (list[0] == '\0') ::unsetenv(variable);
 }
 
 // So that the children of this process know nothing of us.
 void clear_environment() {
-  leave_preload_list(::getenv(sonde::kRunPreload));
+  leave_list("LD_PRELOAD", ::getenv(sonde::kRunPreload));
+  leave_list(sonde::kOpenclLayers, ::getenv(sonde::kRunOpencl));
+  const char* const named = ::getenv(sonde::kNvtxInjection);
+  const char* const ours = ::getenv(sonde::kRunNvtx);
+  if (named != nullptr && ours != nullptr && ::strcmp(named, ours) == 0)
+    ::unsetenv(sonde::kNvtxInjection);
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!begins_with(*variable, sonde::kRunPrefix)) *kept++ = *variable;

@@ -2,9 +2,11 @@
 
 // What a profiler answers from the cycle it recorded.
 
+#include "analyse/flags.h"
 #include "base/file.h"
 #include "profiler/message.h"
 #include "sonde/export.h"
+#include "sonde/memory_timeline.h"
 #include "sonde/profiler.h"
 
 namespace sonde {
@@ -39,6 +41,19 @@ Result<void> Profiler::export_stacks(const std::string& path, std::string_view m
                    path + ": there are no stacks to export: record with with_stack = true");
   }
   return write_file_whole(path, list.collapsed_stacks(by));
+}
+
+Result<void> Profiler::export_memory_timeline(const std::string& path,
+                                              std::string_view device) const {
+  SONDE_TRY(const Trace cycle, trace());
+  std::string missing;
+  for (const char* flag : {"record_shapes", "profile_memory"}) {
+    if (detail::has_flag(cycle, flag)) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(flag) + "=True";
+  }
+  if (!missing.empty())
+    return Failure(ErrorCode::Invalid, missing + " required for memory profiling.");
+  return sonde::export_memory_timeline(cycle, path, device);
 }
 
 }  // namespace sonde

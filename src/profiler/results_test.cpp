@@ -96,6 +96,18 @@ TEST_F(ProfilerResults, StacksAreRefusedUnlessTheyWereAskedFor) {
   EXPECT_THAT(unknown.error().message, HasSubstr("self_cuda_time_total"));
 }
 
+TEST_F(ProfilerResults, MemoryTimelinesAreRefusedInPyTorchsWords) {
+  Profiler neither;
+  train(neither);
+  EXPECT_EQ(neither.export_memory_timeline(dir_.file("m.json")).error().message,
+            "record_shapes=True, profile_memory=True required for memory profiling.");
+  Profiler one({.record_shapes = true});
+  train(one);
+  EXPECT_EQ(one.export_memory_timeline(dir_.file("m.json")).error().message,
+            "profile_memory=True required for memory profiling.");
+  EXPECT_FALSE(read_file(dir_.file("m.json")));
+}
+
 TEST_F(ProfilerResults, StacksAreWrittenIfTheyWere) {
   Profiler prof({.with_stack = true});
   train(prof);

@@ -377,5 +377,18 @@ TEST(ThreadDecoder, NeedsNoLongerForManyWindows) {
   EXPECT_EQ(thread.out_of_window, kWindows);
 }
 
+TEST(ThreadDecoder, KeepsWhatADeviceDidAsItWasTold) {
+  const auto thread =
+      Decoding().of({begin(10, 1), extended(11, ExtendedKind::ApiBegin, {2, 7}), end(12), end(13),
+                     extended(20, ExtendedKind::DeviceSpan, {2, 100, 50, 7, 7}),
+                     extended(21, ExtendedKind::DeviceSpan, {2, 100, 50})});
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0));
+  ASSERT_EQ(thread.api_calls.size(), 1u);
+  EXPECT_EQ(thread.api_calls[0].span, 1u);
+  EXPECT_EQ(thread.api_calls[0].correlation, 7u);
+  EXPECT_EQ(thread.device_words.size(), 1u + 5u);
+  EXPECT_EQ(thread.undecodable, 1u) << "the last one is too short";
+}
+
 }  // namespace
 }  // namespace sonde

@@ -113,7 +113,8 @@ def pkg_config(arguments, prefix: str, name: str):
 def add_subdirectory(arguments):
     folder = fresh(arguments.work / "add_subdirectory")
     configure_and_build(arguments, folder, f"-DSONDE_SOURCE={arguments.source}", "-DBUILD_SHARED_LIBS=OFF",
-                        "-DSONDE_INSTALL=ON", "-DSONDE_BUILD_CLI=OFF", "-DSONDE_WITH_TORCH=OFF")
+                        "-DSONDE_INSTALL=ON", "-DSONDE_BUILD_CLI=OFF", "-DSONDE_WITH_TORCH=OFF",
+                        "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0")  # it only has to run
     run_programs(folder, folder)
     run(arguments.cmake, "--install", folder, "--prefix", fresh(arguments.work / "prefix_static"))
 

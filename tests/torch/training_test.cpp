@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "both_profilers.h"
+#include "sonde/analyse/memory.h"
 
 namespace sonde::testing {
 namespace {
@@ -77,6 +78,29 @@ TEST_F(Training, TiesEveryGradientToItsOperator) {
     EXPECT_GT(forward[sequence], 0) << both.trace.name(span);
   }
   EXPECT_GT(backward, 20);
+}
+
+TEST_F(Training, HoldsItsMemoryByCategory) {
+  step();
+  std::int64_t bytes = 0;
+  for (const ::torch::Tensor& parameter : net_->parameters())
+    bytes += parameter.numel() * parameter.element_size();
+  const Both both = profile([&] {
+    step();
+    step();
+  });
+  const MemoryProfile memory = memory_profile(both.trace);
+  ASSERT_TRUE(memory.has_tensors);
+  const Result<const DeviceMemory*> device = memory.find("cpu");
+  ASSERT_TRUE(device);
+  const auto at_peak = [&](MemoryCategory category) {
+    return (*device)->peak.by_category[static_cast<std::size_t>(category)];
+  };
+  EXPECT_EQ(at_peak(MemoryCategory::Parameter), bytes);
+  EXPECT_EQ(at_peak(MemoryCategory::OptimizerState), bytes) << "a momentum for each parameter";
+  EXPECT_EQ(at_peak(MemoryCategory::Gradient), bytes) << "which zero_grad() keeps";
+  EXPECT_GT(at_peak(MemoryCategory::Activation), 0);
+  EXPECT_GE(at_peak(MemoryCategory::Input), 2 * 3 * 16 * 16 * 4);
 }
 
 }  // namespace

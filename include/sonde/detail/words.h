@@ -53,9 +53,8 @@ enum class ExtendedKind : std::uint8_t {
                       // device's interface, which End ends
   DeviceSpan = 21,    // src/wire/device.h has the rest
   Device = 22,
-  GraphNode =
-      24,  // [node id, id of the node it is a copy of or 0]: made by the innermost open span
   SourceLoss = 23,  // [name id | ledger kind << 32, count]: what a source knows to be missing
+  GraphNode = 24,   // [node id, the node it is a copy of or 0]: made by the innermost open span
 };
 
 constexpr unsigned kTicksShift = 18;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sonde/op.h"
+#include "sonde/range_source.h"
 #include "sonde/torch.h"
 
 namespace sonde::torch {
@@ -17,6 +18,8 @@ struct OpenModule {
   const void* module;
   std::uint32_t number;
   std::string path;
+  bool recorded;
+  sonde_range told;  // to other tools
 };
 
 struct KnownModule {
@@ -62,7 +65,7 @@ std::string short_class(std::string_view name) {
 }  // namespace
 
 bool ModuleScope::is_recording() {
-  return sonde_is_recording() != 0;
+  return sonde_is_recording() != 0 || sonde_tools() != 0;
 }
 
 bool ModuleScope::begin(const void* module, const char* class_name, const char* method,
@@ -85,15 +88,21 @@ bool ModuleScope::begin(const void* module, const char* class_name, const char* 
   op.name = known.span_name;
   op.scope = kUserScope;
   op.sequence_number = -1;
-  if (sonde_op_begin(&op) == 0) return false;
-  sonde_op_place(0, known.number);
-  modules.open.push_back({module, known.number, known.path});
+  sonde_range told = {0, 0};
+  if (const std::uint32_t tools = sonde_tools())
+    told = sonde_tell_begin(tools, ("nn.Module: " + known.path).c_str());
+  const bool recorded = sonde_op_begin(&op) != 0;
+  if (!recorded && told.position == 0) return false;
+  if (recorded) sonde_op_place(0, known.number);
+  modules.open.push_back({module, known.number, known.path, recorded, told});
   return true;
 }
 
 void ModuleScope::end() {
+  const OpenModule& innermost = thread_modules().open.back();
+  if (innermost.recorded) sonde_end();
+  sonde_range_end(innermost.told);
   thread_modules().open.pop_back();
-  sonde_end();
 }
 
 }  // namespace sonde::torch

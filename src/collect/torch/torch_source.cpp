@@ -16,6 +16,7 @@
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
+#include "collect/torch/tool_ranges.h"
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/op.h"
 #include "sonde/plugin.h"
@@ -246,11 +247,15 @@ void attach() {
   // registered after that for the end of the program is called before it is gone.
   static const bool is_first = [] {
     static_cast<void>(at::hasGlobalCallbacks());
-    std::atexit([] { torch_source().end(); });
+    std::atexit([] {
+      torch_source().end();
+      end_tool_ranges();
+    });
     return true;
   }();
   static_cast<void>(is_first);
   sonde_add_plugin(&kPlugin);
+  attach_tool_ranges();
 }
 
 }  // namespace sonde::torch
