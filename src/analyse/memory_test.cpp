@@ -203,7 +203,7 @@ TEST(MemoryCategories, AreFoundFromWhatFlowsWhere) {
   const auto categories = last_categories(only_device(profile));
   EXPECT_EQ(categories.at(kWeight), MemoryCategory::Parameter);
   EXPECT_EQ(categories.at(kMomentum), MemoryCategory::OptimizerState);
-  for (const std::uint64_t base : {0x1000, 0x2000}) {
+  for (const std::uint64_t base : {0x1000U, 0x2000U}) {
     EXPECT_EQ(categories.at(base + 1), MemoryCategory::Input);
     EXPECT_EQ(categories.at(base + 2), MemoryCategory::Activation);
     EXPECT_EQ(categories.at(base + 3), MemoryCategory::Gradient);
