@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/cuda/activity.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "collect/cuda/activity_layout.h"
@@ -27,14 +28,23 @@ class Record {
   const std::uint8_t* at_;
 };
 
+// Times as CUPTI has them, in 64 bits without a sign. A length that cannot be is -1.
+void set_times(const Record& record, std::size_t start, std::size_t end, sonde_device_span& span) {
+  constexpr std::uint64_t kLatest = INT64_MAX;
+  const std::uint64_t start_ns = record.u64(start);
+  const std::uint64_t end_ns = record.u64(end);
+  span.start_ns = static_cast<std::int64_t>(std::min(start_ns, kLatest));
+  const bool is_sensible = start_ns <= end_ns && end_ns <= kLatest;
+  span.duration_ns = is_sensible ? static_cast<std::int64_t>(end_ns - start_ns) : -1;
+}
+
 // What most of them have in common.
 template <typename Layout>
 void read_work(const Record& record, std::uint8_t kind, sonde_device_span& span) {
   span.kind = kind;
   span.device_type = SONDE_DEVICE_CUDA;
   span.device_index = static_cast<std::int16_t>(record.u32(Layout::kDevice));
-  span.start_ns = static_cast<std::int64_t>(record.u64(Layout::kStart));
-  span.duration_ns = static_cast<std::int64_t>(record.u64(Layout::kEnd)) - span.start_ns;
+  set_times(record, Layout::kStart, Layout::kEnd, span);
   span.context = record.u32(Layout::kContext);
   span.stream = record.u32(Layout::kStream);
   span.correlation = record.u32(Layout::kCorrelation);
@@ -107,8 +117,7 @@ void read_wait(const Record& record, std::uint32_t version, Activity& activity) 
   span.kind = SONDE_SPAN_SYNC;
   span.device_type = SONDE_DEVICE_CUDA;
   span.device_index = -1;  // the record does not say: its context does
-  span.start_ns = static_cast<std::int64_t>(record.u64(L::kStart));
-  span.duration_ns = static_cast<std::int64_t>(record.u64(L::kEnd)) - span.start_ns;
+  set_times(record, L::kStart, L::kEnd, span);
   span.context = record.u32(L::kContext);
   span.stream = record.u32(L::kStream);
   span.correlation = record.u32(L::kCorrelation);
@@ -146,8 +155,7 @@ void read_overhead(const Record& record, Activity& activity) {
   span.device_type = SONDE_DEVICE_CUDA;
   span.device_index = -1;
   span.stream = SONDE_NO_STREAM;
-  span.start_ns = static_cast<std::int64_t>(record.u64(L::kStart));
-  span.duration_ns = static_cast<std::int64_t>(record.u64(L::kEnd)) - span.start_ns;
+  set_times(record, L::kStart, L::kEnd, span);
   activity.overhead_kind = record.u32(L::kOverheadKind);
 }
 
@@ -155,9 +163,7 @@ void read_call(const Record& record, std::uint8_t kind, Activity& activity) {
   using L = layout::Api;
   activity.type = Activity::Type::Call;
   activity.span.kind = kind;
-  activity.span.start_ns = static_cast<std::int64_t>(record.u64(L::kStart));
-  activity.span.duration_ns =
-      static_cast<std::int64_t>(record.u64(L::kEnd)) - activity.span.start_ns;
+  set_times(record, L::kStart, L::kEnd, activity.span);
   activity.span.correlation = record.u32(L::kCorrelation);
   activity.thread = record.u32(L::kThread);
   activity.callback_id = record.u32(L::kCallback);
