@@ -49,7 +49,6 @@ class Training {
   }
 
   void step(std::uint64_t layers) {
-    builder_.spans().reserve(builder_.spans().size() + layers * 6);
     const std::uint64_t input = take();
     std::uint64_t last = input;
     for (std::uint64_t i = 0; i < layers; ++i) {
