@@ -181,10 +181,12 @@ SpanId DeviceRows::call_of(std::uint64_t correlation) const {
 
 // The window that the work lies in or reaches into; -1: none.
 int DeviceRows::window_of(Nanos start_ns, Nanos end_ns) const {
-  for (std::size_t i = 0; i < windows_.size(); ++i) {
-    if (start_ns <= windows_[i].second && end_ns >= windows_[i].first) return static_cast<int>(i);
-  }
-  return -1;
+  // They ascend and lie apart: the first that has not ended when the work begins.
+  const auto found =
+      std::lower_bound(windows_.begin(), windows_.end(), start_ns,
+                       [](const auto& window, Nanos time) { return window.second < time; });
+  if (found == windows_.end() || end_ns < found->first) return -1;
+  return static_cast<int>(found - windows_.begin());
 }
 
 TrackId DeviceRows::track_of(const sonde_device_span& span) {

@@ -20,12 +20,9 @@ class WorkRecorder {
   void add(const Activity& activity);
   // Writes what waited for records of other buffers; after each batch of them.
   void flush();
-  // What belongs to no window any more.
-  void forget_events() { events_.clear(); }
 
   // Devices that had work, and forgets them.
   std::vector<std::int16_t> take_devices();
-  std::uint64_t unfinished_events() const { return unfinished_events_; }
 
  private:
   struct Recorded {
@@ -47,7 +44,6 @@ class WorkRecorder {
   std::vector<Activity> waits_;
   std::unordered_map<std::uint32_t, std::int16_t> device_of_context_;
   std::vector<bool> devices_;
-  std::uint64_t unfinished_events_ = 0;
 };
 
 // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": the names that Kineto gives.
