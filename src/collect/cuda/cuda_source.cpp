@@ -49,7 +49,7 @@ class CudaSource {
   // Cheap: a program that uses no CUDA pays for no more.
   bool prepare(Level level, std::string& why) {
     const std::lock_guard lock(mutex_);
-    level_ = level;
+    if (running_ == 0) level_ = level;  // what was enabled by it must be disabled by it
     if (is_deferred() || driver_is_there()) return true;
     why = "there is no NVIDIA driver (libcuda.so.1)";
     return false;
