@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collect/testing/recorded.h"
+#include "sonde/detail/put_record.h"
 #include "sonde/op.h"
 #include "sonde/op_inputs.h"
 
@@ -55,6 +56,37 @@ TEST(OpRecording, KeepsWhatAnOperatorIs) {
   EXPECT_EQ(spans.forward_thread[backward], 3);
   EXPECT_NE(spans.external_id[forward], spans.external_id[backward]);
   EXPECT_EQ(trace.tracks().logical_id[spans.track[forward]], 3);
+}
+
+// Which of the two records is written depends on the numbers; what is read must not.
+TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
+  struct Numbers {
+    std::int64_t sequence_number;
+    std::uint64_t forward_thread;
+    std::uint64_t record_function_id;
+  };
+  constexpr Numbers kNumbers[] = {{-1, 0, 1},         {17, 0, 5},         {0, 0, 0xffffffff},
+                                  {0xfffffffe, 0, 7}, {0xffffffff, 0, 7}, {3, 0, 0x100000000},
+                                  {4, 9, 5},          {-1, 0, 0}};
+  const Trace trace = recorded([&] {
+    const std::uint32_t mm = name("aten::mm");
+    detail::ThreadCursor& cursor = detail::sonde_detail_cursor;
+    for (const Numbers& op : kNumbers) {
+      ASSERT_TRUE(detail::write_op_begin(cursor, mm, 1, op.sequence_number, op.forward_thread,
+                                         op.record_function_id));
+      detail::write_end(cursor);
+    }
+  });
+  const SpanTable& spans = trace.spans();
+  ASSERT_EQ(spans.size(), std::size(kNumbers));
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const SpanId span{static_cast<std::uint32_t>(i)};
+    const auto id = static_cast<std::int64_t>(kNumbers[i].record_function_id);
+    EXPECT_EQ(spans.scope[span], RecordScope::BackwardFunction);
+    EXPECT_EQ(spans.sequence_number[span], kNumbers[i].sequence_number);
+    EXPECT_EQ(spans.forward_thread[span], static_cast<std::int64_t>(kNumbers[i].forward_thread));
+    EXPECT_EQ(spans.record_function_id[span], id != 0 ? id : -1);
+  }
 }
 
 TEST(OpRecording, UserScopesAreAnnotationsAndSteps) {

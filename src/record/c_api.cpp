@@ -9,7 +9,7 @@
 
 #include "record/listeners.h"
 #include "record/write.h"
-#include "sonde/detail/thread_cursor.h"
+#include "sonde/detail/put_record.h"
 #include "sonde/op.h"
 #include "sonde/sonde.h"
 #include "wire/places.h"
@@ -53,9 +53,8 @@ std::atomic<void (*)()> when_missed{nullptr};
 // As ExtendedKind::OpBegin describes it; what has its default at the end is left out.
 struct OpPayload {
   explicit OpPayload(const sonde_op& op) noexcept {
-    words = {op.name | (std::uint64_t{op.scope} << 32),
-             static_cast<std::uint64_t>(op.sequence_number), op.forward_thread,
-             op.record_function_id};
+    words = {op_name_word(op.name, op.scope), static_cast<std::uint64_t>(op.sequence_number),
+             op.forward_thread, op.record_function_id};
     count = op.record_function_id != 0 ? 4
             : op.forward_thread != 0   ? 3
             : op.sequence_number != -1 ? 2

@@ -4,12 +4,11 @@
 // Writing records that are no plain scopes: what the C API is made of. Nothing here blocks; nothing
 // is written while no stream runs.
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
-#include "sonde/detail/thread_cursor.h"
+#include "sonde/detail/put_record.h"
 #include "sonde/detail/words.h"
 #include "sonde/sonde.h"
 
@@ -24,34 +23,6 @@ struct Written {
 };
 Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
                      Loss loss) noexcept;
-
-// write_record's quick half: where the thread's chunk has room and nothing else is to be done.
-// Returns the record's position, 0 if it was not written.
-inline std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind,
-                                  const std::uint64_t* payload,
-                                  std::uint32_t payload_count) noexcept {
-  const std::uint32_t was_busy = cursor.busy;
-  cursor.busy = kBusy;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in put_word
-  ChunkHeader* const chunk = cursor.chunk;
-  const std::uint32_t offset = chunk->committed;
-  const std::uint32_t bytes = (payload_count + 1) * 8;
-  // In 64 bits: the chunk without room is full to the last of 32.
-  if (std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit)) {
-    cursor.busy = was_busy;
-    return 0;
-  }
-  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < payload_count; ++i)
-    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
-  const std::uint64_t low_bits = make_extended(0, kind, payload_count);
-  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
-  cursor.payload_words += payload_count;
-  __atomic_store_n(&chunk->committed, offset + bytes, __ATOMIC_RELEASE);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cursor.busy = 0;
-  return make_position(chunk->sequence, offset);
-}
 
 // The id of a place or a name, given out at first sight; 0 if there are too many.
 std::uint32_t site_number(sonde_site* site) noexcept;

@@ -279,7 +279,7 @@ class ThreadDecoder {
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
     static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1,
-                                              1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2};
+                                              1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2, 2};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -310,7 +310,10 @@ class ThreadDecoder {
         break;
       case ExtendedKind::OpBegin:
       case ExtendedKind::OpRange:
-        op(ticks, kind == ExtendedKind::OpRange, payload);
+        op(ticks, kind == ExtendedKind::OpRange, payload[0], op_numbers(payload));
+        break;
+      case ExtendedKind::OpShort:
+        op(ticks, false, payload[0], short_op_numbers(payload[1]));
         break;
       case ExtendedKind::OpInputs:
         if (last_begun_ != kNoRow) inputs(text_of(payload));
@@ -345,20 +348,34 @@ class ThreadDecoder {
     }
   }
 
-  void op(std::uint64_t ticks, bool range, std::span<const std::uint64_t> payload) {
+  struct OpNumbers {
+    std::int64_t sequence_number = -1;
+    std::int64_t forward_thread = 0;
+    std::int64_t record_function_id = -1;
+  };
+  static OpNumbers op_numbers(std::span<const std::uint64_t> payload) {
     const auto word = [&](std::size_t i, std::int64_t missing) {
       return i < payload.size() ? static_cast<std::int64_t>(payload[i]) : missing;
     };
-    const std::uint32_t name = name_of(payload[0] & 0xffffffff);
+    return {word(1, -1), word(2, 0), word(3, -1)};
+  }
+  static OpNumbers short_op_numbers(std::uint64_t packed) {
+    const auto id = static_cast<std::int64_t>(packed & 0xffffffff);
+    return {static_cast<std::int64_t>(packed >> 32) - 1, 0, id != 0 ? id : -1};
+  }
+
+  void op(std::uint64_t ticks, bool range, std::uint64_t name_and_scope, OpNumbers numbers) {
+    const std::uint32_t name = name_of(name_and_scope & 0xffffffff);
     begin(ticks, name, range);
     if (last_begun_ == kNoRow) return;
-    const auto recorded = static_cast<RecordScope>((payload[0] >> 32) & 0xff);
+    const auto recorded = static_cast<RecordScope>((name_and_scope >> 32) & 0xff);
     const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
     const bool is_step = (*context_.names)[name].step >= 0;
     out_.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
                              : is_step                       ? SpanKind::Step
                                                              : SpanKind::UserAnnotation;
-    out_.ops.push_back({last_begun_, scope, word(1, -1), word(2, 0), word(3, -1)});
+    out_.ops.push_back({last_begun_, scope, numbers.sequence_number, numbers.forward_thread,
+                        numbers.record_function_id});
   }
 
   void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {

@@ -106,9 +106,8 @@ inline bool write_begin(sonde_site* site, WordKind kind) noexcept {
   return begin_slow(site, kind);
 }
 
-// Only after a write_begin on this thread that gave true.
-inline void write_end() noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
+// Only after a write_begin on this thread that gave true; the cursor is the thread's own.
+inline void write_end(ThreadCursor& cursor = sonde_detail_cursor) noexcept {
   if (!put_word(cursor, cursor.end_limit, static_cast<std::uint32_t>(WordKind::End))) end_slow();
 }
 

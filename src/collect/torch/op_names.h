@@ -24,14 +24,21 @@ class OpNames {
     bool is_of_schema;  // the dispatcher's own call: neither a user's scope nor asynchronous
   };
 
+  // The number of a schema's name, 0 if it is none or not known yet.
+  std::uint32_t find_of_schema(const char* name) const {
+    const Entry& entry = entries_[slot(name)];
+    const bool found = entry.name == name && first_bytes(name) == entry.first && entry.is_of_schema;
+    return __builtin_expect(found, 1) ? entry.number : 0;
+  }
+
   Found find(const at::RecordFunction& fn) {
     const char* name = fn.name();
+    if (const std::uint32_t number = find_of_schema(name)) return {number, true};
     const Entry& entry = entries_[slot(name)];
-    if (__builtin_expect(entry.name == name && first_bytes(name) == entry.first, 1) &&
-        (entry.is_of_schema || std::strncmp(entry.text, name, sizeof(entry.text)) == 0)) {
-      return {entry.number, entry.is_of_schema};
-    }
-    return learn(fn, name);
+    const bool found = entry.name == name && first_bytes(name) == entry.first &&
+                       !entry.is_of_schema &&
+                       std::strncmp(entry.text, name, sizeof(entry.text)) == 0;
+    return found ? Found{entry.number, false} : learn(fn, name);
   }
 
  private:

@@ -17,7 +17,7 @@
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
 #include "collect/torch/tool_ranges.h"
-#include "sonde/detail/thread_cursor.h"
+#include "sonde/detail/put_record.h"
 #include "sonde/op.h"
 #include "sonde/plugin.h"
 #include "sonde/torch.h"
@@ -39,29 +39,36 @@ std::atomic<std::uint32_t> window{0};
 class OpenOps {
  public:
   void push(bool recorded) {
-    if (depth_ < kDeepest) recorded_[depth_] = recorded;
+    if (depth_ < kDeepest) {
+      std::uint64_t& word = recorded_[depth_ / 64];
+      const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
+      word = recorded ? word | bit : word & ~bit;
+    }
     ++depth_;
   }
   bool pop() {
     if (depth_ == 0) return false;
     --depth_;
-    return depth_ < kDeepest && recorded_[depth_];
+    return depth_ < kDeepest && ((recorded_[depth_ / 64] >> (depth_ % 64)) & 1) != 0;
   }
   bool is_full() const { return depth_ >= kDeepest; }
 
  private:
-  static constexpr std::size_t kDeepest = 8192;
-  std::size_t depth_ = 0;
-  bool recorded_[kDeepest] = {};
+  static constexpr std::uint32_t kDeepest = 8192;
+  std::uint32_t depth_ = 0;
+  std::uint64_t recorded_[kDeepest / 64] = {};
 };
 
-struct ThreadState {
-  OpNames names;
+// What every operator needs comes first, in one line of the cache: between two operators the
+// program has thrown out most of what we had there.
+struct alignas(64) ThreadState {
+  detail::ThreadCursor* cursor = &detail::sonde_detail_cursor;
+  std::uint32_t window = 0;
   OpenOps open;
+  OpNames names;
   OpInputs inputs;
   CallStacks stacks;
   ScriptModules modules;
-  std::uint32_t window = 0;
 };
 
 // Leaked at the end of the thread's life on purpose: operators run in destructors of other
@@ -88,7 +95,7 @@ bool may_end_elsewhere(const at::RecordFunction& fn, OpNames::Found name) {
   return !name.is_of_schema && (fn.scope() == at::RecordScope::USER_SCOPE || fn.isAsync());
 }
 
-inline sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
+sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   sonde_op op;
   op.name = name.number;
   op.scope = static_cast<std::uint8_t>(fn.scope());
@@ -128,33 +135,57 @@ __attribute__((noinline)) bool begin_late(const at::RecordFunction& fn, ThreadSt
 }
 
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_range(
-    const at::RecordFunction& fn, ThreadState& state, const sonde_op& op, unsigned wished) {
+    const at::RecordFunction& fn, ThreadState& state, OpNames::Found name, unsigned wished) {
+  const sonde_op op = describe(fn, name);
   auto context = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
   if (context->range.position != 0 && wished != 0) record_more(fn, state, wished);
   return context;
 }
 
-std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
-  ThreadState& state = thread_state();
+inline __attribute__((always_inline)) bool begin_op(const at::RecordFunction& fn,
+                                                    ThreadState& state, std::uint32_t name) {
+  return detail::write_op_begin(*state.cursor, name, static_cast<std::uint8_t>(fn.scope()),
+                                fn.seqNr(), fn.forwardThreadId(), fn.handle());
+}
+
+// What on_begin leaves to others.
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
+    const at::RecordFunction& fn, ThreadState& state) {
   const std::uint32_t number = window.load(std::memory_order_relaxed);
-  if (__builtin_expect(state.window != number, 0)) begin_window(state, number);
+  if (state.window != number) begin_window(state, number);
   const OpNames::Found name = state.names.find(fn);
-  const sonde_op op = describe(fn, name);
   const unsigned wished = wishes.load(std::memory_order_relaxed);
-  if (__builtin_expect(may_end_elsewhere(fn, name), 0)) return begin_range(fn, state, op, wished);
-  bool recorded = !state.open.is_full() && sonde_op_begin(&op) != 0;
-  if (__builtin_expect(!recorded, 0)) recorded = begin_late(fn, state);
+  if (may_end_elsewhere(fn, name)) return begin_range(fn, state, name, wished);
+  bool recorded = !state.open.is_full() && begin_op(fn, state, name.number);
+  if (!recorded) recorded = begin_late(fn, state);
   state.open.push(recorded);
   if (recorded && wished != 0) record_more(fn, state, wished);
+  return nullptr;
+}
+
+// The way of nearly all operators is one straight line: the program has thrown our instructions out
+// of the cache too, and each line of them costs.
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
+  ThreadState& state = thread_state();
+  const std::uint32_t name = state.names.find_of_schema(fn.name());
+  if (__builtin_expect(name == 0 || state.window != window.load(std::memory_order_relaxed) ||
+                           state.open.is_full() || !begin_op(fn, state, name),
+                       0)) {
+    return begin_rare(fn, state);
+  }
+  state.open.push(true);
+  const unsigned wished = wishes.load(std::memory_order_relaxed);
+  if (__builtin_expect(wished != 0, 0)) record_more(fn, state, wished);
   return nullptr;
 }
 
 void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   if (context != nullptr) {
     sonde_range_end(static_cast<RangeContext*>(context)->range);
-  } else if (thread_state().open.pop()) {
-    detail::write_end();
+    return;
   }
+  ThreadState& state = thread_state();
+  if (state.open.pop()) detail::write_end(*state.cursor);
 }
 
 // What sessions are told of. Everything between this library and libsonde is C: torch may have been

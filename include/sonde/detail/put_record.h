@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Records that are more than a word, where the thread's chunk has room for them and nothing else is
+// to be done. Inlined for the same reason as thread_cursor.h.
+
+#include <atomic>
+#include <cstdint>
+
+#include "sonde/detail/thread_cursor.h"
+#include "sonde/detail/words.h"
+#include "sonde/op.h"
+
+namespace sonde {
+namespace detail {
+
+// Where a record was put; `chunk` is null if it was not.
+struct PutAt {
+  ChunkHeader* chunk;
+  std::uint32_t offset;
+};
+
+inline void prefetch_for_writing(const std::uint64_t* at) noexcept {
+#if defined(__x86_64__)
+  // The builtin gives a read's prefetch unless one compiles for newer processors. Those that do not
+  // know this one pass over it.
+  __asm__ volatile("prefetchw %0" : : "m"(*at));
+#else
+  __builtin_prefetch(at, 1);
+#endif
+}
+
+// store(address) writes the payload's words.
+template <typename Store>
+inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, ExtendedKind kind,
+                                                     std::uint32_t payload_count,
+                                                     const Store& store) noexcept {
+  const std::uint32_t was_busy = cursor.busy;
+  cursor.busy = kBusy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in put_word
+  ChunkHeader* const chunk = cursor.chunk;
+  const std::uint32_t offset = chunk->committed;
+  const std::uint32_t bytes = (payload_count + 1) * 8;
+  // In 64 bits: the chunk without room is full to the last of 32.
+  if (__builtin_expect(std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit),
+                       0)) {
+    cursor.busy = was_busy;
+    return {nullptr, 0};
+  }
+  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
+  // Nobody has touched these lines on this core: asked for now, the words some records on do not
+  // wait for them.
+  prefetch_for_writing(at + 32);
+  store(at + 1);
+  const std::uint64_t low_bits = make_extended(0, kind, payload_count);
+  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
+  cursor.payload_words += payload_count;
+  __atomic_store_n(&chunk->committed, offset + bytes, __ATOMIC_RELEASE);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cursor.busy = 0;
+  return {chunk, offset};
+}
+
+// The record's position, 0 if it was not written.
+inline std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind,
+                                  const std::uint64_t* payload,
+                                  std::uint32_t payload_count) noexcept {
+  const PutAt put = put_with(cursor, kind, payload_count, [=](std::uint64_t* at) {
+    for (std::uint32_t i = 0; i < payload_count; ++i)
+      __atomic_store_n(at + i, payload[i], __ATOMIC_RELAXED);
+  });
+  return put.chunk != nullptr ? make_position(put.chunk->sequence, put.offset) : 0;
+}
+
+// The first word of an OpBegin's payload, see ExtendedKind.
+inline std::uint64_t op_name_word(std::uint32_t name, std::uint8_t scope) noexcept {
+  return name | (std::uint64_t{scope} << 32);
+}
+
+// sonde_op_begin for the one who calls it at every operator. By value: what the quick way needs
+// stays in registers. The cursor is the thread's own.
+__attribute__((noinline, unused)) static bool op_begin_by_call(
+    std::uint32_t name, std::uint8_t scope, std::int64_t sequence_number,
+    std::uint64_t forward_thread, std::uint64_t record_function_id) noexcept {
+  const sonde_op op = {name, scope, sequence_number, forward_thread, record_function_id};
+  return sonde_op_begin(&op) != 0;
+}
+
+inline __attribute__((always_inline)) bool write_op_begin(
+    ThreadCursor& cursor, std::uint32_t name, std::uint8_t scope, std::int64_t sequence_number,
+    std::uint64_t forward_thread, std::uint64_t record_function_id) noexcept {
+  const std::uint64_t sequence = static_cast<std::uint64_t>(sequence_number) + 1;
+  const bool is_short = (((record_function_id | sequence) >> 32) | forward_thread) == 0;
+  const auto store = [=](std::uint64_t* at) {
+    __atomic_store_n(at, op_name_word(name, scope), __ATOMIC_RELAXED);
+    __atomic_store_n(at + 1, record_function_id | (sequence << 32), __ATOMIC_RELAXED);
+  };
+  if (__builtin_expect(recording() && is_short, 1) &&
+      put_with(cursor, ExtendedKind::OpShort, 2, store).chunk != nullptr) {
+    return true;
+  }
+  return op_begin_by_call(name, scope, sequence_number, forward_thread, record_function_id);
+}
+
+}  // namespace detail
+}  // namespace sonde
