@@ -36,6 +36,7 @@ def configure_and_build(arguments, folder: Path, *settings, project: Path = PROJ
     if shutil.which("ccache"):
         settings += ("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",)
     run(arguments.cmake, "-S", project, "-B", folder, "-G", arguments.generator, "-DCMAKE_BUILD_TYPE=Debug",
+        "-DCMAKE_CXX_FLAGS_DEBUG=-O0",  # it only has to run
         f"-DCMAKE_CXX_COMPILER={arguments.cxx}", f"-DCMAKE_C_COMPILER={arguments.cc}", *settings)
     run(arguments.cmake, "--build", folder)
 
@@ -114,7 +115,7 @@ def add_subdirectory(arguments):
     folder = fresh(arguments.work / "add_subdirectory")
     configure_and_build(arguments, folder, f"-DSONDE_SOURCE={arguments.source}", "-DBUILD_SHARED_LIBS=OFF",
                         "-DSONDE_INSTALL=ON", "-DSONDE_BUILD_CLI=OFF", "-DSONDE_WITH_TORCH=OFF",
-                        "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0")  # it only has to run
+                        "-DSONDE_PRECOMPILE=ON")
     run_programs(folder, folder)
     run(arguments.cmake, "--install", folder, "--prefix", fresh(arguments.work / "prefix_static"))
 
