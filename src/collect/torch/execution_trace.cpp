@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/torch/execution_trace.h"
 
-#include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 #include <pthread.h>
 
@@ -9,13 +8,13 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "collect/torch/node_attributes.h"
 #include "collect/torch/node_values.h"
+#include "collect/torch/schema_text.h"
 #include "sonde/execution_trace_source.h"
 
 namespace sonde::torch {
@@ -81,13 +80,9 @@ class Schemas {
     static const std::string none;
     const auto op = fn.operator_name();
     if (!op) return none;
-    std::string& text = known_[op->name + "." + op->overload_name];
-    if (text.empty()) {
-      std::ostringstream stream;
-      if (const auto schema = fn.operator_schema()) stream << *schema;
-      text = stream.str();
-    }
-    return text;
+    const auto [found, is_new] = known_.try_emplace(op->name + "." + op->overload_name);
+    if (is_new) found->second = schema_text(*op);
+    return found->second;
   }
 
  private:
