@@ -13,8 +13,8 @@
 namespace sonde::torch {
 namespace {
 
-// Values are written here: streams do not carry numbers safely from every build of libtorch into a
-// library that was compiled elsewhere.
+// Values are written here rather than by libtorch into a stream of ours: under torch 2.11 programs
+// ended where it was to write a number.
 std::string double_text(double number) {
   const bool is_whole = std::abs(number) < 1e10 && std::trunc(number) == number;
   char digits[40];
