@@ -20,9 +20,9 @@
 
 #include "base/big_vector.h"
 #include "base/file.h"
+#include "base/gzip_writer.h"
 #include "bench/measure.h"
 #include "convert/gunzip.h"
-#include "convert/gzip_writer.h"
 #include "convert/json_bytes.h"
 #include "convert/json_text.h"
 #include "sonde/open.h"

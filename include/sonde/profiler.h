@@ -31,6 +31,7 @@
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/events.h"
 #include "sonde/buffer_policy.h"
+#include "sonde/execution_trace.h"
 #include "sonde/result.h"
 #include "sonde/schedule.h"
 #include "sonde/source.h"
@@ -65,6 +66,9 @@ struct ProfilerOptions {
   bool with_stack = false;
   bool with_flops = false;  // asks for shapes too
   bool with_modules = false;
+
+  // Runs while a cycle is recorded and is cleaned up by close(); it is to be registered before.
+  std::shared_ptr<ExecutionTraceObserver> execution_trace_observer = nullptr;
 
   // Every cycle is in the file in any case; this makes trace() all cycles instead of the last.
   bool acc_events = false;

@@ -69,6 +69,7 @@ struct AgentForkHandlers {
     new (&agent.mutex_) std::mutex;
     // Never destroyed: in this process it is nothing.
     [[maybe_unused]] const Session* parents = agent.session_.release();
+    [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
     if (!agent.options_.follow_children) return;
     sonde_when_missed(begin_at_first_operator);
@@ -126,6 +127,8 @@ void Agent::attach_torch(const std::string& torch_library) {
   if (auto attached = attach_adapter(options_.adapters, torch_library); !attached) {
     return add_to_report(options_.report, ReportKind::Adapter, attached.error().message);
   }
+  has_torch_ = true;
+  open_execution_trace();
   if (session_ == nullptr) return;
   const bool was_recording = session_->recording();
   const std::unique_ptr<Session> before = std::exchange(session_, nullptr);
@@ -154,8 +157,21 @@ Result<void> Agent::open_session(bool start_due) {
   return {};
 }
 
+void Agent::open_execution_trace() {
+  if (options_.execution_trace.empty() || !has_torch_ || observer_ != nullptr) return;
+  auto observer = std::make_unique<ExecutionTraceObserver>();
+  const auto opened = [&]() -> Result<void> {
+    SONDE_TRY(const std::string pattern, claim_output(options_.report, options_.execution_trace));
+    return observer->register_callback(pattern);
+  }();
+  if (!opened) return add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  observer_ = std::move(observer);
+  add_to_report(options_.report, ReportKind::ExecutionTrace, observer_->output_file_path());
+}
+
 void Agent::open_forked() {
   if (session_ != nullptr) return;
+  open_execution_trace();
   if (auto opened = open_session(!options_.paused); !opened)
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
   sonde_when_missed(nullptr);  // not before: operators of other threads wait for us till then
@@ -231,11 +247,13 @@ Result<void> Agent::start() {
   first_start_due_ = false;
   if (session_->recording()) return {};
   window_began_ns_ = now_ns();
+  if (observer_ != nullptr) observer_->start();
   return session_->begin_window(-1);
 }
 
 void Agent::stop() {
   first_start_due_ = false;
+  if (observer_ != nullptr) observer_->stop();
   session_->end_window();
 }
 

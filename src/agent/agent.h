@@ -15,6 +15,7 @@
 #include "agent/control_server.h"
 #include "agent/run_options.h"
 #include "collect/session.h"
+#include "sonde/execution_trace.h"
 #include "sonde/result.h"
 
 namespace sonde {
@@ -33,6 +34,7 @@ class Agent {
   Result<void> open_session(bool start_due);
   void attach_torch(const std::string& torch_library);
   void attach_cuda();
+  void open_execution_trace();
   void open_forked();
   void open_server();
   void start_thread();
@@ -53,6 +55,8 @@ class Agent {
   bool begun_ = false;
   RunOptions options_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<ExecutionTraceObserver> observer_;  // null: nobody asked, or there is no libtorch
+  bool has_torch_ = false;
   bool first_start_due_ = false;  // the one that the options ask for
   std::int64_t window_began_ns_ = 0;
   ControlServer server_;

@@ -16,7 +16,8 @@
 namespace sonde {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds = {"recording", "adapter", "error", "claim"};
+constexpr std::array<std::string_view, 5> kKinds = {"recording", "adapter", "error",
+                                                    "execution_trace", "claim"};
 
 // The report, locked against the other processes while it lives.
 class LockedReport {

@@ -16,10 +16,11 @@
 namespace sonde {
 
 enum class ReportKind : std::uint8_t {
-  Recording,  // text: the file that the process writes
-  Adapter,    // text: why libtorch is not recorded
-  Error,      // text: why nothing is recorded
-  Claim,      // text: the file that the process is about to write
+  Recording,       // text: the file that the process writes
+  Adapter,         // text: why libtorch is not recorded
+  Error,           // text: why nothing is recorded
+  ExecutionTrace,  // text: the file that the process writes
+  Claim,           // text: the file that the process is about to write
 };
 
 struct ReportEntry {

@@ -88,6 +88,8 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
       {kRunStarted, std::to_string(options.started_ns)},
       {kRunReport, options.report},
   };
+  if (!options.execution_trace.empty())
+    variables.emplace_back(kRunExecutionTrace, options.execution_trace);
   for (const auto& [policy, name] : kPolicies) {
     if (policy == options.policy) variables.emplace_back(kRunPolicy, name);
   }
@@ -116,6 +118,7 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   const Reader reader(lookup);
   RunOptions options;
   if (const char* text = reader.text(kRunOutput)) options.output = text;
+  if (const char* text = reader.text(kRunExecutionTrace)) options.execution_trace = text;
   if (const char* text = reader.text(kRunReport)) options.report = text;
   if (const char* text = reader.text(kRunAdapters)) options.adapters = split(text, ':');
   if (const char* text = reader.text(kRunCuda)) options.cuda_library = text;

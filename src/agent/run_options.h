@@ -19,6 +19,7 @@ namespace sonde {
 
 struct RunOptions {
   std::string output = "{program}-{pid}.sonde";
+  std::string execution_trace;  // its file, with the same words; empty: none
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
   SourceRequest request = {};   // its activities are what the process offers

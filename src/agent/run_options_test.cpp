@@ -21,6 +21,7 @@ Result<RunOptions> through_environment(const RunOptions& options,
 TEST(RunOptions, ArriveAsTheyWereSent) {
   RunOptions sent;
   sent.output = "/tmp/a {pid}.sonde";
+  sent.execution_trace = "/tmp/a {pid}.et.json";
   sent.budget_bytes = 12345;
   sent.policy = BufferPolicy::Ring;
   sent.request.record_shapes = sent.request.with_modules = true;

@@ -38,6 +38,15 @@ constexpr ElementType kElementTypes[] = {
     {"c10::qint32", 4},
 };
 
+// The product, or 0 if it is negative or too large to be one.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return 0;
+  return product;
+}
+
+}  // namespace
+
 std::int64_t element_bytes(const Trace& trace, OpArgumentId argument) {
   const std::int32_t known = trace.op_arguments().element_bytes[argument];
   if (known > 0) return known;
@@ -47,15 +56,6 @@ std::int64_t element_bytes(const Trace& trace, OpArgumentId argument) {
   }
   return name.substr(0, 11) == "c10::Float8" ? 1 : 0;
 }
-
-// The product, or 0 if it is negative or too large to be one.
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return 0;
-  return product;
-}
-
-}  // namespace
 
 std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument) {
   const OpArgumentTable& arguments = trace.op_arguments();

@@ -11,4 +11,7 @@ namespace sonde::detail {
 // they do not.
 std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument);
 
+// Of one element; 0 if its type is not known.
+std::int64_t element_bytes(const Trace& trace, OpArgumentId argument);
+
 }  // namespace sonde::detail

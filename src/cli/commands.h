@@ -59,6 +59,16 @@ struct MemoryCommand {
 };
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
+// With an output: writes the execution trace, by suffix. Without: checks it and says what is in it.
+struct EtCommand {
+  std::string file;
+  std::string output;
+  std::string trace;   // of the same run; empty: none
+  int row_limit = 10;  // -1: all
+  Format format = Format::Text;
+};
+Result<void> run_et(const EtCommand& options, Output& out);
+
 // Talks to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {
   int pid = 0;

@@ -45,6 +45,7 @@ struct Parser {
   EventsCommand events;
   ExportCommand exporting;
   MemoryCommand memory;
+  EtCommand et;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -68,6 +69,7 @@ struct Parser {
     add_events();
     add_export();
     add_memory();
+    add_et();
   }
 
   static constexpr const char* kTraceFile =
@@ -232,6 +234,40 @@ struct Parser {
     });
   }
 
+  void add_et() {
+    CLI::App* command =
+        app.add_subcommand("et", "Execution traces: what was computed, from which tensors");
+    command
+        ->add_option("FILE", et.file,
+                     "An execution trace, .json or .json.gz, or a trace to make one from")
+        ->required()
+        ->type_name("");
+    command
+        ->add_option("-o,--output", et.output,
+                     "Write it: .json or .json.gz as PyTorch does, .et or .chakra as Chakra's "
+                     "protobuf nodes")
+        ->type_name("FILE");
+    command
+        ->add_option("--trace", et.trace,
+                     "A trace of the same run: checks that both have the same operators; gives "
+                     "Chakra's nodes their times")
+        ->type_name("TRACE");
+    command->add_option("--row-limit", et.row_limit, "Operators to list (10; all in json); -1: all")
+        ->type_name("N");
+    command->add_option("--format", format, "text (default) or json, whose keys are stable")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+    command->footer(
+        "`sonde run --et` writes one. Exits with 1 if ids, parents, tensors or the join are not as "
+        "they should be.\n"
+        "Example:\n  sonde et step.et.json.gz --trace step.sonde -o step.chakra");
+    command->callback([this, command] {
+      et.format = chosen_format();
+      if (et.format == Format::Json && command->count("--row-limit") == 0) et.row_limit = -1;
+      action = [this](Output& out) { return run_et(et, out); };
+    });
+  }
+
   // `--after 5s`: `parse` turns the text into what `value` holds.
   template <typename T>
   static CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type,
@@ -293,6 +329,16 @@ struct Parser {
             "Record CUDA: linked (default) to the operators, lean: kernels and copies alone, full: "
             "every call of the runtime; --gpu=LEVEL")
         ->type_name("LEVEL")
+        ->expected(0, 1);
+    command
+        ->add_option_function<std::string>(
+            "--et",
+            [this](const std::string& file) {
+              run.with_execution_trace = true;
+              run.options.execution_trace = file;
+            },
+            "Write an execution trace too: --et=FILE, .json or .json.gz (beside the recording)")
+        ->type_name("FILE")
         ->expected(0, 1);
     command->add_flag("--opencl", run.opencl, "Record OpenCL's kernels and copies");
     add_parsed(command, "--budget", "BYTES", "Memory for what is not yet in the file (256M)",

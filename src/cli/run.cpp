@@ -106,6 +106,13 @@ void add_opencl_layer(ChildCommand& child, const std::string& layer) {
   child.environment.emplace_back(kRunOpencl, layer);
 }
 
+// "train.sonde" and its execution trace, "train.et.json.gz".
+std::string execution_trace_beside(const std::string& output) {
+  constexpr std::string_view kSuffix = ".sonde";
+  const bool has_suffix = output.ends_with(kSuffix);
+  return output.substr(0, output.size() - (has_suffix ? kSuffix.size() : 0)) + ".et.json.gz";
+}
+
 Result<RunOptions> complete(RunOptions options) {
   // Fails early, and here, if a word in braces is not known.
   SONDE_TRY_VOID([&]() -> Result<void> {
@@ -116,8 +123,11 @@ Result<RunOptions> complete(RunOptions options) {
   if (options.output.find_first_of("\n\t") != std::string::npos)
     return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
   std::error_code failed;
-  options.output = fs::absolute(options.output, failed).string();
-  if (failed) return Failure(ErrorCode::Io, "the current folder is gone: " + failed.message());
+  for (std::string* const path : {&options.output, &options.execution_trace}) {
+    if (path->empty()) continue;
+    *path = fs::absolute(*path, failed).string();
+    if (failed) return Failure(ErrorCode::Io, "the current folder is gone: " + failed.message());
+  }
   timespec now = {};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   options.started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
@@ -177,7 +187,10 @@ Result<int> run_program(const RunCommand& command) {
   SONDE_TRY(const std::string folder, library_folder());
   SONDE_TRY(const Libraries libraries, find_libraries(folder));
   SONDE_TRY(const std::string opencl_layer, find_opencl_layer(command, folder));
-  SONDE_TRY(RunOptions options, complete(command.options));
+  RunOptions asked = command.options;
+  if (command.with_execution_trace && asked.execution_trace.empty())
+    asked.execution_trace = execution_trace_beside(asked.output);
+  SONDE_TRY(RunOptions options, complete(std::move(asked)));
   SONDE_TRY(const ReportFile report, ReportFile::create());
   options.report = report.path();
   options.adapters = usable_adapters(folder);

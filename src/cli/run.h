@@ -17,6 +17,7 @@ struct RunCommand {
   bool opencl = false;  // record OpenCL's work
   bool quiet = false;
   bool with_gpu = false;
+  bool with_execution_trace = false;  // beside the recording, unless the options name its file
 };
 
 // The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if

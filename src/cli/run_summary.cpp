@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
+#include "sonde/execution_trace_file.h"
 #include "sonde/trace.h"
 #include "trace/block_file.h"
 
@@ -115,6 +116,23 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   return recordings;
 }
 
+// One line an execution trace; one without operators is removed.
+void add_execution_traces(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
+  for (const ReportEntry& entry : report) {
+    std::error_code ignored;
+    if (entry.kind != ReportKind::ExecutionTrace || !fs::exists(entry.text, ignored)) continue;
+    const auto et = open_execution_trace(entry.text);
+    if (!et) {
+      lines.push_back(et.error().message);
+    } else if (et->nodes.size() > 1) {
+      lines.push_back(fmt::format("{}: execution trace, {} nodes", shown(entry.text),
+                                  count_text(et->nodes.size())));
+    } else if (!runs(entry.pid)) {
+      fs::remove(entry.text, ignored);
+    }
+  }
+}
+
 bool is_problem(const ReportEntry& entry) {
   return entry.kind == ReportKind::Adapter || entry.kind == ReportKind::Error;
 }
@@ -179,6 +197,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   const bool problems = std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
   add_gpu_line(recordings, options, lines);
+  add_execution_traces(report, lines);
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/file.h"
-#include "convert/gzip_writer.h"
+#include "base/gzip_writer.h"
 #include "convert/output_file.h"
 #include "sonde/export.h"
 #include "sonde/trace_builder.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "convert/execution_trace_read.h"
 #include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/json_text.h"
@@ -71,6 +72,10 @@ Result<Trace> read_text(std::string_view text, const std::string& path, TraceBui
     return Failure(ErrorCode::Invalid, path + ": is no trace: it looks like " +
                                            std::string(look_of(rest)) + " at byte " +
                                            std::to_string(rest.data() - text.data()));
+  }
+  if (looks_like_execution_trace(text)) {
+    return Failure(ErrorCode::Invalid,
+                   path + ": is an execution trace, which has no times: `sonde et` reads it");
   }
   return read_kineto(text, path, std::move(builder), threads);
 }

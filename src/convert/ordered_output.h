@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "convert/gzip_writer.h"
+#include "base/gzip_writer.h"
 #include "convert/output_file.h"
 #include "sonde/result.h"
 

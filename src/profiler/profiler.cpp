@@ -138,6 +138,7 @@ class Profiler::Impl {
     }
     stop(self);
     closed_ = true;
+    if (options_.execution_trace_observer != nullptr) options_.execution_trace_observer->cleanup();
     return cycles_.close();
   }
 
@@ -162,11 +163,13 @@ class Profiler::Impl {
         if (!cycles_.prepared()) {
           return fail({ErrorCode::Invalid, "start_trace() before prepare_trace()"});
         }
+        observe_execution(true);
         return check(cycles_.start(step_num_));
       case Phase::Stop:
         if (!cycles_.prepared()) {
           return fail({ErrorCode::Invalid, "stop_trace() before prepare_trace()"});
         }
+        observe_execution(false);
         return cycles_.stop();
       case Phase::Ready:
         return call_trace_ready(self);
@@ -218,8 +221,15 @@ class Profiler::Impl {
     report_error(error.message);
     status_ = Failure(std::move(error));
     step_scope_.reset();
+    observe_execution(false);
     if (cycles_.recording()) cycles_.stop();
     running_ = false;
+  }
+
+  void observe_execution(bool on) {
+    ExecutionTraceObserver* const observer = options_.execution_trace_observer.get();
+    if (observer == nullptr) return;
+    on ? observer->start() : observer->stop();
   }
 
   // Each text once, so that a wrong schedule does not say so at every cycle.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "view/compressed.h"
 
-#include "convert/gzip_writer.h"
+#include "base/gzip_writer.h"
 
 namespace sonde::detail {
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What recording costs an operator: a loop of the smallest one, alone or under torch.profiler.
+"""What recording costs an operator: a loop of the smallest one, alone or under torch's own.
 
     python3 tests/torch/op_loop.py            nanoseconds an operator; also under `sonde run`
     python3 tests/torch/op_loop.py torch      the same under torch.profiler, and what its stop and table take
+    python3 tests/torch/op_loop.py et FILE    the same under torch's observer of execution traces
 """
 
 import sys
@@ -24,6 +25,14 @@ def main() -> int:
     loop(50_000)
     if len(sys.argv) < 2:
         print(f"{min(loop(100_000) for _ in range(5)):.0f} ns an operator")
+        return 0
+    if sys.argv[1] == "et":
+        observer = torch.profiler.ExecutionTraceObserver()
+        observer.register_callback(sys.argv[2])
+        observer.start()
+        print(f"{min(loop(100_000) for _ in range(1)):.0f} ns an operator under torch's observer of execution traces")
+        observer.stop()
+        observer.unregister_callback()
         return 0
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
         print(f"{min(loop(100_000) for _ in range(1)):.0f} ns an operator under torch.profiler")

@@ -23,6 +23,8 @@ for device in "${devices[@]}"; do
     python3 "$root/tests/torch/train_both.py" "$work/torch.json" "$device"
   "$build/bin/sonde" export "$work/$device.sonde" -o "$work/sonde.json"
   python3 "$root/tests/torch/compare_both.py" "$work/torch.json" "$work/sonde.json"
+  echo "== its execution trace"
+  python3 "$root/tests/torch/check_et.py" "$build/bin/sonde" "$(command -v python3)" "$device"
 done
 
 echo "== stacks and modules"
@@ -35,3 +37,8 @@ python3 "$root/tests/torch/op_loop.py"
 "$build/bin/sonde" run -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
 time "$build/bin/sonde" table "$work/loop.sonde" --row-limit 3 >/dev/null
 python3 "$root/tests/torch/op_loop.py" torch
+
+echo "== the cost of an operator in an execution trace"
+"$build/bin/sonde" run --et="$work/loop.et.json" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
+"$build/bin/sonde" run --et="$work/loop.et.json.gz" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
+python3 "$root/tests/torch/op_loop.py" et "$work/theirs.et.json"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collect/torch/call_stack.h"
+#include "collect/torch/execution_trace.h"
 #include "collect/torch/inputs.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
@@ -281,12 +282,14 @@ void attach() {
     std::atexit([] {
       torch_source().end();
       end_tool_ranges();
+      end_execution_trace();
     });
     return true;
   }();
   static_cast<void>(is_first);
   sonde_add_plugin(&kPlugin);
   attach_tool_ranges();
+  attach_execution_trace();
 }
 
 }  // namespace sonde::torch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "convert/gzip_writer.h"
+#include "base/gzip_writer.h"
 
 #include <zlib.h>
 

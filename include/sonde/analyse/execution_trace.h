@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Answers about execution traces.
+//
+//   const ExecutionTraceSummary summary = execution_trace_summary(et);
+//   if (!summary.is_sound()) …
+//   if (!execution_trace_join(et, trace).is_complete()) …
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/execution_trace_nodes.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// Made afterwards from a trace: its operators, annotations, steps and scopes with their nesting,
+// and what was recorded of their inputs. Sizes and types need `record_shapes`, numbers of tensors
+// `profile_memory` too. What a trace does not know stays empty: outputs and schemas. An error if
+// there are no operators, or those of several processes.
+Result<ExecutionTrace> execution_trace_of(const Trace& trace);
+
+struct ExecutionTraceSummary {
+  struct Name {
+    std::string name;
+    std::uint64_t count = 0;
+    std::uint64_t inputs = 0;
+    std::uint64_t outputs = 0;
+  };
+
+  std::uint64_t operators = 0;
+  std::uint64_t annotations = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t process_groups = 0;  // nodes that describe them
+  std::uint64_t deepest = 0;         // operators and annotations inside each other
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  std::uint64_t tensors = 0;
+  std::uint64_t tensors_from_outside = 0;  // read by an operator before any has made them
+  std::uint64_t storages = 0;
+  std::vector<Name> names;  // of operators and annotations, the most frequent first
+
+  // What should not be: each list has the numbers in question, in the order of the file.
+  std::vector<std::uint64_t> repeated_ids;
+  std::vector<std::uint64_t> without_parent;       // nodes whose parent is not there
+  std::vector<std::uint64_t> before_their_parent;  // nodes that begin before what calls them
+  std::vector<std::uint64_t> undefined_tensors;    // used, though no earlier node names them
+  bool has_root = false;
+
+  bool is_sound() const {
+    return has_root && repeated_ids.empty() && without_parent.empty() &&
+           before_their_parent.empty() && undefined_tensors.empty();
+  }
+};
+
+ExecutionTraceSummary execution_trace_summary(const ExecutionTrace& et);
+
+// Nodes and spans of one run by their record-function ids.
+struct ExecutionTraceJoin {
+  std::uint64_t joined = 0;
+  std::vector<std::string> other_names;  // "12: aten::mm, aten::add": the same id, another name
+  std::vector<std::string> only_nodes;   // "12: aten::mm"
+  std::vector<std::string> only_spans;
+
+  bool is_complete() const {
+    return joined > 0 && other_names.empty() && only_nodes.empty() && only_spans.empty();
+  }
+};
+
+ExecutionTraceJoin execution_trace_join(const ExecutionTrace& et, const Trace& trace);
+
+}  // namespace sonde

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/et.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr std::size_t kMostWrong = 5;
+constexpr std::size_t kWidestName = 60;
+
+std::string wrong_text(const EtCheck& check) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(check.wrong.size(), kMostWrong); ++i)
+    text += (i > 0 ? ", " : ": ") + check.wrong[i];
+  if (check.wrong.size() > kMostWrong)
+    text += fmt::format(", … {} in all", count_text(check.wrong.size()));
+  return text;
+}
+
+void write_head(const EtReport& report, Output& out) {
+  const ExecutionTraceSummary& summary = report.summary;
+  out.line(fmt::format("{}: execution trace{}, schema {}, process {}", report.file,
+                       report.is_made ? " made from a trace" : "", report.et.schema,
+                       report.et.pid));
+  if (!report.et.time.empty()) out.line("  begun    " + report.et.time);
+  out.line(fmt::format("  nodes    {}: {} operators, {} annotations, {} threads; {} deep",
+                       count_text(report.et.nodes.size()), count_text(summary.operators),
+                       count_text(summary.annotations), summary.threads, summary.deepest));
+  out.line(fmt::format("  values   {} inputs, {} outputs", count_text(summary.inputs),
+                       count_text(summary.outputs)));
+  out.line(fmt::format("  tensors  {} in {} storages; {} came from outside",
+                       count_text(summary.tensors), count_text(summary.storages),
+                       count_text(summary.tensors_from_outside)));
+  if (report.join) {
+    out.line(fmt::format("  joined   {} nodes with their spans", count_text(report.join->joined)));
+  }
+}
+
+void write_row(std::size_t width, const ExecutionTraceSummary::Name& row, Output& out) {
+  const std::string name =
+      row.name.size() <= width ? row.name : row.name.substr(0, width - 3) + "...";
+  out.line(fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}", name, width, count_text(row.count),
+                       count_text(row.inputs), count_text(row.outputs)));
+}
+
+}  // namespace
+
+void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
+  write_head(report, out);
+  for (const EtCheck& check : report.checks) {
+    out.line(fmt::format("  {}  {}{}", check.wrong.empty() ? "checked" : "NOT SO ", check.claim,
+                         wrong_text(check)));
+  }
+  const auto& names = report.summary.names;
+  const std::size_t shown = std::min(row_limit, names.size());
+  if (shown == 0) return;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, names[i].name.size());
+  width = std::min(width, kWidestName);
+  out.line(
+      fmt::format("\n{:<{}}  {:>8}  {:>8}  {:>8}", "Name", width, "nodes", "inputs", "outputs"));
+  for (std::size_t i = 0; i < shown; ++i) write_row(width, names[i], out);
+  if (shown < names.size()) {
+    out.line(
+        fmt::format("… and {} more: --row-limit -1 shows all", count_text(names.size() - shown)));
+  }
+}
+
+}  // namespace sonde::cli

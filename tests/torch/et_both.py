@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps that torch's own observer and Sonde write an execution trace of at once.
+
+    sonde run --shapes --memory --et=ours.json -o run.sonde -- python3 tests/torch/et_both.py theirs.json [cpu|cuda]
+    python3 tests/torch/compare_et.py theirs.json ours.json
+
+Sonde sees the whole program; both see what runs inside the annotation "both see this".
+"""
+
+import sys
+
+import torch
+
+try:
+    from torch.profiler import ExecutionTraceObserver as Observer
+except ImportError:  # torch 1.13
+    from torch.profiler import ExecutionGraphObserver as Observer
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 16, 3)
+        self.block = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+        self.wide = torch.nn.Linear(16 * 6 * 6, 64)
+        self.out = torch.nn.Linear(64, 10)
+
+    def forward(self, x):
+        features = self.wide(torch.relu(self.conv(x)).flatten(1))
+        return self.out(self.block(features.unsqueeze(1)).squeeze(1))
+
+
+def main() -> int:
+    path, device = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "cpu"
+    net = Net().to(device)
+    optimizer = torch.optim.AdamW(net.parameters())
+
+    def step():
+        x = torch.randn(8, 3, 8, 8, device=device)
+        y = torch.randint(0, 10, (8,), device=device)
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+
+    step()
+    observer = Observer()
+    observer.register_callback(path)
+    observer.start()
+    with torch.profiler.record_function("both see this"):
+        for _ in range(3):
+            step()
+    observer.stop()
+    observer.unregister_callback()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
