@@ -2,12 +2,8 @@
 #include "sonde/analyse/device_time.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <utility>
 
-#include "analyse/coverage.h"
-#include "analyse/device_work.h"
-#include "analyse/host_calls.h"
+#include "analyse/report_data.h"
 
 namespace sonde {
 namespace {
@@ -19,32 +15,10 @@ using detail::Work;
 // HTA's bound for a device's own delay between one kernel and the next.
 constexpr Nanos kLongestKernelWaitNs = 30'000;
 
-// When a thread was within operators or calls of a device.
-class ThreadsInOperators {
- public:
-  explicit ThreadsInOperators(const Trace& trace) : trace_(trace) {}
-
-  const Coverage& of(TrackId track) {
-    const auto [found, is_new] = by_track_.try_emplace(track.value());
-    if (!is_new) return found->second;
-    const SpanTable& spans = trace_.spans();
-    for (const SpanId span : trace_.track_spans(track)) {
-      if (spans.kind[span] != SpanKind::CpuOp && !detail::is_device_call(spans.kind[span]))
-        continue;
-      found->second.add(spans.start_ns[span], trace_.end_ns(span));
-    }
-    return found->second;
-  }
-
- private:
-  const Trace& trace_;
-  std::unordered_map<std::uint32_t, Coverage> by_track_;
-};
-
 class DeviceTimes {
  public:
-  explicit DeviceTimes(const Trace& trace)
-      : trace_(trace), calls_(trace), communication_(trace), in_operators_(trace) {}
+  explicit DeviceTimes(const detail::ReportData& data)
+      : data_(data), trace_(data.trace), communication_(data.trace) {}
 
   DeviceTime of(const DeviceWork& device) {
     DeviceTime out;
@@ -100,7 +74,7 @@ class DeviceTimes {
   }
 
   void explain(DeviceGap& gap, ProcessId process) {
-    const SpanId launch = calls_.launch_of(gap.after);
+    const SpanId launch = data_.calls.launch_of(gap.after);
     if (!launch.valid()) return;
     const Nanos launched_ns = trace_.spans().start_ns[launch];
     if (launched_ns <= gap.begin_ns) {
@@ -108,22 +82,21 @@ class DeviceTimes {
       return;
     }
     gap.cause = IdleCause::HostWait;
-    gap.wait = calls_.wait_at(process, gap.begin_ns);
+    gap.wait = data_.calls.wait_at(process, gap.begin_ns);
     if (gap.wait.valid()) {
       gap.host = HostDoing::HadWaited;
       return;
     }
     const Nanos until_ns = std::min(launched_ns, gap.end_ns);
-    const Nanos inside_ns = in_operators_.of(trace_.spans().track[launch])
+    const Nanos inside_ns = data_.in_operators(trace_.spans().track[launch])
                                 .within_ns(gap.begin_ns, until_ns);
     const bool is_outside = 2 * inside_ns < until_ns - gap.begin_ns;
     gap.host = is_outside ? HostDoing::OutsideOperators : HostDoing::InOperators;
   }
 
+  const detail::ReportData& data_;
   const Trace& trace_;
-  const detail::HostCalls calls_;
   detail::Communication communication_;
-  ThreadsInOperators in_operators_;
 };
 
 }  // namespace
@@ -141,12 +114,17 @@ std::string_view to_string(IdleCause cause) noexcept {
 }
 
 std::vector<DeviceTime> device_times(const Trace& trace) {
-  const std::vector<DeviceWork> devices = detail::device_work(trace);
+  return detail::device_times(detail::ReportData(trace));
+}
+
+namespace detail {
+
+std::vector<DeviceTime> device_times(const ReportData& data) {
   std::vector<DeviceTime> out;
-  if (devices.empty()) return out;
-  DeviceTimes times(trace);
-  for (const DeviceWork& device : devices) out.push_back(times.of(device));
+  DeviceTimes times(data);
+  for (const DeviceWork& device : data.work) out.push_back(times.of(device));
   return out;
 }
 
+}  // namespace detail
 }  // namespace sonde

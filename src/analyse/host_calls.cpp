@@ -64,8 +64,9 @@ bool is_device_call(SpanKind kind) noexcept {
   }
 }
 
-HostCalls::HostCalls(const Trace& trace) : trace_(trace) {
-  collect_calls();
+HostCalls::HostCalls(const Trace& trace) : trace_(trace), launches_(Launches(trace).all()) {
+  std::sort(launches_.begin(), launches_.end(),
+            [](const Launch& a, const Launch& b) { return a.work < b.work; });
   collect_waits();
 }
 
@@ -74,28 +75,11 @@ std::uint32_t HostCalls::process_of(SpanId span) const noexcept {
   return track.valid() ? trace_.tracks().process[track].value() : ProcessId::kInvalid;
 }
 
-void HostCalls::collect_calls() {
-  const SpanTable& spans = trace_.spans();
-  for (const SpanId span : trace_.all_spans()) {
-    if (!is_device_call(spans.kind[span]) || spans.correlation[span] == 0) continue;
-    calls_.push_back({process_of(span), spans.correlation[span], span});
-  }
-  run_sort(calls_, [](const Call& a, const Call& b) {
-    return std::tie(a.process, a.correlation) < std::tie(b.process, b.correlation);
-  });
-}
-
 SpanId HostCalls::launch_of(SpanId work) const noexcept {
-  const std::int64_t correlation = trace_.spans().correlation[work];
-  if (correlation == 0) return {};
-  const Call wanted{process_of(work), correlation, {}};
   const auto found =
-      std::lower_bound(calls_.begin(), calls_.end(), wanted, [](const Call& a, const Call& b) {
-        return std::tie(a.process, a.correlation) < std::tie(b.process, b.correlation);
-      });
-  const bool is_there = found != calls_.end() && found->process == wanted.process &&
-                        found->correlation == correlation;
-  return is_there ? found->span : SpanId();
+      std::lower_bound(launches_.begin(), launches_.end(), work,
+                       [](const Launch& launch, SpanId row) { return launch.work < row; });
+  return found != launches_.end() && found->work == work ? found->host : SpanId();
 }
 
 // A call that copies and comes back only when the copy is done has waited for it.

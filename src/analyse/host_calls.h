@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyse/launches.h"
 #include "sonde/trace.h"
 
 namespace sonde::detail {
@@ -20,7 +21,7 @@ class HostCalls {
  public:
   explicit HostCalls(const Trace& trace);
 
-  // The call with the same correlation in the same process; invalid: not known.
+  // The call behind device work, else the operator (analyse/launches.h); invalid: not known.
   SpanId launch_of(SpanId work) const noexcept;
   // A call in which some thread of the process waited for a device at that time; of several the one
   // that went on longest. Invalid: nobody waited.
@@ -29,11 +30,6 @@ class HostCalls {
   std::vector<SpanId> waits() const;
 
  private:
-  struct Call {
-    std::uint32_t process;
-    std::int64_t correlation;
-    SpanId span;
-  };
   struct Wait {
     std::uint32_t process;
     Nanos begin_ns;
@@ -42,13 +38,12 @@ class HostCalls {
   };
 
   std::uint32_t process_of(SpanId span) const noexcept;
-  void collect_calls();
   void collect_waits();
   void mark_blocking_copies(std::vector<std::uint32_t>& waiting) const;
 
   const Trace& trace_;
-  std::vector<Call> calls_;  // by process and correlation
-  std::vector<Wait> waits_;  // by process and begin
+  std::vector<Launch> launches_;  // by work
+  std::vector<Wait> waits_;       // by process and begin
 };
 
 }  // namespace sonde::detail

@@ -59,6 +59,14 @@ struct MemoryCommand {
 };
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
+// With an output: a file, by suffix. Without: to standard output.
+struct ReportCommand {
+  std::string file;
+  std::string output;
+  std::string format = "text";  // text, md, json or html
+};
+Result<void> run_report(const ReportCommand& options, Output& out);
+
 // Talks to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {
   int pid = 0;
