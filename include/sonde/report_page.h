@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A report as a page to look at: findings, bars of steps, shares of operators and kernels, causes of
-// idle time, and a flame graph of the host's time, in one file that needs no network.
+// A report as a page to look at: findings, bars of steps, shares of operators and kernels, causes
+// of idle time, and a flame graph of the host's time, in one file that needs no network.
 //
 //   std::ofstream("report.html") << report_page(report(trace), "run.sonde");
 

@@ -53,8 +53,8 @@ class CopyMaker {
     const std::int64_t bytes = std::max<std::int64_t>(copies.bytes[row], 0);
     total.bytes += bytes;
     total.device_ns += trace_.spans().duration_ns[span];
-    const bool is_pageable = total.source == MemoryKind::Pageable ||
-                             total.destination == MemoryKind::Pageable;
+    const bool is_pageable =
+        total.source == MemoryKind::Pageable || total.destination == MemoryKind::Pageable;
     const CopyTime copy{span, bytes, seen_by_host_ns(span)};
     if (is_pageable) out_.pageable.push_back(copy);
     match(total.kind, copy);

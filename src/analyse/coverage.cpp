@@ -19,8 +19,8 @@ Nanos overlap_ns(const Coverage& a, const Coverage& b) noexcept {
   auto left = a.stretches().begin();
   auto right = b.stretches().begin();
   while (left != a.stretches().end() && right != b.stretches().end()) {
-    both_ns += std::max<Nanos>(0, std::min(left->end_ns, right->end_ns) -
-                                      std::max(left->begin_ns, right->begin_ns));
+    both_ns += std::max<Nanos>(
+        0, std::min(left->end_ns, right->end_ns) - std::max(left->begin_ns, right->begin_ns));
     (left->end_ns < right->end_ns ? left : right)++;
   }
   return both_ns;

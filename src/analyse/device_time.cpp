@@ -88,8 +88,8 @@ class DeviceTimes {
       return;
     }
     const Nanos until_ns = std::min(launched_ns, gap.end_ns);
-    const Nanos inside_ns = data_.in_operators(trace_.spans().track[launch])
-                                .within_ns(gap.begin_ns, until_ns);
+    const Nanos inside_ns =
+        data_.in_operators(trace_.spans().track[launch]).within_ns(gap.begin_ns, until_ns);
     const bool is_outside = 2 * inside_ns < until_ns - gap.begin_ns;
     gap.host = is_outside ? HostDoing::OutsideOperators : HostDoing::InOperators;
   }

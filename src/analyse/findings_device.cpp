@@ -101,9 +101,10 @@ void stalls(Report& report) {
   add(report, gaps,
       {.id = "stalling_synchronisation",
        .title = "The host waits for the device, and then the device for the host",
-       .detail = fmt::format("The device ran dry while the host waited for it and had nothing to do "
-                             "until new work came: {}{}.",
-                             lengths(gaps), who_waited(report)),
+       .detail =
+           fmt::format("The device ran dry while the host waited for it and had nothing to do "
+                       "until new work came: {}{}.",
+                       lengths(gaps), who_waited(report)),
        .advice = "Leave results on the device until a step is over: no .item(), .cpu(), print or "
                  "comparison of a device's value in between, and copies with pinned memory and "
                  "non_blocking=True.",
@@ -144,8 +145,9 @@ void slow_program(Report& report) {
        .title = "The device waits while the host is outside of operators",
        .detail = fmt::format("The thread that feeds the device was busy with code of its own: {}.",
                              lengths(gaps)),
-       .advice = "Look at what runs between operators: loading and preparing data, Python, logging, "
-                 "files. Do it in another thread or process, ahead of time, or less often.",
+       .advice =
+           "Look at what runs between operators: loading and preparing data, Python, logging, "
+           "files. Do it in another thread or process, ahead of time, or less often.",
        .command = "sonde export TRACE -o trace.json.gz"});
 }
 

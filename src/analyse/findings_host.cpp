@@ -24,17 +24,16 @@ namespace {
 constexpr Nanos kShortestStretchNs = 100'000;
 constexpr Nanos kLeastLeakSteps = 3;
 
-constexpr std::array<std::string_view, 8> kLoading = {
-    "dataloader", "data_loader", "data loading", "load_data",
-    "load_batch", "load batch",  "next_batch",   "get_batch"};
+constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
+                                                      "load_data",  "load_batch",  "load batch",
+                                                      "next_batch", "get_batch"};
 
 bool loads_data(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(kLoading.begin(), kLoading.end(), [&](std::string_view word) {
-    return lower.find(word) != std::string::npos;
-  });
+  return std::any_of(kLoading.begin(), kLoading.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 // Which spans are marks of the program that say they load data.
@@ -73,8 +72,8 @@ std::vector<bool> working_threads(const Report& report) {
   std::vector<bool> works(trace.tracks().size(), false);
   for (const SpanId span : trace.all_spans()) {
     const SpanKind kind = trace.spans().kind[span];
-    const bool wanted = report.steps.steps.empty() ? kind == SpanKind::CpuOp
-                                                   : kind == SpanKind::Step;
+    const bool wanted =
+        report.steps.steps.empty() ? kind == SpanKind::CpuOp : kind == SpanKind::Step;
     const TrackId track = trace.spans().track[span];
     if (wanted && track.valid()) works[track.index()] = true;
   }
@@ -172,13 +171,14 @@ void outside_operators(const ReportData& data, Report& report) {
   report.findings.push_back(
       {.id = "outside_operators",
        .title = "Steps spend time outside of operators",
-       .detail = fmt::format("For {} of the time of all steps no thread was within an operator for "
-                             "{} or longer: {}, {} in all.",
-                             share_text(total_ns, report.measured_ns),
-                             duration_text(kShortestStretchNs), times_text(count),
-                             duration_text(total_ns)),
-       .advice = "Mark what the program does there (SONDE_SCOPE, record_function) and record again: "
-                 "loading data, files, logging and the like can often be done beside the steps.",
+       .detail =
+           fmt::format("For {} of the time of all steps no thread was within an operator for "
+                       "{} or longer: {}, {} in all.",
+                       share_text(total_ns, report.measured_ns), duration_text(kShortestStretchNs),
+                       times_text(count), duration_text(total_ns)),
+       .advice =
+           "Mark what the program does there (SONDE_SCOPE, record_function) and record again: "
+           "loading data, files, logging and the like can often be done beside the steps.",
        .command = "sonde export TRACE -o trace.json.gz",
        .saving_ns = total_ns,
        .count = count,
@@ -204,8 +204,9 @@ void find_in_steps(const ReportData& /*data*/, Report& report) {
                              count_text(times.outliers), count_text(times.steps.size()),
                              duration_text(times.median_ns), longest->step,
                              duration_text(longest->host_ns()), longest->why),
-       .advice = "If it is the first step, leave it out with a warm-up in the schedule. Else look at "
-                 "what only these steps do: allocation, checkpoints, evaluation, compilation.",
+       .advice =
+           "If it is the first step, leave it out with a warm-up in the schedule. Else look at "
+           "what only these steps do: allocation, checkpoints, evaluation, compilation.",
        .command = "sonde report TRACE --format json",
        .saving_ns = times.outliers_excess_ns,
        .count = times.outliers,
@@ -223,9 +224,10 @@ void find_in_memory(const ReportData& data, Report& report) {
     report.findings.push_back(
         {.id = "memory_peak_" + device,
          .title = "Most memory in use on " + device,
-         .detail = fmt::format("{} at the peak, {} of it from {}.",
-                               bytes_text(static_cast<std::uint64_t>(peak.bytes)),
-                               bytes_text(static_cast<std::uint64_t>(peak.owner_bytes)), peak.owner),
+         .detail =
+             fmt::format("{} at the peak, {} of it from {}.",
+                         bytes_text(static_cast<std::uint64_t>(peak.bytes)),
+                         bytes_text(static_cast<std::uint64_t>(peak.owner_bytes)), peak.owner),
          .advice = "If memory is short, look at what is alive then, and for how long.",
          .command = "sonde memory TRACE --device " + device});
   }

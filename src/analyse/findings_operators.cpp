@@ -37,19 +37,32 @@ enum class Role : std::uint8_t {
 
 Role role_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Role> kRoles = {
-      {"aten::select", Role::Element},     {"aten::narrow", Role::Element},
-      {"aten::zero_", Role::Zero},         {"aten::detach_", Role::Detach},
-      {"detach_", Role::Detach},           {"aten::detach", Role::Detach},
-      {"detach", Role::Detach},            {"aten::requires_grad_", Role::Detach},
-      {"aten::addcmul_", Role::Update},    {"aten::addcdiv_", Role::Update},
-      {"aten::lerp_", Role::Update},       {"aten::add_", Role::Arithmetic},
-      {"aten::add", Role::Arithmetic},     {"aten::mul_", Role::Arithmetic},
-      {"aten::mul", Role::Arithmetic},     {"aten::sub_", Role::Arithmetic},
-      {"aten::div", Role::Arithmetic},     {"aten::div_", Role::Arithmetic},
-      {"aten::sqrt", Role::Arithmetic},    {"aten::conv1d", Role::Convolution},
-      {"aten::conv2d", Role::Convolution}, {"aten::conv3d", Role::Convolution},
-      {"aten::batch_norm", Role::BatchNorm}, {"aten::copy_", Role::Copy},
-      {"aten::clone", Role::CopyMaker},    {"aten::contiguous", Role::CopyMaker},
+      {"aten::select", Role::Element},
+      {"aten::narrow", Role::Element},
+      {"aten::zero_", Role::Zero},
+      {"aten::detach_", Role::Detach},
+      {"detach_", Role::Detach},
+      {"aten::detach", Role::Detach},
+      {"detach", Role::Detach},
+      {"aten::requires_grad_", Role::Detach},
+      {"aten::addcmul_", Role::Update},
+      {"aten::addcdiv_", Role::Update},
+      {"aten::lerp_", Role::Update},
+      {"aten::add_", Role::Arithmetic},
+      {"aten::add", Role::Arithmetic},
+      {"aten::mul_", Role::Arithmetic},
+      {"aten::mul", Role::Arithmetic},
+      {"aten::sub_", Role::Arithmetic},
+      {"aten::div", Role::Arithmetic},
+      {"aten::div_", Role::Arithmetic},
+      {"aten::sqrt", Role::Arithmetic},
+      {"aten::conv1d", Role::Convolution},
+      {"aten::conv2d", Role::Convolution},
+      {"aten::conv3d", Role::Convolution},
+      {"aten::batch_norm", Role::BatchNorm},
+      {"aten::copy_", Role::Copy},
+      {"aten::clone", Role::CopyMaker},
+      {"aten::contiguous", Role::CopyMaker},
       {"aten::_to_copy", Role::To},
   };
   const auto found = kRoles.find(name);
@@ -112,7 +125,8 @@ class OperatorFindings {
     };
     if (any(Role::Element)) return &elements_;
     if (any(Role::Zero) && all(Role::Zero, Role::Detach)) return &zeros_;
-    const bool updates = any(Role::Update) || (ops.size() > 1 && all(Role::Arithmetic, Role::Detach));
+    const bool updates =
+        any(Role::Update) || (ops.size() > 1 && all(Role::Arithmetic, Role::Detach));
     return updates ? &updates_ : nullptr;
   }
 
@@ -183,19 +197,21 @@ class OperatorFindings {
                 "The optimiser updates one parameter after the other",
                 fmt::format("The same few operators for each of many parameters: {}.",
                             times_text(updates_.count)));
-    say_pattern(zeros_, Pattern::GradientNotSetToNone, "Gradients are filled with zeros",
-                fmt::format("Tensors in a row that are set to zero: {}.", count_text(zeros_.count)));
+    say_pattern(
+        zeros_, Pattern::GradientNotSetToNone, "Gradients are filled with zeros",
+        fmt::format("Tensors in a row that are set to zero: {}.", count_text(zeros_.count)));
     say_pattern(biases_, Pattern::Conv2dBiasBatchNorm,
                 "Convolutions add a bias right before a batch norm",
                 fmt::format("Seen {}.", times_text(biases_.count)));
-    add(copies_, {.id = "extra_copies",
-                  .title = "Tensors are copied as they are",
-                  .detail = fmt::format("Copies that change neither type nor device (clone, "
-                                        "contiguous, to): {}, {} in all.",
-                                        times_text(copies_.count), duration_text(copies_.saving_ns)),
-                  .advice = "Use the tensor itself where nobody changes it; make it in the layout "
-                            "that is needed later; avoid copy=True.",
-                  .command = "sonde table TRACE --sort-by self_cpu_time_total"});
+    add(copies_,
+        {.id = "extra_copies",
+         .title = "Tensors are copied as they are",
+         .detail = fmt::format("Copies that change neither type nor device (clone, "
+                               "contiguous, to): {}, {} in all.",
+                               times_text(copies_.count), duration_text(copies_.saving_ns)),
+         .advice = "Use the tensor itself where nobody changes it; make it in the layout "
+                   "that is needed later; avoid copy=True.",
+         .command = "sonde table TRACE --sort-by self_cpu_time_total"});
   }
 
   Report& report_;

@@ -160,7 +160,7 @@ class HostTimeMaker {
   const SpanTable& spans_;
   ByName operators_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> node_of_;  // of each span
+  std::vector<std::uint32_t> node_of_;                         // of each span
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
 };
 

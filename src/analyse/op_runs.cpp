@@ -60,8 +60,7 @@ std::size_t repeated(const std::vector<StringId>& names, std::size_t first, std:
 
 }  // namespace
 
-void visit_siblings(const Trace& trace,
-                    const std::function<void(std::span<const SpanId>)>& visit) {
+void visit_siblings(const Trace& trace, const std::function<void(std::span<const SpanId>)>& visit) {
   SiblingLists lists(trace, visit);
   for (std::size_t row = 0; row < trace.tracks().size(); ++row)
     if (trace.tracks().kind[row] == TrackKind::Thread) lists.run(TrackId(row));

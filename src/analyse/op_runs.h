@@ -15,8 +15,7 @@ namespace sonde::detail {
 
 // Calls `visit` with every list of operators that have the same span around them, in their order;
 // Python's functions do not count as spans here. The lists of a span's inside come before its own.
-void visit_siblings(const Trace& trace,
-                    const std::function<void(std::span<const SpanId>)>& visit);
+void visit_siblings(const Trace& trace, const std::function<void(std::span<const SpanId>)>& visit);
 
 struct OpRun {
   std::span<const SpanId> ops;  // of the list that was looked at

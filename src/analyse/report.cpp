@@ -67,14 +67,12 @@ std::vector<MemoryPeakOwner> memory_peaks(const MemoryProfile& profile) {
 
 // One cause may be found in two ways: the larger bound stays.
 void rank(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    return a.saving_ns > b.saving_ns;
-  });
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.saving_ns > b.saving_ns; });
   std::vector<Finding> kept;
   for (Finding& finding : findings) {
-    const bool is_there = std::any_of(kept.begin(), kept.end(), [&](const Finding& other) {
-      return other.id == finding.id;
-    });
+    const bool is_there = std::any_of(kept.begin(), kept.end(),
+                                      [&](const Finding& other) { return other.id == finding.id; });
     if (!is_there) kept.push_back(std::move(finding));
   }
   findings = std::move(kept);
@@ -103,8 +101,8 @@ std::string times_text(std::uint64_t count) {
 }
 
 std::string share_text(Nanos part_ns, Nanos whole_ns) {
-  const double share = whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns)
-                                    : 0.0;
+  const double share =
+      whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0.0;
   return fmt::format("{:.1f} %", 100 * share);
 }
 

@@ -33,9 +33,9 @@ void ReportData::join_devices() {
 
 // The host's memory counts only where no other device has any.
 void ReportData::find_peaks() {
-  const bool only_host = std::all_of(
-      memory.devices.begin(), memory.devices.end(),
-      [](const DeviceMemory& device) { return device.device.type == DeviceType::Cpu; });
+  const bool only_host =
+      std::all_of(memory.devices.begin(), memory.devices.end(),
+                  [](const DeviceMemory& device) { return device.device.type == DeviceType::Cpu; });
   for (const DeviceMemory& device : memory.devices) {
     if (device.device.type == DeviceType::Cpu && !only_host) continue;
     for (const StepMemory& step : memory_by_step(memory, device)) {

@@ -15,8 +15,8 @@ namespace {
 using testing::OpTrace;
 
 void add_step(OpTrace& t, std::int64_t number, Nanos begin_us, Nanos end_us) {
-  const auto span = t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(),
-                           begin_us, end_us);
+  const auto span =
+      t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(), begin_us, end_us);
   t.builder().spans().step.set(span.span(), number);
 }
 

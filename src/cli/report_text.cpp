@@ -68,14 +68,16 @@ class TextReport {
   }
   std::string share(Nanos part_ns, Nanos whole_ns) const {
     if (whole_ns <= 0) return {};
-    return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+    return fmt::format("{:.1f} %",
+                       100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
   }
 
   void head() {
     line("{}", name_);
-    std::string facts = fmt::format("  {} recorded, {} spans",
-                                    duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
-                                    count_text(report_.trace.spans().size()));
+    std::string facts =
+        fmt::format("  {} recorded, {} spans",
+                    duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
+                    count_text(report_.trace.spans().size()));
     if (!report_.steps.steps.empty())
       facts += fmt::format(", {} steps of {}", count_text(report_.steps.steps.size()),
                            duration_text(report_.steps.median_ns));
@@ -120,16 +122,15 @@ class TextReport {
     for (std::size_t i = 0; i < std::min(times.steps.size(), kMostSteps); ++i) {
       const StepTime& step = times.steps[i];
       const bool has_device = step.device_busy_ns >= 0;
-      line("{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}{}{}", step.step, duration_text(step.host_ns()),
-           duration_text(step.in_operators_ns),
+      line("{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}{}{}", step.step,
+           duration_text(step.host_ns()), duration_text(step.in_operators_ns),
            has_device ? duration_text(step.device_busy_ns) : "",
            has_device ? duration_text(step.device_idle_ns) : "",
            has_device ? duration_text(step.copies_ns) : "", bytes_or_nothing(step.peak_bytes),
            step.why.empty() ? "" : "  ", step.why);
     }
     if (times.steps.size() > kMostSteps)
-      line("  … and {} more: --format json shows all",
-           count_text(times.steps.size() - kMostSteps));
+      line("  … and {} more: --format json shows all", count_text(times.steps.size() - kMostSteps));
     line("  median {}, mean {}, standard deviation {}, {} outliers", duration_text(times.median_ns),
          duration_text(static_cast<Nanos>(times.mean_ns)),
          duration_text(static_cast<Nanos>(times.deviation_ns)), count_text(times.outliers));

@@ -90,11 +90,9 @@ class ReportJson {
     json_.key("median_step_ns").number(times.median_ns);
     json_.key("step_deviation_ns").number(static_cast<std::int64_t>(times.deviation_ns));
     json_.key("steps_in_all").number(static_cast<std::int64_t>(times.steps.size()));
-    json_.key("steps").list(std::vector(times.steps.begin(),
-                                        times.steps.begin() + static_cast<std::ptrdiff_t>(shown)),
-                            [&](const StepTime& step) {
-                              json_.object([&] { one_step(step); });
-                            });
+    json_.key("steps").list(
+        std::vector(times.steps.begin(), times.steps.begin() + static_cast<std::ptrdiff_t>(shown)),
+        [&](const StepTime& step) { json_.object([&] { one_step(step); }); });
   }
 
   void one_step(const StepTime& step) {

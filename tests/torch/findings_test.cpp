@@ -96,8 +96,9 @@ TEST(Findings, NameAnOptimiserThatTakesParametersOneByOne) {
     values.push_back(one.detach());
     gradients.push_back(one.grad());
   }
-  expect_first("optimizer_single_tensor", [&] { adam.step(); },
-               [&] { at::_foreach_add_(values, gradients, -0.001); });
+  expect_first(
+      "optimizer_single_tensor", [&] { adam.step(); },
+      [&] { at::_foreach_add_(values, gradients, -0.001); });
 }
 
 TEST(Findings, NameGradientsThatAreFilledWithZeros) {

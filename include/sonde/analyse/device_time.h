@@ -7,9 +7,9 @@
 //     std::cout << device.device << " busy " << device.busy_ns << " of " << device.extent_ns();
 //   }
 //
-// A device is busy while at least one kernel, copy or fill runs on any of its streams; what overlaps
-// counts once. Its time goes from the first of them to the last. For every device
-// busy + idle == extent, the causes of idle time add up to it, and so do the gaps.
+// A device is busy while at least one kernel, copy or fill runs on any of its streams; what
+// overlaps counts once. Its time goes from the first of them to the last. For every device busy +
+// idle == extent, the causes of idle time add up to it, and so do the gaps.
 
 #include <array>
 #include <cstddef>
@@ -65,12 +65,12 @@ struct DeviceTime {
   Nanos idle_ns = 0;
   std::array<Nanos, kIdleCauses> idle_by_cause{};
   std::array<Nanos, kHostDoings> host_wait_by_doing{};  // they add up to the host wait
-  WorkTime compute;        // kernels that do not communicate
-  WorkTime communication;  // collectives
-  WorkTime memory;         // copies and fills
-  Nanos communication_hidden_ns = 0;  // while kernels computed
-  Nanos memory_hidden_ns = 0;         // while kernels computed
-  std::vector<DeviceGap> gaps;        // in the order of time
+  WorkTime compute;                                     // kernels that do not communicate
+  WorkTime communication;                               // collectives
+  WorkTime memory;                                      // copies and fills
+  Nanos communication_hidden_ns = 0;                    // while kernels computed
+  Nanos memory_hidden_ns = 0;                           // while kernels computed
+  std::vector<DeviceGap> gaps;                          // in the order of time
 
   Nanos extent_ns() const noexcept { return end_ns - begin_ns; }
   Nanos idle_of(IdleCause cause) const noexcept {

@@ -28,12 +28,12 @@
 namespace sonde {
 
 struct Finding {
-  std::string id;       // for programs: "stalling_synchronisation", …
-  std::string title;    // what is wrong, in a few words
-  std::string detail;   // what was seen, with its numbers: sentences
-  std::string advice;   // what to do: sentences
-  std::string command;  // that shows more of it; TRACE stands for the file
-  Nanos saving_ns = 0;  // at most; 0: good to know, and no time to save
+  std::string id;             // for programs: "stalling_synchronisation", …
+  std::string title;          // what is wrong, in a few words
+  std::string detail;         // what was seen, with its numbers: sentences
+  std::string advice;         // what to do: sentences
+  std::string command;        // that shows more of it; TRACE stands for the file
+  Nanos saving_ns = 0;        // at most; 0: good to know, and no time to save
   std::uint64_t count = 0;    // how often it was seen
   std::vector<SpanId> spans;  // where: some of them, the worst first
 };
@@ -52,8 +52,9 @@ struct Report {
   LedgerTotals ledger;
   Nanos recording_ns = 0;  // what recording took of the recorded threads, together
 
-  Nanos measured_ns = 0;  // what savings are compared with: all steps, else from the first span to the last
-  std::string verdict;    // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
+  Nanos measured_ns =
+      0;  // what savings are compared with: all steps, else from the first span to the last
+  std::string verdict;  // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
   std::vector<Finding> findings;  // that which could save most first
 
   StepTimes steps;

@@ -8,8 +8,8 @@
 //   for (const StepTime& step : times.steps) std::cout << step.step << " " << step.host_ns();
 //   if (times.outliers > 0) std::cout << "typical: " << times.median_ns;
 //
-// A device belongs to a step by time: what ran while the step did, whoever launched it. In a process
-// with devices busy + idle == host for every step.
+// A device belongs to a step by time: what ran while the step did, whoever launched it. In a
+// process with devices busy + idle == host for every step.
 
 #include <cstdint>
 #include <string>
@@ -25,11 +25,12 @@ struct StepTime {
   ProcessId process;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  Nanos in_operators_ns = 0;     // in which its thread was within operators or calls of a device
-  Nanos device_busy_ns = -1;     // in which some device of its process worked; -1: there is none
-  Nanos device_idle_ns = -1;     // the rest of it
-  Nanos copies_ns = 0;           // in which some copy or fill ran
-  std::int64_t peak_bytes = -1;  // most live on one device, the host if there is no other; -1: not known
+  Nanos in_operators_ns = 0;  // in which its thread was within operators or calls of a device
+  Nanos device_busy_ns = -1;  // in which some device of its process worked; -1: there is none
+  Nanos device_idle_ns = -1;  // the rest of it
+  Nanos copies_ns = 0;        // in which some copy or fill ran
+  std::int64_t peak_bytes =
+      -1;  // most live on one device, the host if there is no other; -1: not known
   bool is_outlier = false;
   std::string why;  // of an outlier: "aten::conv2d took 3.100 ms more than in step 4"
 
