@@ -2,6 +2,9 @@
 #include "analyse/coverage.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/run_sort.h"
 
 namespace sonde::detail {
 
@@ -12,6 +15,15 @@ Nanos Coverage::until_ns(Nanos time_ns) const noexcept {
   if (after == stretches_.begin()) return 0;
   const Stretch& last = *std::prev(after);
   return last.before_ns + std::min(time_ns, last.end_ns) - last.begin_ns;
+}
+
+Coverage Stretches::united() {
+  run_sort(all_, [](const Coverage::Stretch& a, const Coverage::Stretch& b) {
+    return a.begin_ns < b.begin_ns;
+  });
+  Coverage out;
+  for (const Coverage::Stretch& one : all_) out.add(one.begin_ns, one.end_ns);
+  return out;
 }
 
 Nanos overlap_ns(const Coverage& a, const Coverage& b) noexcept {

@@ -53,6 +53,19 @@ class Coverage {
   std::vector<Stretch> stretches_;
 };
 
+// Stretches in any order, for a Coverage of them.
+class Stretches {
+ public:
+  void add(Nanos begin_ns, Nanos end_ns) { all_.push_back({begin_ns, end_ns, 0}); }
+  void add(const Coverage& coverage) {
+    all_.insert(all_.end(), coverage.stretches().begin(), coverage.stretches().end());
+  }
+  Coverage united();
+
+ private:
+  std::vector<Coverage::Stretch> all_;
+};
+
 // How long both cover.
 Nanos overlap_ns(const Coverage& a, const Coverage& b) noexcept;
 

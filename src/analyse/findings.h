@@ -14,6 +14,7 @@
 namespace sonde::detail {
 
 void find_in_devices(const ReportData& data, Report& report);
+void find_in_communication(const ReportData& data, Report& report);
 void find_in_copies(const ReportData& data, Report& report);
 void find_in_steps(const ReportData& data, Report& report);
 void find_in_host(const ReportData& data, Report& report);

@@ -173,45 +173,14 @@ void delays(Report& report) {
        .command = "sonde export TRACE -o trace.json.gz"});
 }
 
-void communication(const ReportData& data, Report& report) {
-  Nanos exposed_ns = 0;
-  Nanos total_ns = 0;
-  std::uint64_t count = 0;
-  for (const DeviceTime& device : report.devices) {
-    exposed_ns += device.communication.union_ns - device.communication_hidden_ns;
-    total_ns += device.communication.union_ns;
-    count += device.communication.count;
-  }
-  if (!is_worth_saying(report, exposed_ns)) return;
-  WorstSpans spans;
-  Communication communicates(report.trace);
-  for (const DeviceWork& device : data.work)
-    for (const Work& work : device.work)
-      if (communicates.is(work.span)) spans.add(work.end_ns - work.begin_ns, work.span);
-  report.findings.push_back(
-      {.id = "exposed_communication",
-       .title = "Devices communicate while nothing is computed",
-       .detail = fmt::format("{} of {} of communication ran alone; {} of it was hidden behind "
-                             "kernels.",
-                             duration_text(exposed_ns), duration_text(total_ns),
-                             share_text(total_ns - exposed_ns, total_ns)),
-       .advice = "Send gradients while others are still computed (smaller buckets of DDP), less of "
-                 "them or in half precision; and see whether one rank is late for all the others.",
-       .command = "sonde table TRACE --sort-by self_device_time_total",
-       .saving_ns = exposed_ns,
-       .count = count,
-       .spans = spans.take()});
-}
-
 }  // namespace
 
-void find_in_devices(const ReportData& data, Report& report) {
+void find_in_devices(const ReportData& /*data*/, Report& report) {
   if (report.devices.empty()) return;
   stalls(report);
   slow_launches(report);
   slow_program(report);
   delays(report);
-  communication(data, report);
 }
 
 }  // namespace sonde::detail

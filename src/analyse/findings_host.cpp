@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "analyse/findings.h"
-#include "base/run_sort.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -80,61 +79,47 @@ std::vector<bool> working_threads(const Report& report) {
   return works;
 }
 
-void data_loading(Report& report) {
-  const Trace& trace = report.trace;
-  const LoadingMarks marks(trace);
+// Marks of loading on those threads.
+std::vector<SpanId> loading_spans(const Report& report) {
+  const LoadingMarks marks(report.trace);
   const std::vector<bool> works = working_threads(report);
-  Nanos total_ns = 0;
-  WorstSpans spans;
+  std::vector<SpanId> spans;
   for (std::size_t row = 0; row < works.size(); ++row) {
     if (!works[row]) continue;
-    for (const SpanId span : trace.track_spans(TrackId(row))) {
-      if (!marks.is(span)) continue;
-      total_ns += trace.spans().duration_ns[span];
-      spans.add(trace.spans().duration_ns[span], span);
-    }
+    for (const SpanId span : report.trace.track_spans(TrackId(row)))
+      if (marks.is(span)) spans.push_back(span);
+  }
+  return spans;
+}
+
+void data_loading(Report& report, const std::vector<SpanId>& loading) {
+  const Trace& trace = report.trace;
+  Nanos total_ns = 0;
+  WorstSpans spans;
+  for (const SpanId span : loading) {
+    total_ns += trace.spans().duration_ns[span];
+    spans.add(trace.spans().duration_ns[span], span);
   }
   if (!is_worth_saying(report, total_ns)) return;
-  const std::uint64_t count = spans.count();
   std::vector<SpanId> worst = spans.take();
   report.findings.push_back(
       {.id = std::string(id(Pattern::SynchronizedDataLoader)),
        .title = "Steps wait for their data",
        .detail = fmt::format("{} was entered {} on a thread that computes: {} in all.",
-                             trace.name(worst.front()), times_text(count), duration_text(total_ns)),
+                             trace.name(worst.front()), times_text(loading.size()),
+                             duration_text(total_ns)),
        .advice = "Load and prepare the next batch while this one is computed: num_workers > 0 of a "
                  "DataLoader (in C++ DataLoaderOptions::workers), or a thread of your own.",
        .command = "sonde table TRACE --sort-by cpu_time_total",
        .saving_ns = total_ns,
-       .count = count,
+       .count = loading.size(),
        .spans = std::move(worst)});
-}
-
-// When any thread of a process was within an operator.
-std::unordered_map<std::uint32_t, Coverage> operators_by_process(const ReportData& data) {
-  std::unordered_map<std::uint32_t, std::vector<Coverage::Stretch>> all;
-  const TrackTable& tracks = data.trace.tracks();
-  for (std::size_t row = 0; row < tracks.size(); ++row) {
-    const TrackId track(row);
-    if (tracks.kind[track] != TrackKind::Thread) continue;
-    const std::vector<Coverage::Stretch>& of_thread = data.in_operators(track).stretches();
-    std::vector<Coverage::Stretch>& of_process = all[tracks.process[track].value()];
-    of_process.insert(of_process.end(), of_thread.begin(), of_thread.end());
-  }
-  std::unordered_map<std::uint32_t, Coverage> out;
-  for (auto& [process, stretches] : all) {
-    run_sort(stretches, [](const Coverage::Stretch& a, const Coverage::Stretch& b) {
-      return a.begin_ns < b.begin_ns;
-    });
-    for (const Coverage::Stretch& one : stretches) out[process].add(one.begin_ns, one.end_ns);
-  }
-  return out;
 }
 
 // Long stretches of a step without any operator, one call of `found` each.
 template <typename Found>
-void stretches_without(const Coverage& operators, const StepTime& step, Found found) {
-  const std::vector<Coverage::Stretch>& all = operators.stretches();
+void stretches_without(const Coverage& busy, const StepTime& step, Found found) {
+  const std::vector<Coverage::Stretch>& all = busy.stretches();
   auto next = std::upper_bound(
       all.begin(), all.end(), step.begin_ns,
       [](Nanos time, const Coverage::Stretch& stretch) { return time < stretch.begin_ns; });
@@ -149,16 +134,26 @@ void stretches_without(const Coverage& operators, const StepTime& step, Found fo
   }
 }
 
+// When some thread of a process was within an operator, or loaded data: of that data_loading()
+// speaks.
+Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
+  Stretches all = data.operators_of(process);
+  for (const SpanId span : loading)
+    all.add(data.trace.spans().start_ns[span], data.trace.end_ns(span));
+  return all.united();
+}
+
 // Without devices: with them, what counts is whether they wait.
-void outside_operators(const ReportData& data, Report& report) {
+void outside_operators(const ReportData& data, Report& report, const std::vector<SpanId>& loading) {
   if (!report.devices.empty() || report.steps.steps.empty()) return;
-  const std::unordered_map<std::uint32_t, Coverage> operators = operators_by_process(data);
+  std::unordered_map<std::uint32_t, Coverage> busy;  // by process
   Nanos total_ns = 0;
   std::uint64_t count = 0;
   WorstSpans spans;
   for (const StepTime& step : report.steps.steps) {
-    const auto of_process = operators.find(step.process.value());
-    if (of_process == operators.end() || of_process->second.empty()) continue;
+    const auto [of_process, is_new] = busy.try_emplace(step.process.value());
+    if (is_new) of_process->second = busy_of(data, step.process, loading);
+    if (of_process->second.empty()) continue;
     Nanos in_step_ns = 0;
     stretches_without(of_process->second, step, [&](Nanos length_ns) {
       in_step_ns += length_ns;
@@ -214,8 +209,9 @@ void find_in_steps(const ReportData& /*data*/, Report& report) {
 }
 
 void find_in_host(const ReportData& data, Report& report) {
-  data_loading(report);
-  outside_operators(data, report);
+  const std::vector<SpanId> loading = loading_spans(report);
+  data_loading(report, loading);
+  outside_operators(data, report, loading);
 }
 
 void find_in_memory(const ReportData& data, Report& report) {

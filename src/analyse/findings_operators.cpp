@@ -23,11 +23,11 @@ namespace {
 // What an operator does, as far as it matters here.
 enum class Role : std::uint8_t {
   Other,
-  Element,     // takes one element or row of a tensor
-  Zero,        // fills with zeros
-  Detach,      // a step of zero_grad()
-  Update,      // only optimisers use it
-  Arithmetic,  // optimisers use it too
+  Element,  // takes one element or row of a tensor
+  Zero,     // fills with zeros
+  Detach,   // a step of zero_grad()
+  Update,   // only optimisers use it
+  InPlace,  // arithmetic on a tensor in its place, of which updates are made too
   Convolution,
   BatchNorm,
   Copy,       // copies into a tensor
@@ -48,14 +48,10 @@ Role role_of(std::string_view name) {
       {"aten::addcmul_", Role::Update},
       {"aten::addcdiv_", Role::Update},
       {"aten::lerp_", Role::Update},
-      {"aten::add_", Role::Arithmetic},
-      {"aten::add", Role::Arithmetic},
-      {"aten::mul_", Role::Arithmetic},
-      {"aten::mul", Role::Arithmetic},
-      {"aten::sub_", Role::Arithmetic},
-      {"aten::div", Role::Arithmetic},
-      {"aten::div_", Role::Arithmetic},
-      {"aten::sqrt", Role::Arithmetic},
+      {"aten::add_", Role::InPlace},
+      {"aten::mul_", Role::InPlace},
+      {"aten::sub_", Role::InPlace},
+      {"aten::div_", Role::InPlace},
       {"aten::conv1d", Role::Convolution},
       {"aten::conv2d", Role::Convolution},
       {"aten::conv3d", Role::Convolution},
@@ -125,8 +121,7 @@ class OperatorFindings {
     };
     if (any(Role::Element)) return &elements_;
     if (any(Role::Zero) && all(Role::Zero, Role::Detach)) return &zeros_;
-    const bool updates =
-        any(Role::Update) || (ops.size() > 1 && all(Role::Arithmetic, Role::Detach));
+    const bool updates = any(Role::Update) || (ops.size() > 1 && all(Role::InPlace, Role::Detach));
     return updates ? &updates_ : nullptr;
   }
 

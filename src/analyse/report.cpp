@@ -123,6 +123,7 @@ Report report(const Trace& trace) {
   out.measured_ns = out.steps.total_ns > 0 ? out.steps.total_ns : spans_ns(trace);
   out.verdict = verdict_of(out);
   detail::find_in_devices(data, out);
+  detail::find_in_communication(data, out);
   detail::find_in_copies(data, out);
   detail::find_in_steps(data, out);
   detail::find_in_host(data, out);

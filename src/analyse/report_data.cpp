@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/run_sort.h"
 #include "sonde/analyse/memory_report.h"
 
 namespace sonde::detail {
@@ -15,20 +14,21 @@ ReportData::ReportData(const Trace& whole)
 }
 
 void ReportData::join_devices() {
-  std::unordered_map<std::uint32_t, std::vector<Work>> by_process;
+  struct OfProcess {
+    Stretches busy;
+    Stretches copies;
+  };
+  std::unordered_map<std::uint32_t, OfProcess> by_process;
   for (const DeviceWork& device : work) {
-    std::vector<Work>& all = by_process[device.process.value()];
-    all.insert(all.end(), device.work.begin(), device.work.end());
-  }
-  for (auto& [process, all] : by_process) {
-    run_sort(all, [](const Work& a, const Work& b) { return a.begin_ns < b.begin_ns; });
-    ProcessDevices& devices = devices_[process];
-    for (const Work& one : all) {
-      devices.busy.add(one.begin_ns, one.end_ns);
+    OfProcess& all = by_process[device.process.value()];
+    for (const Work& one : device.work) {
+      all.busy.add(one.begin_ns, one.end_ns);
       if (trace.spans().kind[one.span] != SpanKind::Kernel)
-        devices.copies.add(one.begin_ns, one.end_ns);
+        all.copies.add(one.begin_ns, one.end_ns);
     }
   }
+  for (auto& [process, all] : by_process)
+    devices_[process] = {all.busy.united(), all.copies.united()};
 }
 
 // The host's memory counts only where no other device has any.
@@ -55,6 +55,19 @@ const Coverage& ReportData::in_operators(TrackId thread) const {
     found->second.add(trace.spans().start_ns[span], trace.end_ns(span));
   }
   return found->second;
+}
+
+void ReportData::for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const {
+  const TrackTable& tracks = trace.tracks();
+  for (std::size_t row = 0; row < tracks.size(); ++row)
+    if (tracks.kind[row] == TrackKind::Thread && tracks.process[row] == process)
+      visit(TrackId(row));
+}
+
+Stretches ReportData::operators_of(ProcessId process) const {
+  Stretches all;
+  for_threads(process, [&](TrackId thread) { all.add(in_operators(thread)); });
+  return all;
 }
 
 const ProcessDevices* ReportData::devices_of(ProcessId process) const {

@@ -4,6 +4,7 @@
 // What several analyses of a report need, made once.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,10 @@ class ReportData {
 
   // When a thread was within operators or calls of a device.
   const Coverage& in_operators(TrackId thread) const;
+  // Calls `visit` with each of its threads.
+  void for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const;
+  // When some thread of the process was.
+  Stretches operators_of(ProcessId process) const;
   // Null if the process has none.
   const ProcessDevices* devices_of(ProcessId process) const;
   // The most bytes on one device in the step that begins at that time; -1: not known.

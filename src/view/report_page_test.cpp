@@ -95,6 +95,16 @@ TEST(RealTrace, OfASmallTransformerWaitsForItsHost) {
   EXPECT_THAT(found.verdict, HasSubstr("waits for the host"));
 }
 
+TEST(RealTrace, OfARankThatIsInTimeWaitsForTheOneThatIsNot) {
+  const auto waits = [](const std::string& file) {
+    const Report found = report_of("ranks4/" + file);
+    return !found.findings.empty() && found.findings.front().id == "waiting_for_ranks";
+  };
+  EXPECT_TRUE(waits("rank0.pt.trace.json.gz"));
+  EXPECT_TRUE(waits("rank1.pt.trace.json.gz"));
+  EXPECT_FALSE(waits("rank2.pt.trace.json.gz")) << "it sleeps at the head of each step";
+}
+
 TEST(RealTrace, OfStreamsAndGraphsHasCopiesOfPageableMemory) {
   const Report found = report_of("graph_streams.pt.trace.json.gz");
   std::vector<std::string> ids;

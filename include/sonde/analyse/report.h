@@ -28,14 +28,14 @@
 namespace sonde {
 
 struct Finding {
-  std::string id;             // for programs: "stalling_synchronisation", …
-  std::string title;          // what is wrong, in a few words
-  std::string detail;         // what was seen, with its numbers: sentences
-  std::string advice;         // what to do: sentences
-  std::string command;        // that shows more of it; TRACE stands for the file
-  Nanos saving_ns = 0;        // at most; 0: good to know, and no time to save
-  std::uint64_t count = 0;    // how often it was seen
-  std::vector<SpanId> spans;  // where: some of them, the worst first
+  std::string id = "";             // for programs: "stalling_synchronisation", …
+  std::string title = "";          // what is wrong, in a few words
+  std::string detail = "";         // what was seen, with its numbers: sentences
+  std::string advice = "";         // what to do: sentences
+  std::string command = "";        // that shows more of it; TRACE stands for the file
+  Nanos saving_ns = 0;             // at most; 0: good to know, and no time to save
+  std::uint64_t count = 0;         // how often it was seen
+  std::vector<SpanId> spans = {};  // where: some of them, the worst first
 };
 
 // Of one device, when most was in use.

@@ -11,6 +11,7 @@
 // A device belongs to a step by time: what ran while the step did, whoever launched it. In a
 // process with devices busy + idle == host for every step.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
