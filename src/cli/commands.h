@@ -59,6 +59,13 @@ struct MemoryCommand {
 };
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
+struct GraphsCommand {
+  std::string file;
+  int row_limit = 10;  // of each table; -1: all
+  Format format = Format::Text;
+};
+Result<void> run_graphs(const GraphsCommand& options, Output& out);
+
 // Talks to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {
   int pid = 0;
