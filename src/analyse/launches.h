@@ -27,10 +27,11 @@ class Launches {
 
   // By host, those without one last.
   const std::vector<Launch>& all() const noexcept { return all_; }
-  // What the span itself launched, and what those inside of it did.
-  std::span<const Launch> of(SpanId span) const { return between(span.value(), span.value() + 1); }
-  std::span<const Launch> below(SpanId span) const {
-    return between(span.value(), rows_end(trace_, span));
+  // What the span launched, or spans inside of it did.
+  std::span<const Launch> below(SpanId span) const { return below(span, span); }
+  // The same for all from one to another of the same thread.
+  std::span<const Launch> below(SpanId first, SpanId last) const {
+    return between(first.value(), rows_end(trace_, last));
   }
 
  private:

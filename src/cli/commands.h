@@ -59,6 +59,13 @@ struct MemoryCommand {
 };
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
+struct GraphsCommand {
+  std::string file;
+  int row_limit = 10;  // of each table; -1: all
+  Format format = Format::Text;
+};
+Result<void> run_graphs(const GraphsCommand& options, Output& out);
+
 // With an output: a file, by suffix. Without: to standard output.
 struct ReportCommand {
   std::string file;

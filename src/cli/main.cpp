@@ -46,6 +46,7 @@ struct Parser {
   EventsCommand events;
   ExportCommand exporting;
   MemoryCommand memory;
+  GraphsCommand graphs;
   ReportCommand report;
   RunCommand run;
   CtlCommand ctl;
@@ -70,6 +71,7 @@ struct Parser {
     add_events();
     add_export();
     add_memory();
+    add_graphs();
     add_report();
   }
 
@@ -232,6 +234,26 @@ struct Parser {
       if (memory.format == Format::Json && command->count("--row-limit") == 0)
         memory.row_limit = -1;
       action = [this](Output& out) { return run_memory(memory, out); };
+    });
+  }
+
+  void add_graphs() {
+    CLI::App* command =
+        app.add_subcommand("graphs", "How much ran in captured graphs, and what fell outside");
+    command->add_option("TRACE", graphs.file, kTraceFile)->required()->type_name("");
+    command
+        ->add_option("--row-limit", graphs.row_limit,
+                     "Rows of each table (10; all in json and csv); -1: all")
+        ->type_name("N");
+    add_format(command);
+    command->footer(
+        "Graphs are those of torch.compile, TorchScript, CUDA, and calls marked TORCHDYNAMO.\n"
+        "Example:\n  sonde graphs step.pt.trace.json.gz");
+    command->callback([this, command] {
+      graphs.format = chosen_format();
+      if (graphs.format != Format::Text && command->count("--row-limit") == 0)
+        graphs.row_limit = -1;
+      action = [this](Output& out) { return run_graphs(graphs, out); };
     });
   }
 

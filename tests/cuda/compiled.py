@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tests/cuda/compiled.py MODE [--torch FILE]: three steps of a program that torch captured as graphs.
 
@@ -40,6 +41,7 @@ def captured(mode: str) -> torch.nn.Module:
 
 def step(net: torch.nn.Module, x: torch.Tensor) -> None:
     torch.compiler.cudagraph_mark_step_begin()
+    net.zero_grad(set_to_none=True)  # gradients lie in a CUDA graph's memory, which the next step reuses
     net(x).backward()
     x.mul(2).add(1)
 

@@ -15,10 +15,12 @@ export XDG_CACHE_HOME=$work/cache
 for mode in compile graphs script; do
   echo "== $mode"
   python3 "$root/tests/cuda/compiled.py" "$mode" --torch "$kept/$mode.torch.json.gz" || failed=1
-  "$sonde" run -q --gpu=full --shapes --signal-start USR1 --signal-stop USR2 -o "$kept/$mode.sonde" -- \
+  "$sonde" run -q --gpu=full --shapes --no-follow-children --signal-start USR1 --signal-stop USR2 -o "$kept/$mode.sonde" -- \
     python3 "$root/tests/cuda/compiled.py" "$mode" || failed=1
-  for trace in "$kept/$mode.torch.json.gz" "$kept/$mode.sonde"; do
-    "$sonde" graphs "$trace" | tee "$trace.txt"
+  "$sonde" graphs "$kept/$mode.sonde"
+  for trace in "$mode.torch.json.gz" "$mode.sonde"; do
+    "$sonde" graphs "$kept/$trace" --format json >"$work/$trace.graphs" || failed=1
   done
+  python3 "$root/tests/cuda/compare_graphs.py" "$work/$mode.torch.json.gz.graphs" "$work/$mode.sonde.graphs" || failed=1
 done
 exit "$failed"
