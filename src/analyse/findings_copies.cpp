@@ -50,7 +50,7 @@ void returned(Report& report) {
   if (!is_worth_saying(report, sum.time_ns)) return;
   report.findings.push_back(
       {.id = "copies_there_and_back",
-       .title = "Bytes leave the device and come back",
+       .title = "Bytes seem to leave the device and come back",
        .detail = fmt::format("{} copies to the device were as large as one that came from it "
                              "before: {} and {} both ways.",
                              count_text(report.copies.returned.size()), bytes_text(sum.bytes),
@@ -62,19 +62,26 @@ void returned(Report& report) {
        .spans = sum.spans.take()});
 }
 
-// Those of pinned memory: the others have a finding of their own.
+// Without those of pageable memory, which have a finding of their own.
 void exposed(const ReportData& data, Report& report) {
   Nanos exposed_ns = 0;
   for (const DeviceTime& device : report.devices)
     exposed_ns += device.memory.union_ns - device.memory_hidden_ns;
-  for (const CopyTime& copy : report.copies.pageable)
+  std::vector<SpanId> told;
+  for (const CopyTime& copy : report.copies.pageable) {
     exposed_ns -= report.trace.spans().duration_ns[copy.span];
+    told.push_back(copy.span);
+  }
   if (!is_worth_saying(report, exposed_ns)) return;
+  std::sort(told.begin(), told.end());
   WorstSpans spans;
-  for (const DeviceWork& device : data.work)
-    for (const Work& work : device.work)
-      if (report.trace.spans().kind[work.span] != SpanKind::Kernel)
-        spans.add(work.end_ns - work.begin_ns, work.span);
+  for (const DeviceWork& device : data.work) {
+    for (const Work& work : device.work) {
+      if (report.trace.spans().kind[work.span] == SpanKind::Kernel) continue;
+      if (std::binary_search(told.begin(), told.end(), work.span)) continue;
+      spans.add(work.end_ns - work.begin_ns, work.span);
+    }
+  }
   const std::uint64_t count = spans.count();
   report.findings.push_back(
       {.id = "exposed_copies",

@@ -227,11 +227,11 @@ void find_in_memory(const ReportData& data, Report& report) {
          .advice = "If memory is short, look at what is alive then, and for how long.",
          .command = "sonde memory TRACE --device " + device});
   }
-  for (const DeviceMemory& device : data.memory.devices) {
-    const std::vector<MemoryLeak> leaks = memory_leaks(data.memory, device);
+  for (const DeviceMemory* const device : data.memory_devices()) {
+    const std::vector<MemoryLeak> leaks = memory_leaks(data.memory, *device);
     if (leaks.empty() || leaks.front().steps < kLeastLeakSteps) continue;
     const MemoryLeak& leak = leaks.front();
-    const std::string name = to_string(device.device);
+    const std::string name = to_string(device->device);
     report.findings.push_back(
         {.id = "memory_grows_" + name,
          .title = "Memory grows from step to step on " + name,

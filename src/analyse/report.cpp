@@ -54,13 +54,14 @@ std::string verdict_of(const Report& report) {
   return verdict_of(*longest);
 }
 
-std::vector<MemoryPeakOwner> memory_peaks(const MemoryProfile& profile) {
+// Of the host only where no other device has memory.
+std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   std::vector<MemoryPeakOwner> out;
-  for (const DeviceMemory& device : profile.devices) {
-    const MemoryMoment peak = memory_moment(profile, device, device.peak.event);
+  for (const DeviceMemory* const device : data.memory_devices()) {
+    const MemoryMoment peak = memory_moment(data.memory, *device, device->peak.event);
     if (peak.by_op.empty()) continue;
     const MemoryShare& most = peak.by_op.front();
-    out.push_back({device.device, peak.live_bytes, most.name, most.bytes});
+    out.push_back({device->device, peak.live_bytes, most.name, most.bytes});
   }
   return out;
 }
@@ -119,7 +120,7 @@ Report report(const Trace& trace) {
   out.copies = detail::copy_times(data);
   out.host = host_time(trace);
   out.device_work = device_work_by_name(trace);
-  out.memory = memory_peaks(data.memory);
+  out.memory = memory_peaks(data);
   out.measured_ns = out.steps.total_ns > 0 ? out.steps.total_ns : spans_ns(trace);
   out.verdict = verdict_of(out);
   detail::find_in_devices(data, out);

@@ -31,16 +31,19 @@ void ReportData::join_devices() {
     devices_[process] = {all.busy.united(), all.copies.united()};
 }
 
-// The host's memory counts only where no other device has any.
+std::vector<const DeviceMemory*> ReportData::memory_devices() const {
+  std::vector<const DeviceMemory*> hosts;
+  std::vector<const DeviceMemory*> others;
+  for (const DeviceMemory& device : memory.devices)
+    (device.device.type == DeviceType::Cpu ? hosts : others).push_back(&device);
+  return others.empty() ? hosts : others;
+}
+
 void ReportData::find_peaks() {
-  const bool only_host =
-      std::all_of(memory.devices.begin(), memory.devices.end(),
-                  [](const DeviceMemory& device) { return device.device.type == DeviceType::Cpu; });
-  for (const DeviceMemory& device : memory.devices) {
-    if (device.device.type == DeviceType::Cpu && !only_host) continue;
-    for (const StepMemory& step : memory_by_step(memory, device)) {
+  for (const DeviceMemory* const device : memory_devices()) {
+    for (const StepMemory& step : memory_by_step(memory, *device)) {
       const auto [found, is_new] =
-          peaks_.try_emplace({device.process.value(), step.start_ns}, step.peak_bytes);
+          peaks_.try_emplace({device->process.value(), step.start_ns}, step.peak_bytes);
       if (!is_new) found->second = std::max(found->second, step.peak_bytes);
     }
   }

@@ -44,7 +44,9 @@ class ReportData {
   Stretches operators_of(ProcessId process) const;
   // Null if the process has none.
   const ProcessDevices* devices_of(ProcessId process) const;
-  // The most bytes on one device in the step that begins at that time; -1: not known.
+  // All but the host; the host where there is no other.
+  std::vector<const DeviceMemory*> memory_devices() const;
+  // The most bytes on one of them in the step that begins at that time; -1: not known.
   std::int64_t peak_bytes(ProcessId process, Nanos step_begin_ns) const;
 
  private:

@@ -111,7 +111,7 @@ class TextReport {
     if (text.size() <= kWidth - 8) return text;
     std::size_t cut = kWidth / 2;
     while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
-    return text.substr(0, cut) + " … " + text.substr(text.rfind(','));
+    return text.substr(0, cut) + "…" + text.substr(text.rfind(','));
   }
 
   void steps() {

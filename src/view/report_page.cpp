@@ -128,21 +128,22 @@ class ReportJson {
   void names(std::string_view key, const std::vector<NameTime>& all) {
     std::vector<NameTime> shown(
         all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNames)));
-    NameTime rest{"", 0, 0, 0};
-    for (std::size_t i = shown.size(); i < all.size(); ++i) {
-      rest.self_ns += all[i].self_ns;
-      rest.count += all[i].count;
-    }
-    const std::size_t left = all.size() - shown.size();
-    if (left > 0) {
-      rest.name = "(" + count_text(left) + " more)";
+    if (all.size() > kMostNames) {
+      NameTime rest;
+      rest.name = "(" + count_text(all.size() - kMostNames) + " more)";
+      for (std::size_t i = kMostNames; i < all.size(); ++i) {
+        rest.self_ns += all[i].self_ns;
+        rest.count += all[i].count;
+      }
       shown.push_back(rest);
     }
+    std::size_t number = 0;
     json_.key(key).list(shown, [&](const NameTime& one) {
       json_.object([&] {
         json_.key("name").text(one.name);
         json_.key("ns").number(one.self_ns);
         json_.key("count").number(static_cast<std::int64_t>(one.count));
+        json_.key("rest").number(number++ < kMostNames ? 0 : 1);
       });
     });
   }
