@@ -11,9 +11,9 @@
 namespace sonde::dynamo {
 namespace {
 
+using sonde::testing::OpTrace;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using sonde::testing::OpTrace;
 
 TEST(ProfileMetrics, AddEverythingButGraphs) {
   ProfileMetrics sum = {1, 2, 3, 4};
@@ -48,8 +48,9 @@ EventList one_region() {
   t.op("aten::linear", 10, 50);
   t.op("aten::addmm", 20, 40);
   t.op("aten::relu", 60, 90);
-  t.op("aten::sum", 110, 120).stack({"<built-in method sum>", "site-packages/torch/x.py(1): f",
-                                     "d.py(4): c", "c.py(3): b", "b.py(2): a", "a.py(1): main"});
+  t.op("aten::sum", 110, 120)
+      .stack({"<built-in method sum>", "site-packages/torch/x.py(1): f", "d.py(4): c", "c.py(3): b",
+              "b.py(2): a", "a.py(1): main"});
   t.runtime("cudaDeviceSynchronize", 130, 500);
   return function_events(t.build());
 }

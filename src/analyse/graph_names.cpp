@@ -19,7 +19,7 @@ struct Rule {
   std::string_view text;
 };
 
-constexpr std::array<Rule, 18> kRules = {{
+constexpr std::array<Rule, 19> kRules = {{
     {GraphMark::Frame, Where::Begin, kFramePrefix},
     {GraphMark::GraphCall, Where::Whole, "CompiledFunction"},
     {GraphMark::GraphCall, Where::Begin, "## Call CompiledFxGraph "},
@@ -31,6 +31,7 @@ constexpr std::array<Rule, 18> kRules = {{
     // Kineto's files do not say that a span is TorchScript's; a module is called by its method.
     {GraphMark::Script, Where::Whole, "forward"},
     {GraphMark::Script, Where::Whole, "<forward op>"},
+    {GraphMark::Script, Where::Whole, "<backward op>"},
     {GraphMark::ScriptGradient, Where::End, "::DifferentiableGraphBackward"},
     {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch"},
     {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch_ptsz"},

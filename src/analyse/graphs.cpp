@@ -248,14 +248,13 @@ class Coverage {
       const StringId name = launch.host.valid() ? spans_.name[launch.host] : StringId();
       owner = {Owner::Kind::Outside, outside_row(name, SpanId())};
     }
-    GraphShare& share = owner.kind == Owner::Kind::Region ? result_.regions[owner.row].share
-                                                          : result_.outside;
+    GraphShare& share =
+        owner.kind == Owner::Kind::Region ? result_.regions[owner.row].share : result_.outside;
     const Nanos duration_ns = spans_.duration_ns[launch.work];
     ++share.device_pieces;
     share.device_ns += duration_ns;
     if (is_triton_kernel(trace_.name(launch.work))) ++share.triton_kernels;
-    if (owner.kind == Owner::Kind::Outside)
-      result_.outside_ops[owner.row].device_ns += duration_ns;
+    if (owner.kind == Owner::Kind::Outside) result_.outside_ops[owner.row].device_ns += duration_ns;
   }
 
   void finish() {
@@ -281,9 +280,8 @@ class Coverage {
     };
     largest_first(result_.regions, [](const GraphRegion& region) { return region.share.host_ns; });
     largest_first(result_.breaks, [](const GraphBreak& one) { return one.count; });
-    largest_first(result_.outside_ops, [](const OutsideOp& op) {
-      return std::pair(op.host_ns, op.device_ns);
-    });
+    largest_first(result_.outside_ops,
+                  [](const OutsideOp& op) { return std::pair(op.host_ns, op.device_ns); });
   }
 
   void say_what_is_missing() {
@@ -292,8 +290,8 @@ class Coverage {
     if (without_call_ > 0)
       result_.missing.push_back(std::to_string(without_call_) +
                                 " pieces of device work name no call: they count as outside");
-    const bool has_whole_frames = std::any_of(
-        result_.regions.begin(), result_.regions.end(), [&](const GraphRegion& region) {
+    const bool has_whole_frames =
+        std::any_of(result_.regions.begin(), result_.regions.end(), [&](const GraphRegion& region) {
           return region.kind == GraphKind::Compiled &&
                  marks_.of(region.longest) == GraphMark::Frame;
         });

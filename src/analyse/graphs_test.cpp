@@ -14,8 +14,8 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using testing::OpTrace;
+using ::testing::SizeIs;
 
 constexpr Nanos kMicrosecond = 1000;
 
@@ -142,11 +142,14 @@ TEST(GraphCoverage, KnowsTorchScriptByItsScopeOrByItsNames) {
   t.op("forward", 60, 80);
   t.op("<forward op>", 62, 78);
   t.op("torch::jit::(anonymous namespace)::DifferentiableGraphBackward", 90, 95);
+  t.op("<backward op>", 91, 94);
+  t.op("aten::mm", 92, 93);
   t.annotation("forward", 100, 110);
   const GraphCoverage graphs = graph_coverage(t.build());
   EXPECT_THAT(graphs.regions, SizeIs(3)) << "an annotation of that name is none";
   EXPECT_EQ(region(graphs, "encode").share.ops, 1U) << "the outermost function has it";
   EXPECT_EQ(region(graphs, "forward").calls, 1U);
+  EXPECT_EQ(graphs.inside.ops, 2U) << "a part of a function is no operator";
   EXPECT_EQ(graphs.inside.host_ns, (50 + 20 + 5) * kMicrosecond);
 }
 
@@ -161,13 +164,16 @@ TEST(GraphCoverage, CountsMarkedCalls) {
   EXPECT_EQ(graphs.outside.ops, 1U);
 }
 
-TEST(GraphCoverage, OfSpansThatOverlapInPartLosesNoContext) {
+TEST(GraphCoverage, GivesWhatReachesOutOfAGraphToNoGraph) {
   OpTrace t;
   t.op("Torch-Compiled Region: 0/0", 0, 100);
+  t.op("aten::mm", 10, 20);
   t.op("odd", 50, 120);
   t.op("aten::mm", 60, 70);
+  t.op("aten::mm", 130, 140);
   const GraphCoverage graphs = graph_coverage(t.build());
-  EXPECT_EQ(graphs.inside.ops + graphs.outside.ops, 2U);
+  EXPECT_EQ(graphs.inside.ops, 1U);
+  EXPECT_EQ(graphs.outside.ops, 2U) << "odd with what it called, and the last";
 }
 
 TEST(GraphCoverage, OfAnEmptyTraceIsEmpty) {

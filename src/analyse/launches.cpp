@@ -30,8 +30,8 @@ class SpansByNumber {
   SpanId find(std::int64_t number, SpanId work) const {
     if (number == 0) return {};
     const Entry wanted = {process_of(work), number, 0};
-    const auto found = std::lower_bound(
-        all_.begin(), all_.end(), wanted, [](const Entry& a, const Entry& b) {
+    const auto found =
+        std::lower_bound(all_.begin(), all_.end(), wanted, [](const Entry& a, const Entry& b) {
           return std::tie(a.process, a.number) < std::tie(b.process, b.number);
         });
     const bool is_there =

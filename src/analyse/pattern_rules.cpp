@@ -34,8 +34,7 @@ bool is_on_the_grid(const Trace& trace, OpArgumentId input) {
   if (arguments.kind[input] != ArgumentKind::Tensor) return true;
   const std::int32_t count = arguments.dims_count[input];
   for (std::int32_t dim = std::max(count - 2, 0); dim < count; ++dim) {
-    const std::size_t row =
-        arguments.dims_first[input].index() + static_cast<std::size_t>(dim);
+    const std::size_t row = arguments.dims_first[input].index() + static_cast<std::size_t>(dim);
     if (trace.dims().value[row] % kGrid != 0) return false;
   }
   return true;

@@ -138,8 +138,8 @@ std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& m
         reports.push_back(std::move(report));
     }
     for (const std::string& report : reports) text += "\n" + report + "\n";
-    summary += std::string(torch_name(found.pattern)) + ": " +
-               std::to_string(found.spans.size()) + " events matched.\n";
+    summary += std::string(torch_name(found.pattern)) + ": " + std::to_string(found.spans.size()) +
+               " events matched.\n";
   }
   return text + "Summary:\n" + summary + rule + "TorchTidy Report" + rule + "\n";
 }

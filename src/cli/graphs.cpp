@@ -202,8 +202,8 @@ void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) 
   }
   for (std::size_t i = 0; i < std::min(graphs.breaks.size(), row_limit); ++i) {
     const GraphBreak& one = graphs.breaks[i];
-    out.line(fmt::format("break,,{},{},,,,,,{}", csv_cell(one.into), one.count,
-                         csv_cell(one.from)));
+    out.line(
+        fmt::format("break,,{},{},,,,,,{}", csv_cell(one.into), one.count, csv_cell(one.from)));
   }
   for (std::size_t i = 0; i < std::min(graphs.outside_ops.size(), row_limit); ++i) {
     const OutsideOp& op = graphs.outside_ops[i];
