@@ -82,6 +82,11 @@ class DeviceTimes {
       return;
     }
     gap.cause = IdleCause::HostWait;
+    const Coverage& ranks = data_.collectives_of(process);
+    if (2 * ranks.within_ns(gap.begin_ns, gap.end_ns) >= gap.length_ns()) {
+      gap.host = HostDoing::Communicated;
+      return;
+    }
     gap.wait = data_.calls.wait_at(process, gap.begin_ns);
     if (gap.wait.valid()) {
       gap.host = HostDoing::HadWaited;

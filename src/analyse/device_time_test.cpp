@@ -121,6 +121,14 @@ TEST(DeviceTime, TellsOperatorsFromTheProgramsOwnCode) {
   EXPECT_EQ(device.host_wait_of(HostDoing::OutsideOperators), 100'000);
 }
 
+TEST(DeviceTime, SaysThatTheHostCommunicated) {
+  OpTrace t;
+  launch(t, 1, 0, 10, 100);
+  t.span("gloo:all_reduce", SpanKind::UserAnnotation, t.thread(7), 90, 280);
+  launch(t, 2, 290, 300, 310);
+  EXPECT_EQ(only(t.build()).host_wait_of(HostDoing::Communicated), 200'000);
+}
+
 TEST(DeviceTime, KnowsWhatCommunicationIsHidden) {
   OpTrace t;
   launch(t, 1, 0, 10, 100);

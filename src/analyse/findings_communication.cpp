@@ -49,45 +49,22 @@ void between_devices(const ReportData& data, Report& report) {
        .spans = spans.take()});
 }
 
-// Libraries whose collectives run on threads of the host, as PyTorch marks them.
-bool is_host_collective(std::string_view name) {
-  for (const std::string_view begin : {"gloo:", "mpi:", "ucc:"})
-    if (name.substr(0, begin.size()) == begin) return true;
-  return false;
-}
-
-std::vector<bool> host_collectives(const Trace& trace) {
-  std::vector<bool> by_name(trace.strings().size());
-  for (std::size_t i = 0; i < by_name.size(); ++i)
-    by_name[i] = is_host_collective(trace.string(StringId(i)));
-  return by_name;
-}
-
 // Time in which a process communicated and neither ran an operator nor used a device.
 void between_hosts(const ReportData& data, Report& report) {
-  const Trace& trace = report.trace;
-  const std::vector<bool> is_collective = host_collectives(trace);
-  if (std::find(is_collective.begin(), is_collective.end(), true) == is_collective.end()) return;
   Nanos total_ns = 0;
   Nanos exposed_ns = 0;
-  WorstSpans spans;
-  for (std::size_t row = 0; row < trace.processes().size(); ++row) {
+  for (std::size_t row = 0; row < report.trace.processes().size(); ++row) {
     const ProcessId process(row);
-    Stretches all;
-    data.for_threads(process, [&](TrackId thread) {
-      for (const SpanId span : trace.track_spans(thread)) {
-        const StringId name = trace.spans().name[span];
-        if (!name.valid() || !is_collective[name.index()]) continue;
-        all.add(trace.spans().start_ns[span], trace.end_ns(span));
-        spans.add(trace.spans().duration_ns[span], span);
-      }
-    });
-    const Coverage communication = all.united();
+    const Coverage& communication = data.collectives_of(process);
+    if (communication.empty()) continue;
     Stretches busy = data.operators_of(process);
     if (const ProcessDevices* const devices = data.devices_of(process)) busy.add(devices->busy);
     total_ns += communication.total_ns();
     exposed_ns += communication.total_ns() - overlap_ns(communication, busy.united());
   }
+  WorstSpans spans;
+  for (const SpanId span : data.host_collectives())
+    spans.add(report.trace.spans().duration_ns[span], span);
   if (!is_worth_saying(report, exposed_ns)) return;
   const std::uint64_t count = spans.count();
   report.findings.push_back(

@@ -91,6 +91,7 @@ void add(Report& report, Gaps gaps, Finding finding) {
 }
 
 std::string lengths(const Gaps& gaps) {
+  if (gaps.count == 1) return "once, for " + duration_text(gaps.total_ns);
   return fmt::format("{}, {} in all and {} at once at most", times_text(gaps.count),
                      duration_text(gaps.total_ns), duration_text(gaps.longest_ns));
 }

@@ -215,6 +215,12 @@ class OperatorFindings {
   Cause elements_, zeros_, updates_, biases_, copies_;
 };
 
+// Whether more recording would help: patterns are of operators, one of them of a device's.
+bool could_be_looked_for(const Report& report, Pattern pattern) {
+  if (report.host.operators.empty()) return false;
+  return pattern != Pattern::Fp32MatMul || !report.devices.empty();
+}
+
 }  // namespace
 
 void find_in_operators(const ReportData& /*data*/, Report& report) {
@@ -225,7 +231,7 @@ void find_patterns(const ReportData& /*data*/, Report& report) {
   std::map<std::string, std::string> missing;  // by reason
   for (const PatternMatches& found : match_patterns(report.trace)) {
     const std::string name(torch_name(found.pattern));
-    if (!found.missing.empty()) {
+    if (!found.missing.empty() && could_be_looked_for(report, found.pattern)) {
       std::string& names = missing[found.missing];
       names += (names.empty() ? "" : ", ") + name;
     }

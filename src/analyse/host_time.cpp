@@ -2,6 +2,7 @@
 #include "sonde/analyse/host_time.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "analyse/host_calls.h"
@@ -37,8 +38,8 @@ class ByName {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const Sum& sum = sums_[i];
       if (sum.count == 0) continue;
-      out.push_back({std::string(trace_.string(StringId(i))), std::max<Nanos>(sum.self_ns, 0),
-                     sum.total_ns, sum.count});
+      out.push_back(
+          {std::string(trace_.string(StringId(i))), sum.self_ns, sum.total_ns, sum.count});
     }
     sort_by_own_time(out);
     return out;
@@ -61,6 +62,7 @@ class HostTimeMaker {
 
   HostTime make() {
     node_of_.assign(spans_.size(), kRoot);
+    covered_ns_.assign(spans_.size(), std::numeric_limits<Nanos>::min());
     nodes_.push_back({});
     for (std::size_t row = 0; row < trace_.tracks().size(); ++row) {
       const TrackId track(row);
@@ -115,15 +117,25 @@ class HostTimeMaker {
     nodes_[at].total_ns += duration_ns;
     nodes_[at].self_ns += duration_ns;
     ++nodes_[at].count;
+    const Nanos uncovered_ns = is_inside ? cover(parent, span) : 0;
     if (is_inside) {
-      nodes_[below].self_ns -= duration_ns;
+      nodes_[below].self_ns -= uncovered_ns;
     } else {
       nodes_[thread].total_ns += duration_ns;
       nodes_[kRoot].total_ns += duration_ns;
     }
     if (spans_.kind[span] == SpanKind::CpuOp) operators_.add(spans_.name[span], duration_ns);
     if (is_inside && spans_.kind[parent] == SpanKind::CpuOp)
-      operators_.take_child(spans_.name[parent], duration_ns);
+      operators_.take_child(spans_.name[parent], uncovered_ns);
+  }
+
+  // What of the span none of those before it in the same parent covered: siblings may overlap.
+  Nanos cover(SpanId parent, SpanId span) {
+    Nanos& reached_ns = covered_ns_[parent.index()];
+    const Nanos from_ns = std::max(spans_.start_ns[span], reached_ns);
+    const Nanos to_ns = std::min(trace_.end_ns(span), trace_.end_ns(parent));
+    reached_ns = std::max(reached_ns, to_ns);
+    return std::max<Nanos>(to_ns - from_ns, 0);
   }
 
   std::uint32_t child(std::uint32_t below, SpanId span) {
@@ -151,8 +163,7 @@ class HostTimeMaker {
     std::vector<FlameNode> out;
     out.reserve(nodes_.size());
     for (const Node& node : nodes_)
-      out.push_back({text(node), node.parent, node.depth, node.total_ns,
-                     std::max<Nanos>(node.self_ns, 0), node.count});
+      out.push_back({text(node), node.parent, node.depth, node.total_ns, node.self_ns, node.count});
     return out;
   }
 
@@ -160,7 +171,8 @@ class HostTimeMaker {
   const SpanTable& spans_;
   ByName operators_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> node_of_;                         // of each span
+  std::vector<std::uint32_t> node_of_;  // of each span
+  std::vector<Nanos> covered_ns_;       // up to where children cover each span
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
 };
 

@@ -2,15 +2,28 @@
 #include "analyse/report_data.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "sonde/analyse/memory_report.h"
 
 namespace sonde::detail {
 
+namespace {
+
+// Libraries whose collectives run on threads of the host, as PyTorch marks them.
+bool is_host_collective(std::string_view name) {
+  for (const std::string_view begin : {"gloo:", "mpi:", "ucc:"})
+    if (name.substr(0, begin.size()) == begin) return true;
+  return false;
+}
+
+}  // namespace
+
 ReportData::ReportData(const Trace& whole)
     : trace(whole), calls(whole), work(device_work(whole)), memory(memory_profile(whole)) {
   join_devices();
   find_peaks();
+  find_collectives();
 }
 
 void ReportData::join_devices() {
@@ -47,6 +60,29 @@ void ReportData::find_peaks() {
       if (!is_new) found->second = std::max(found->second, step.peak_bytes);
     }
   }
+}
+
+void ReportData::find_collectives() {
+  std::vector<bool> by_name(trace.strings().size());
+  for (std::size_t i = 0; i < by_name.size(); ++i)
+    by_name[i] = is_host_collective(trace.string(StringId(i)));
+  if (std::find(by_name.begin(), by_name.end(), true) == by_name.end()) return;
+  std::unordered_map<std::uint32_t, Stretches> by_process;
+  for (const SpanId span : trace.all_spans()) {
+    const StringId name = trace.spans().name[span];
+    const TrackId track = trace.spans().track[span];
+    if (!name.valid() || !by_name[name.index()] || !track.valid()) continue;
+    if (trace.tracks().kind[track] != TrackKind::Thread) continue;
+    host_collectives_.push_back(span);
+    by_process[trace.tracks().process[track].value()].add(trace.spans().start_ns[span],
+                                                          trace.end_ns(span));
+  }
+  for (auto& [process, all] : by_process) collectives_[process] = all.united();
+}
+
+const Coverage& ReportData::collectives_of(ProcessId process) const {
+  const auto found = collectives_.find(process.value());
+  return found == collectives_.end() ? none_ : found->second;
 }
 
 const Coverage& ReportData::in_operators(TrackId thread) const {

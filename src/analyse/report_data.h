@@ -42,6 +42,10 @@ class ReportData {
   void for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const;
   // When some thread of the process was.
   Stretches operators_of(ProcessId process) const;
+  // When the process was within collectives that run on threads of the host.
+  const Coverage& collectives_of(ProcessId process) const;
+  // All spans of such collectives.
+  const std::vector<SpanId>& host_collectives() const { return host_collectives_; }
   // Null if the process has none.
   const ProcessDevices* devices_of(ProcessId process) const;
   // All but the host; the host where there is no other.
@@ -52,9 +56,13 @@ class ReportData {
  private:
   void join_devices();
   void find_peaks();
+  void find_collectives();
 
   std::unordered_map<std::uint32_t, ProcessDevices> devices_;
   std::map<std::pair<std::uint32_t, Nanos>, std::int64_t> peaks_;
+  std::vector<SpanId> host_collectives_;
+  std::unordered_map<std::uint32_t, Coverage> collectives_;
+  Coverage none_;
   mutable std::unordered_map<std::uint32_t, Coverage> in_operators_;
 };
 

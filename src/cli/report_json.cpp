@@ -110,6 +110,7 @@ class JsonReport {
     json_.key("host_wait_ns").value(device.idle_of(IdleCause::HostWait));
     json_.key("kernel_wait_ns").value(device.idle_of(IdleCause::KernelWait));
     json_.key("other_wait_ns").value(device.idle_of(IdleCause::Other));
+    json_.key("host_communicated_ns").value(device.host_wait_of(HostDoing::Communicated));
     json_.key("host_had_waited_ns").value(device.host_wait_of(HostDoing::HadWaited));
     json_.key("host_in_operators_ns").value(device.host_wait_of(HostDoing::InOperators));
     json_.key("host_outside_operators_ns").value(device.host_wait_of(HostDoing::OutsideOperators));

@@ -153,6 +153,7 @@ class TextReport {
       row("    behind kernels", device.memory_hidden_ns);
       row("idle", device.idle_ns);
       row("  host wait", device.idle_of(IdleCause::HostWait));
+      row("    the host communicated", device.host_wait_of(HostDoing::Communicated));
       row("    the host had waited for it", device.host_wait_of(HostDoing::HadWaited));
       row("    the host was in operators", device.host_wait_of(HostDoing::InOperators));
       row("    the host was outside of them", device.host_wait_of(HostDoing::OutsideOperators));
@@ -182,7 +183,7 @@ class TextReport {
   void missing() {
     if (report_.missing.empty()) return;
     out_.line("\nWhat could not be looked for");
-    for (const std::string& one : report_.missing) line("  {}", one);
+    for (const std::string& one : report_.missing) paragraph("  ", one);
   }
 
   const Report& report_;

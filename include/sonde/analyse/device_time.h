@@ -32,11 +32,12 @@ std::string_view to_string(IdleCause cause) noexcept;  // "host wait", …
 
 // What the host did in a gap of IdleCause::HostWait.
 enum class HostDoing : std::uint8_t {
+  Communicated,      // mostly with other ranks, on a thread of its own
   HadWaited,         // it had been waiting for the device when that ran dry
   InOperators,       // mostly within operators or calls of the device
   OutsideOperators,  // mostly in code of the program's own
 };
-inline constexpr std::size_t kHostDoings = 3;
+inline constexpr std::size_t kHostDoings = 4;
 
 struct DeviceGap {
   Nanos begin_ns = 0;

@@ -8,8 +8,8 @@
 //   for (const NameTime& op : host.operators) std::cout << op.name << " " << op.self_ns << "\n";
 //   const FlameNode& root = host.flame.front();  // its time is that of all threads
 //
-// The own time of a node and the times of its children add up to its time, so those of all nodes
-// add up to the root's.
+// The own time of a span is what no span inside of it covers. The own time of a node and the times
+// of its children add up to its time, but where spans of one thread overlap in part.
 
 #include <cstdint>
 #include <string>
