@@ -20,6 +20,7 @@ class CopyMaker {
 
   CopyTimes make() {
     for (const std::size_t row : rows_in_time()) add(row);
+    out_.totals.reserve(totals_.size());
     for (const auto& [key, total] : totals_) out_.totals.push_back(total);
     std::stable_sort(
         out_.totals.begin(), out_.totals.end(),

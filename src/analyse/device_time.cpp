@@ -126,6 +126,7 @@ namespace detail {
 
 std::vector<DeviceTime> device_times(const ReportData& data) {
   std::vector<DeviceTime> out;
+  out.reserve(data.work.size());
   DeviceTimes times(data);
   for (const DeviceWork& device : data.work) out.push_back(times.of(device));
   return out;

@@ -40,6 +40,7 @@ std::vector<DeviceWork> device_work(const Trace& trace) {
     }
   }
   std::vector<DeviceWork> all;
+  all.reserve(devices.size());
   for (auto& [key, device] : devices) {
     run_sort(device.work, [](const Work& a, const Work& b) { return a.begin_ns < b.begin_ns; });
     all.push_back(std::move(device));

@@ -68,6 +68,7 @@ void exposed(const ReportData& data, Report& report) {
   for (const DeviceTime& device : report.devices)
     exposed_ns += device.memory.union_ns - device.memory_hidden_ns;
   std::vector<SpanId> told;
+  told.reserve(report.copies.pageable.size());
   for (const CopyTime& copy : report.copies.pageable) {
     exposed_ns -= report.trace.spans().duration_ns[copy.span];
     told.push_back(copy.span);

@@ -93,6 +93,7 @@ std::vector<SpanId> WorstSpans::take() {
   std::partial_sort(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(count), all_.end(),
                     std::greater<>());
   std::vector<SpanId> spans;
+  spans.reserve(count);
   for (std::size_t i = 0; i < count; ++i) spans.emplace_back(all_[i].second);
   return spans;
 }

@@ -114,6 +114,7 @@ class StepMaker {
   void summarise() {
     if (out_.steps.empty()) return;
     std::vector<Nanos> lengths;
+    lengths.reserve(out_.steps.size());
     for (const StepTime& step : out_.steps) lengths.push_back(step.host_ns());
     for (const Nanos length : lengths) out_.total_ns += length;
     out_.least_ns = *std::min_element(lengths.begin(), lengths.end());
@@ -130,6 +131,7 @@ class StepMaker {
 
   void mark_outliers() {
     std::vector<Nanos> deviations;
+    deviations.reserve(out_.steps.size());
     for (const StepTime& step : out_.steps)
       deviations.push_back(std::abs(step.host_ns() - out_.median_ns));
     const double usual_ns = kLeastDeviations * static_cast<double>(median(std::move(deviations)));
