@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/memory_places.h"
 
-#include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "analyse/event_stacks.h"
 
@@ -68,31 +69,8 @@ StackId BlockPlaces::allocation_stack(const MemoryBlock& block) const {
 SpanId BlockPlaces::caller(const MemoryBlock& block) {
   const SpanTable& spans = trace_.spans();
   if (!block.op.valid()) return block.op;
-  if (spans.scope[block.op] == RecordScope::BackwardFunction) return forward_of(block.op);
+  if (spans.scope[block.op] == RecordScope::BackwardFunction) return forward_ops_.of(block.op);
   return block.op;
-}
-
-SpanId BlockPlaces::forward_of(SpanId gradient) {
-  const SpanTable& spans = trace_.spans();
-  if (!has_forward_) {
-    has_forward_ = true;
-    for (const SpanId span : trace_.all_spans()) {
-      if (spans.sequence_number[span] >= 0 && spans.scope[span] == RecordScope::Function)
-        forward_.emplace_back(spans.sequence_number[span], span.value());
-    }
-    std::sort(forward_.begin(), forward_.end());
-  }
-  const auto thread = spans.forward_thread[gradient];
-  const std::int64_t number = spans.sequence_number[gradient];
-  auto found = std::lower_bound(forward_.begin(), forward_.end(), std::pair(number, 0U));
-  constexpr int kMostThreads = 64;
-  for (int i = 0; i < kMostThreads && found != forward_.end() && found->first == number; ++i) {
-    const SpanId span(found->second);
-    const TrackId track = spans.track[span];
-    if (track.valid() && trace_.tracks().logical_id[track] == thread) return span;
-    ++found;
-  }
-  return {};
 }
 
 std::uint64_t BlockPlaces::stack_key(const MemoryBlock& block) {

@@ -6,16 +6,15 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "analyse/forward_ops.h"
 #include "sonde/analyse/memory.h"
 
 namespace sonde::detail {
 
 class BlockPlaces {
  public:
-  explicit BlockPlaces(const Trace& trace) : trace_(trace) {}
+  explicit BlockPlaces(const Trace& trace) : trace_(trace), forward_ops_(trace) {}
 
   // Equal for blocks with the same text.
   std::uint64_t op_key(const MemoryBlock& block) const;
@@ -30,13 +29,9 @@ class BlockPlaces {
   ModuleId module_of(const MemoryBlock& block) const;
   StackId allocation_stack(const MemoryBlock& block) const;
   SpanId caller(const MemoryBlock& block);
-  SpanId forward_of(SpanId gradient);
 
   const Trace& trace_;
-  // Operators by sequence number, with the row of the first; made when a gradient is first asked
-  // for.
-  std::vector<std::pair<std::int64_t, std::uint32_t>> forward_;
-  bool has_forward_ = false;
+  ForwardOps forward_ops_;
 };
 
 }  // namespace sonde::detail

@@ -68,6 +68,20 @@ struct EtCommand {
   Format format = Format::Text;
 };
 Result<void> run_et(const EtCommand& options, Output& out);
+struct GraphsCommand {
+  std::string file;
+  int row_limit = 10;  // of each table; -1: all
+  Format format = Format::Text;
+};
+Result<void> run_graphs(const GraphsCommand& options, Output& out);
+
+// With an output: a file, by suffix. Without: to standard output.
+struct ReportCommand {
+  std::string file;
+  std::string output;
+  std::string format = "text";  // text, md, json or html
+};
+Result<void> run_report(const ReportCommand& options, Output& out);
 
 // Talks to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {

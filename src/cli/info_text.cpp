@@ -168,22 +168,18 @@ class TextReport {
   void cost() {
     if (!facts_.has(LedgerClass::Cost)) return;
     out_.line("\nWhat recording cost");
-    const auto count_of = [&](LedgerKind kind) {
-      const auto found = facts_.ledger.find(kind);
-      return found == facts_.ledger.end() ? 0 : found->second.count;
-    };
-    const std::uint64_t events = count_of(LedgerKind::EventsWritten);
+    const LedgerTotals& ledger = facts_.ledger;
+    const std::uint64_t events = count_of(ledger, LedgerKind::EventsWritten);
     line("  {} events written", count_text(events));
-    if (const std::uint64_t each = count_of(LedgerKind::EventCostPs); each > 0) {
-      const double total_ns = static_cast<double>(each) * static_cast<double>(events) / 1000.0;
+    if (const std::uint64_t each = count_of(ledger, LedgerKind::EventCostPs); each > 0) {
       line("  {:.1f} ns an event, {} in all, spread over the threads that were recorded",
-           static_cast<double>(each) / 1000.0, duration_text(static_cast<Nanos>(total_ns)));
+           static_cast<double>(each) / 1000.0, duration_text(recording_ns(ledger)));
     }
-    if (const std::uint64_t drainer = count_of(LedgerKind::DrainerNs); drainer > 0) {
+    if (const std::uint64_t drainer = count_of(ledger, LedgerKind::DrainerNs); drainer > 0) {
       line("  {} of processor time to write the file, on a thread of its own",
            duration_text(static_cast<Nanos>(drainer)));
     }
-    if (const std::uint64_t error = count_of(LedgerKind::ClockErrorNs); error > 0) {
+    if (const std::uint64_t error = count_of(ledger, LedgerKind::ClockErrorNs); error > 0) {
       line("  times may be off by {}", duration_text(static_cast<Nanos>(error)));
     }
   }

@@ -31,6 +31,7 @@ constexpr const char* kExample =
     "  sonde run -- python3 train.py             record a program that was not changed\n"
     "  sonde info run.sonde                      what is in a trace, and what was lost\n"
     "  sonde table trace.json.gz --row-limit 10  PyTorch's operator table\n"
+    "  sonde report run.sonde -o report.html     what could be faster\n"
     "  sonde export run.sonde -o run.json.gz     for Perfetto, chrome://tracing, HTA\n"
     "\n"
     "`sonde COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 misused.";
@@ -46,6 +47,8 @@ struct Parser {
   ExportCommand exporting;
   MemoryCommand memory;
   EtCommand et;
+  GraphsCommand graphs;
+  ReportCommand report;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -70,6 +73,8 @@ struct Parser {
     add_export();
     add_memory();
     add_et();
+    add_graphs();
+    add_report();
   }
 
   static constexpr const char* kTraceFile =
@@ -266,6 +271,46 @@ struct Parser {
       if (et.format == Format::Json && command->count("--row-limit") == 0) et.row_limit = -1;
       action = [this](Output& out) { return run_et(et, out); };
     });
+  }
+
+  void add_graphs() {
+    CLI::App* command =
+        app.add_subcommand("graphs", "How much ran in captured graphs, and what fell outside");
+    command->add_option("TRACE", graphs.file, kTraceFile)->required()->type_name("");
+    command
+        ->add_option("--row-limit", graphs.row_limit,
+                     "Rows of each table (10; all in json and csv); -1: all")
+        ->type_name("N");
+    add_format(command);
+    command->footer(
+        "Graphs are those of torch.compile, TorchScript, CUDA, and calls marked TORCHDYNAMO.\n"
+        "Example:\n  sonde graphs step.pt.trace.json.gz");
+    command->callback([this, command] {
+      graphs.format = chosen_format();
+      if (graphs.format != Format::Text && command->count("--row-limit") == 0)
+        graphs.row_limit = -1;
+      action = [this](Output& out) { return run_graphs(graphs, out); };
+    });
+  }
+
+  void add_report() {
+    CLI::App* command = app.add_subcommand(
+        "report", "What could be faster: findings ranked by the time they could save");
+    command->add_option("TRACE", report.file, kTraceFile)->required()->type_name("");
+    command
+        ->add_option("-o,--output", report.output,
+                     "The report as a file, by suffix: .html to look at, .md, .json or .txt")
+        ->type_name("FILE");
+    command
+        ->add_option("--format", report.format,
+                     "What to print without -o: text (default), md, html, or json, whose keys are "
+                     "stable")
+        ->check(CLI::IsMember({"text", "md", "json", "html"}))
+        ->type_name("FORMAT");
+    command->footer(
+        "Record with `sonde run --shapes --memory --gpu` for most of what it looks for.\n"
+        "Example:\n  sonde report train.sonde -o report.html");
+    command->callback([this] { action = [this](Output& out) { return run_report(report, out); }; });
   }
 
   // `--after 5s`: `parse` turns the text into what `value` holds.

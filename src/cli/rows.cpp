@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "cli/csv.h"
 #include "cli/json_writer.h"
 
 namespace sonde::cli {
@@ -25,17 +26,6 @@ std::string device_name(DeviceType type) {
 // To the nanosecond: what lies behind is rounding of sums.
 std::string rounded_text(double microseconds) {
   return fmt::format("{:.3f}", microseconds + 0.0);
-}
-
-// Quoted if it must be (RFC 4180).
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
 }
 
 std::string joined_stack(const std::vector<std::string>& stack) {

@@ -6,29 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "sonde/analyse/ledger.h"
 #include "sonde/trace.h"
 
 namespace sonde::cli {
-
-// How a row of the ledger is to be read.
-enum class LedgerClass {
-  Lost,        // the trace lacks something that happened
-  Incomplete,  // something is there, but not whole
-  Cost,        // what recording took
-  Remark,
-};
-LedgerClass ledger_class(LedgerKind kind);
-// "events dropped because the buffers were full", before a count.
-std::string_view ledger_phrase(LedgerKind kind);
-
-// All ledger rows of one kind. Of clock error and event cost the largest counts, of others the sum.
-struct LedgerTotal {
-  std::uint64_t count = 0;
-  std::vector<std::string_view> details;  // those that are not empty, each once, in their order
-};
 
 struct StepFacts {
   std::uint64_t count = 0;
@@ -40,9 +22,9 @@ struct StepFacts {
 struct TraceFacts {
   std::map<SpanKind, std::uint64_t> spans_by_kind;
   StepFacts steps;
-  std::map<LedgerKind, LedgerTotal> ledger;
+  LedgerTotals ledger;
 
-  bool has(LedgerClass wanted) const;
+  bool has(LedgerClass wanted) const { return sonde::has(ledger, wanted); }
 };
 
 // Its views live as long as `trace`.

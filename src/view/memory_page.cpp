@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "sonde/analyse/memory_report.h"
 #include "sonde/memory_timeline.h"
 #include "view/compressed.h"
 #include "view/memory_columns.h"
 #include "view/memory_page_html.h"
+#include "view/page.h"
 
 namespace sonde {
 namespace {
@@ -29,57 +29,6 @@ void append_column(std::string& out, const std::vector<T>& values) {
   out.resize(begin + (bytes + 7) / 8 * 8);
   if (bytes > 0) std::memcpy(out.data() + begin, values.data(), bytes);
 }
-
-std::string base64(const std::vector<std::uint8_t>& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = (group << 8) | (i + k < bytes.size() ? bytes[i + k] : 0U);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += i + k <= bytes.size() ? kDigits[(group >> (18 - 6 * k)) & 63] : '=';
-  }
-  return out;
-}
-
-// JSON that may stand in a page: no text ends the element around it.
-class Meta {
- public:
-  Meta& key(std::string_view name) {
-    out_ += out_.empty() ? "{" : ", ";
-    text(name);
-    out_ += ": ";
-    return *this;
-  }
-  void number(std::int64_t value) { out_ += std::to_string(value); }
-  void text(std::string_view value) {
-    for (const char c : json_string(value)) {
-      if (c == '<') {
-        out_ += "\\u003c";
-      } else {
-        out_ += c;
-      }
-    }
-  }
-  // [item, …] with one call of `write` an item.
-  template <typename Items, typename Write>
-  void list(const Items& items, Write write) {
-    out_ += '[';
-    bool first = true;
-    for (const auto& item : items) {
-      if (!first) out_ += ", ";
-      first = false;
-      write(item);
-    }
-    out_ += ']';
-  }
-  std::string done() { return out_ + "}"; }
-
- private:
-  std::string out_;
-};
 
 std::string signed_bytes(std::int64_t bytes) {
   return bytes_text(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
@@ -98,7 +47,7 @@ std::vector<std::pair<std::string, std::string>> facts(const MemoryProfile& prof
   return out;
 }
 
-void add_steps(Meta& meta, const MemoryProfile& profile, const DeviceMemory& device) {
+void add_steps(detail::PageJson& meta, const MemoryProfile& profile, const DeviceMemory& device) {
   std::vector<StepMemory> steps = memory_by_step(profile, device);
   if (steps.size() > kMostSteps) steps.clear();
   const Nanos start_ns = profile.trace.first_ns();
@@ -118,7 +67,7 @@ std::string meta_text(const MemoryProfile& profile, const DeviceMemory& device,
   names.reserve(kMemoryCategories);
   for (std::size_t i = 0; i < kMemoryCategories; ++i)
     names.push_back(to_string(static_cast<MemoryCategory>(i)));
-  Meta meta;
+  detail::PageJson meta;
   const auto text = [&meta](std::string_view value) { meta.text(value); };
   const auto number = [&meta](std::int64_t value) { meta.number(value); };
   meta.key("title").text("Memory of " + to_string(device.device));
@@ -147,11 +96,6 @@ std::string meta_text(const MemoryProfile& profile, const DeviceMemory& device,
   return meta.done();
 }
 
-void replace(std::string& page, std::string_view mark, std::string_view with) {
-  const std::size_t at = page.find(mark);
-  if (at != std::string::npos) page.replace(at, mark.size(), with);
-}
-
 }  // namespace
 
 Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory& device) {
@@ -166,8 +110,8 @@ Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory
   SONDE_TRY(const std::vector<std::uint8_t> packed, detail::compressed(data));
   std::string page = detail::kMemoryPage;
   // The data first: what a name says is not looked at again.
-  replace(page, "{{DATA}}", base64(packed));
-  replace(page, "{{META}}", meta_text(profile, device, columns));
+  detail::replace_mark(page, "{{DATA}}", detail::base64(packed));
+  detail::replace_mark(page, "{{META}}", meta_text(profile, device, columns));
   return page;
 }
 

@@ -38,9 +38,10 @@ class OpTrace {
       return set(spans().overload_name, trace_->builder_.intern(name));
     }
 
-    Span& tensor(std::initializer_list<std::int64_t> sizes) {
+    Span& tensor(std::initializer_list<std::int64_t> sizes, std::string_view dtype = "") {
       OpArgumentRow row;
       row.kind = ArgumentKind::Tensor;
+      if (!dtype.empty()) row.dtype = trace_->builder_.intern(dtype);
       row.dims_count = static_cast<std::int32_t>(sizes.size());
       for (const std::int64_t size : sizes) {
         const DimId dim = trace_->builder_.dims().push_back({size});
@@ -123,6 +124,9 @@ class OpTrace {
   }
   Span annotation(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::UserAnnotation, main_, start_us, end_us);
+  }
+  Span python(std::string_view name, Nanos start_us, Nanos end_us) {
+    return span(name, SpanKind::PythonFunction, main_, start_us, end_us);
   }
   Span runtime(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::CudaRuntime, main_, start_us, end_us);

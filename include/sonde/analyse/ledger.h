@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a trace says of itself: what it lacks, and what recording it cost.
+//
+//   const LedgerTotals ledger = ledger_totals(trace);
+//   if (has(ledger, LedgerClass::Lost)) std::cout << "something is missing\n";
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// How a row of the ledger is to be read.
+enum class LedgerClass {
+  Lost,        // the trace lacks something that happened
+  Incomplete,  // something is there, but not whole
+  Cost,        // what recording took
+  Remark,
+};
+LedgerClass ledger_class(LedgerKind kind);
+// "events dropped because the buffers were full", before a count.
+std::string_view ledger_phrase(LedgerKind kind);
+
+// All ledger rows of one kind. Of clock error and event cost the largest counts, of others the sum.
+struct LedgerTotal {
+  std::uint64_t count = 0;
+  std::vector<std::string_view> details;  // those that are not empty, each once, in their order
+};
+
+using LedgerTotals = std::map<LedgerKind, LedgerTotal>;
+
+// Its views live as long as `trace`.
+LedgerTotals ledger_totals(const Trace& trace);
+
+// Whether something of that class was counted.
+bool has(const LedgerTotals& ledger, LedgerClass wanted);
+// 0 if there is none of that kind.
+std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
+// What recording took of the threads that were recorded, all together: events times the cost of
+// one. 0: not known.
+Nanos recording_ns(const LedgerTotals& ledger);
+
+}  // namespace sonde

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// PyTorch's anti-patterns: what its pattern matcher finds in a program that could be faster, from
+// any trace.
+//
+//   for (const PatternMatches& found : match_patterns(trace)) {
+//     if (found.spans.empty()) continue;
+//     std::cout << torch_name(found.pattern) << ": " << found.spans.size() << " times, at most "
+//               << found.saving_ns << " ns. " << advice(found.pattern) << "\n"
+//               << source_location(trace, found.spans.front()) << "\n";
+//   }
+//
+// The rules are PyTorch's, over the same tree of operators and Python functions;
+// docs/compatibility.md has the differences, docs/metrics.md says how `saving_ns` is counted. Most
+// patterns show in Python's calls or in what operators were given: a trace without them says so in
+// `missing`. Time is linear in the trace.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// In PyTorch's order.
+enum class Pattern : std::uint8_t {
+  ExtraCudaCopy,           // a tensor is filled on the host and copied
+  ForLoopIndexing,         // a loop over the elements of a tensor
+  Fp32MatMul,              // products in full precision on a device that has TF32
+  OptimizerSingleTensor,   // an optimiser works on one parameter after the other
+  SynchronizedDataLoader,  // data is loaded while nothing else happens
+  GradientNotSetToNone,    // zero_grad() fills with zeros
+  Conv2dBiasBatchNorm,     // a bias that the batch norm behind it takes away again
+  MatMulDimInFp16,         // sizes that tensor cores do not like
+};
+inline constexpr std::size_t kPatterns = 8;
+
+// For programs: "extra_cuda_copy", …
+std::string_view id(Pattern pattern) noexcept;
+// As PyTorch prints it: "Extra CUDA Copy Pattern", …
+std::string_view torch_name(Pattern pattern) noexcept;
+// What is wrong and what to do, in a sentence or two.
+std::string_view advice(Pattern pattern) noexcept;
+
+struct PatternMatches {
+  Pattern pattern = Pattern::ExtraCudaCopy;
+  std::vector<SpanId> spans;  // what PyTorch calls matched events, in the order of the trace
+  // The most that doing it well could save.
+  Nanos saving_ns = 0;
+  // Why it could not be looked for, as a sentence without its full stop; empty if it could.
+  std::string missing;
+};
+
+// One for each pattern, in their order, matched or not.
+std::vector<PatternMatches> match_patterns(const Trace& trace);
+
+// "train.py:12": the innermost caller of the span that is not PyTorch's own; a gradient has that of
+// its operator. Empty if the trace does not say.
+std::string source_location(const Trace& trace, SpanId span);
+
+// What PyTorch's matcher says of one match: the advice, and where.
+std::string report_text(const Trace& trace, Pattern pattern, SpanId span);
+// What it prints of all: the different texts of the matches, then a line for each pattern.
+std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& matches);
+
+}  // namespace sonde

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Time that several spans cover together, each moment once.
+//
+//   Coverage busy;
+//   busy.add(10, 20);
+//   busy.add(15, 30);            // begins never go back
+//   busy.total_ns() == 20;
+//   busy.within_ns(12, 40) == 18;
+//
+// Stretches that touch are one. Adding takes constant time, asking takes a bisection.
+
+#include <cstddef>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+class Coverage {
+ public:
+  struct Stretch {
+    Nanos begin_ns;
+    Nanos end_ns;
+    Nanos before_ns;  // covered by the stretches before it
+  };
+
+  void add(Nanos begin_ns, Nanos end_ns) {
+    if (!stretches_.empty() && begin_ns <= stretches_.back().end_ns) {
+      if (end_ns > stretches_.back().end_ns) stretches_.back().end_ns = end_ns;
+      return;
+    }
+    stretches_.push_back({begin_ns, end_ns, total_ns()});
+  }
+
+  bool empty() const noexcept { return stretches_.empty(); }
+  Nanos total_ns() const noexcept {
+    if (stretches_.empty()) return 0;
+    const Stretch& last = stretches_.back();
+    return last.before_ns + last.end_ns - last.begin_ns;
+  }
+  // Of the time from `from_ns` to `to_ns`, which is not before it.
+  Nanos within_ns(Nanos from_ns, Nanos to_ns) const noexcept {
+    return until_ns(to_ns) - until_ns(from_ns);
+  }
+  const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
+
+ private:
+  // Covered before a time.
+  Nanos until_ns(Nanos time_ns) const noexcept;
+
+  std::vector<Stretch> stretches_;
+};
+
+// Stretches in any order, for a Coverage of them.
+class Stretches {
+ public:
+  void add(Nanos begin_ns, Nanos end_ns) { all_.push_back({begin_ns, end_ns, 0}); }
+  void add(const Coverage& coverage) {
+    all_.insert(all_.end(), coverage.stretches().begin(), coverage.stretches().end());
+  }
+  Coverage united();
+
+ private:
+  std::vector<Coverage::Stretch> all_;
+};
+
+// How long both cover.
+Nanos overlap_ns(const Coverage& a, const Coverage& b) noexcept;
+
+}  // namespace sonde::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// All work of one device in the order of time, whatever stream it ran on.
+
+#include <cstdint>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+struct Work {
+  Nanos begin_ns;
+  Nanos end_ns;
+  SpanId span;
+};
+
+struct DeviceWork {
+  ProcessId process;
+  std::int32_t device = 0;
+  std::vector<Work> work;  // by begin
+};
+
+// By process and device; only those that worked.
+std::vector<DeviceWork> device_work(const Trace& trace);
+
+// Which kernels communicate: those that the trace has a collective for, or that NCCL and its like
+// named.
+class Communication {
+ public:
+  explicit Communication(const Trace& trace);
+  bool is(SpanId kernel);
+
+ private:
+  const Trace& trace_;
+  std::vector<std::uint32_t> collectives_;  // rows of spans, sorted
+  std::vector<std::uint8_t> by_name_;       // of each name: 0 not looked at, 1 no, 2 yes
+};
+
+}  // namespace sonde::detail

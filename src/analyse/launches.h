@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Which call on the host is behind which work on a device.
+//
+//   const Launches launches(trace);
+//   for (const Launch& launch : launches.below(op)) … trace.end_ns(launch.work)
+
+#include <span>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+struct Launch {
+  SpanId host;  // the call of the device's runtime, else the operator; invalid: not known
+  SpanId work;  // a kernel, a copy or a fill
+};
+
+// The row after the last span that begins within this one, on its thread.
+std::uint32_t rows_end(const Trace& trace, SpanId span);
+
+class Launches {
+ public:
+  explicit Launches(const Trace& trace);
+
+  // By host, those without one last.
+  const std::vector<Launch>& all() const noexcept { return all_; }
+  // What the span launched, or spans inside of it did.
+  std::span<const Launch> below(SpanId span) const { return below(span, span); }
+  // The same for all from one to another of the same thread.
+  std::span<const Launch> below(SpanId first, SpanId last) const {
+    return between(first.value(), rows_end(trace_, last));
+  }
+
+ private:
+  std::span<const Launch> between(std::uint32_t first, std::uint32_t last) const;
+
+  Trace trace_;
+  std::vector<Launch> all_;
+};
+
+}  // namespace sonde::detail

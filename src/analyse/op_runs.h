@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Operators that a program calls one after the other in the same order again and again: loops that
+// could be one call.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+// Calls `visit` with every list of operators that have the same span around them, in their order;
+// Python's functions do not count as spans here. The lists of a span's inside come before its own.
+void visit_siblings(const Trace& trace, const std::function<void(std::span<const SpanId>)>& visit);
+
+struct OpRun {
+  std::span<const SpanId> ops;  // of the list that was looked at
+  std::size_t period = 0;       // that many of them repeat
+  std::size_t repeats() const { return ops.size() / period; }
+};
+
+// Stretches of at most 16 names that repeat at least 10 times.
+std::vector<OpRun> op_runs(const Trace& trace, std::span<const SpanId> siblings);
+
+}  // namespace sonde::detail

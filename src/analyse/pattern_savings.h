@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The most time that mending a pattern could save; docs/metrics.md says how it is counted.
+
+#include <vector>
+
+#include "analyse/intervals.h"
+#include "analyse/launches.h"
+#include "analyse/pattern_rules.h"
+
+namespace sonde::detail {
+
+class PatternSavings {
+ public:
+  PatternSavings(const Trace& trace, const PatternTree& tree, const PatternRules& rules,
+                 const Launches& launches)
+      : trace_(trace), tree_(tree), rules_(rules), launches_(launches) {}
+
+  Nanos of(Pattern pattern, const std::vector<SpanId>& matched) const;
+  // All rounds of a loop but one.
+  Nanos of(const std::vector<IndexingLoop>& loops) const;
+
+ private:
+  using Intervals = std::vector<Interval>;
+
+  Interval interval(SpanId span) const {
+    return {trace_.spans().start_ns[span], trace_.end_ns(span)};
+  }
+  void add_work(Intervals& to, SpanId first, SpanId last) const;
+  void add_call(Intervals& to, SpanId span) const;
+  void add_kernels(Intervals& to, SpanId span) const;
+  void add_bias(Intervals& to, SpanId conv2d) const;
+  void add_batches(Intervals& to, const std::vector<SpanId>& loaders) const;
+
+  const Trace& trace_;
+  const PatternTree& tree_;
+  const PatternRules& rules_;
+  const Launches& launches_;
+};
+
+}  // namespace sonde::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analyse/testing/op_trace.h"
+#include "trace/testing/sketch.h"
+
+namespace sonde {
+namespace {
+
+using testing::OpTrace;
+
+void add_step(OpTrace& t, std::int64_t number, Nanos begin_us, Nanos end_us) {
+  const auto span =
+      t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(), begin_us, end_us);
+  t.builder().spans().step.set(span.span(), number);
+}
+
+TEST(StepTimes, AreEmptyWithoutSteps) {
+  EXPECT_TRUE(step_times(testing::sketch("main aaa")).steps.empty());
+}
+
+TEST(StepTimes, DivideAStepByDeviceAndByHost) {
+  OpTrace t;
+  add_step(t, 1, 0, 100);
+  add_step(t, 2, 100, 200);
+  t.op("aten::mm", 10, 40);
+  t.kernel("k", 20, 60);
+  t.kernel("k", 90, 130);  // over the end of a step
+  const StepTimes times = step_times(t.build());
+  ASSERT_EQ(times.steps.size(), 2U);
+  EXPECT_EQ(times.steps[0].in_operators_ns, 30'000);
+  EXPECT_EQ(times.steps[0].device_busy_ns, 50'000);
+  EXPECT_EQ(times.steps[1].device_busy_ns, 30'000);
+  for (const StepTime& step : times.steps)
+    EXPECT_EQ(step.device_busy_ns + step.device_idle_ns, step.host_ns());
+}
+
+TEST(StepTimes, HaveNoDeviceTimeWhereThereIsNoDevice) {
+  OpTrace t;
+  add_step(t, 1, 0, 100);
+  EXPECT_EQ(step_times(t.build()).steps.front().device_busy_ns, -1);
+}
+
+TEST(StepTimes, NameWhatMadeAStepAnOutlier) {
+  OpTrace t;
+  for (int i = 0; i < 6; ++i) {
+    const Nanos begin_us = 1000 * i;
+    add_step(t, i, begin_us, begin_us + (i == 3 ? 900 : 100 + i));
+    t.op("aten::mm", begin_us + 10, begin_us + 60);
+    t.op("aten::cat", begin_us + 60, begin_us + (i == 3 ? 800 : 70));
+  }
+  const StepTimes times = step_times(t.build());
+  EXPECT_EQ(times.outliers, 1U);
+  EXPECT_TRUE(times.steps[3].is_outlier);
+  EXPECT_EQ(times.steps[3].why, "aten::cat took 730.000 us more than in step 2");
+  EXPECT_EQ(times.median_ns, 102'000);
+}
+
+TEST(StepTimes, SayThatItWasOutsideOfAllSpans) {
+  OpTrace t;
+  for (int i = 0; i < 5; ++i) {
+    add_step(t, i, 1000 * i, 1000 * i + (i == 4 ? 900 : 100));
+    t.op("aten::mm", 1000 * i + 10, 1000 * i + 60);
+  }
+  EXPECT_THAT(step_times(t.build()).steps[4].why, ::testing::HasSubstr("outside of all spans"));
+}
+
+TEST(StepTimes, ThatVaryHaveNoOutliers) {
+  OpTrace t;
+  for (int i = 0; i < 8; ++i) add_step(t, i, 1000 * i, 1000 * i + 100 + 40 * (i % 4));
+  EXPECT_EQ(step_times(t.build()).outliers, 0U);
+}
+
+TEST(StepTimes, KnowTheMostMemoryOfAStep) {
+  OpTrace t;
+  add_step(t, 1, 0, 100);
+  add_step(t, 2, 100, 200);
+  t.flag("profile_memory");
+  const auto memory = [&t](Nanos at_us, std::uint64_t address, std::int64_t bytes) {
+    t.builder().allocations().push_back({.time_ns = at_us * 1000,
+                                         .track = t.main(),
+                                         .address = address,
+                                         .bytes = bytes,
+                                         .device_type = DeviceType::Cuda,
+                                         .device_index = 0});
+  };
+  memory(10, 1, 300);
+  memory(20, 2, 500);
+  memory(30, 2, -500);
+  memory(110, 3, 100);
+  const StepTimes times = step_times(t.build());
+  EXPECT_EQ(times.steps[0].peak_bytes, 800);
+  EXPECT_EQ(times.steps[1].peak_bytes, 400);
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde graphs`: how much of a program ran in captured graphs.
+
+#include "sonde/analyse/graphs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/csv.h"
+#include "cli/json_writer.h"
+#include "cli/progress.h"
+
+namespace sonde::cli {
+namespace {
+
+// Of all there is.
+std::string percent(std::int64_t part, std::int64_t all) {
+  if (all <= 0) return "-";
+  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(all));
+}
+
+class TextReport {
+ public:
+  TextReport(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
+      : graphs_(graphs), row_limit_(row_limit), out_(out) {}
+
+  void write() {
+    for (const std::string& sentence : graphs_.missing) line("Note: {}.\n", sentence);
+    shares();
+    regions();
+    breaks();
+    outside();
+  }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  template <typename Rows, typename Write>
+  void rows(const Rows& all, Write write) {
+    for (std::size_t i = 0; i < std::min(all.size(), row_limit_); ++i) write(all[i]);
+    if (all.size() > row_limit_)
+      line("  … and {} more: --row-limit -1 shows all", count_text(all.size() - row_limit_));
+  }
+
+  void shares() {
+    line("{:<24}{:>8}{:>8}{:>14}{:>8}{:>14}{:>8}{:>10}{:>9}", "", "ops", "share", "host", "share",
+         "device", "share", "pieces", "Triton");
+    share("in graphs", graphs_.inside);
+    share("outside of them", graphs_.outside);
+    const GraphOverhead& overhead = graphs_.overhead;
+    if (overhead.host_ns == 0 && overhead.guard_checks == 0) return;
+    line("{:<24}{:>8}{:>8}{:>14}{:>8}  {} checks of guards took {}", "torch.compile itself", "", "",
+         duration_text(overhead.host_ns), percent(overhead.host_ns, all_host_ns()),
+         count_text(overhead.guard_checks), duration_text(overhead.guard_ns));
+  }
+
+  Nanos all_host_ns() const {
+    return graphs_.inside.host_ns + graphs_.outside.host_ns + graphs_.overhead.host_ns;
+  }
+
+  void share(std::string_view title, const GraphShare& share) {
+    const auto all_ops = static_cast<std::int64_t>(graphs_.inside.ops + graphs_.outside.ops);
+    line("{:<24}{:>8}{:>8}{:>14}{:>8}{:>14}{:>8}{:>10}{:>9}", title, count_text(share.ops),
+         percent(static_cast<std::int64_t>(share.ops), all_ops), duration_text(share.host_ns),
+         percent(share.host_ns, all_host_ns()), duration_text(share.device_ns),
+         percent(share.device_ns, graphs_.inside.device_ns + graphs_.outside.device_ns),
+         count_text(share.device_pieces), count_text(share.triton_kernels));
+  }
+
+  void regions() {
+    line("\n{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} Graph", "calls", "ops", "host", "device",
+         "pieces", "Triton", "kind");
+    rows(graphs_.regions, [&](const GraphRegion& region) {
+      const GraphShare& share = region.share;
+      line("{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} {}", count_text(region.calls),
+           count_text(share.ops), duration_text(share.host_ns), duration_text(share.device_ns),
+           count_text(share.device_pieces), count_text(share.triton_kernels),
+           to_string(region.kind), region.name);
+    });
+  }
+
+  void breaks() {
+    if (graphs_.breaks.empty()) return;
+    line("\n{:>8}  Graph broke, and went on in", "times");
+    rows(graphs_.breaks, [&](const GraphBreak& one) {
+      line("{:>8}  {} -> {}", count_text(one.count), one.from, one.into);
+    });
+  }
+
+  void outside() {
+    if (graphs_.outside_ops.empty()) return;
+    line("\n{:>8}{:>14}{:>14}  Outside of graphs", "calls", "host", "device");
+    rows(graphs_.outside_ops, [&](const OutsideOp& op) {
+      line("{:>8}{:>14}{:>14}  {}{}", count_text(op.count), duration_text(op.host_ns),
+           duration_text(op.device_ns), op.name,
+           op.broken.empty() ? "" : ", where " + op.broken + " broke");
+    });
+  }
+
+  const GraphCoverage& graphs_;
+  const std::size_t row_limit_;
+  Output& out_;
+};
+
+class JsonReport {
+ public:
+  JsonReport(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
+      : graphs_(graphs), row_limit_(row_limit), json_(out) {}
+
+  void write() {
+    json_.begin_object();
+    json_.key("inside");
+    object([&] { share(graphs_.inside); });
+    json_.key("outside");
+    object([&] { share(graphs_.outside); });
+    json_.key("overhead");
+    object([&] {
+      json_.key("guard_checks").value(graphs_.overhead.guard_checks);
+      json_.key("guard_us").microseconds(graphs_.overhead.guard_ns);
+      json_.key("host_us").microseconds(graphs_.overhead.host_ns);
+    });
+    list("regions", graphs_.regions, [&](const GraphRegion& region) {
+      json_.key("kind").value(to_string(region.kind));
+      json_.key("name").value(region.name);
+      json_.key("calls").value(region.calls);
+      share(region.share);
+    });
+    list("breaks", graphs_.breaks, [&](const GraphBreak& one) {
+      json_.key("from").value(one.from);
+      json_.key("into").value(one.into);
+      json_.key("count").value(one.count);
+    });
+    list("outside_ops", graphs_.outside_ops, [&](const OutsideOp& op) {
+      json_.key("name").value(op.name);
+      json_.key("broken").value(op.broken);
+      json_.key("count").value(op.count);
+      json_.key("host_us").microseconds(op.host_ns);
+      json_.key("device_us").microseconds(op.device_ns);
+    });
+    json_.key("missing").begin_array();
+    for (const std::string& sentence : graphs_.missing) json_.value(sentence);
+    json_.end_array();
+    json_.end_object();
+  }
+
+ private:
+  template <typename Fill>
+  void object(Fill fill) {
+    json_.begin_object();
+    fill();
+    json_.end_object();
+  }
+
+  template <typename Rows, typename Fill>
+  void list(std::string_view key, const Rows& rows, Fill fill) {
+    json_.key(key).begin_array();
+    for (std::size_t i = 0; i < std::min(rows.size(), row_limit_); ++i)
+      object([&] { fill(rows[i]); });
+    json_.end_array();
+  }
+
+  void share(const GraphShare& share) {
+    json_.key("ops").value(share.ops);
+    json_.key("host_us").microseconds(share.host_ns);
+    json_.key("device_us").microseconds(share.device_ns);
+    json_.key("device_pieces").value(share.device_pieces);
+    json_.key("triton_kernels").value(share.triton_kernels);
+  }
+
+  const GraphCoverage& graphs_;
+  const std::size_t row_limit_;
+  JsonWriter json_;
+};
+
+// One table: what the row is of stands first.
+void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) {
+  out.line("row,kind,name,calls,ops,host_us,device_us,device_pieces,triton_kernels,broken");
+  const auto share = [&](std::string_view row, std::string_view kind, std::string_view name,
+                         std::string_view calls, const GraphShare& of) {
+    out.line(fmt::format("{},{},{},{},{},{},{},{},{},", row, kind, csv_cell(name), calls, of.ops,
+                         microseconds_text(of.host_ns), microseconds_text(of.device_ns),
+                         of.device_pieces, of.triton_kernels));
+  };
+  share("inside", "", "", "", graphs.inside);
+  share("outside", "", "", "", graphs.outside);
+  out.line(fmt::format("overhead,,,{},,{},,,,", graphs.overhead.guard_checks,
+                       microseconds_text(graphs.overhead.host_ns)));
+  for (std::size_t i = 0; i < std::min(graphs.regions.size(), row_limit); ++i) {
+    const GraphRegion& region = graphs.regions[i];
+    share("region", to_string(region.kind), region.name, std::to_string(region.calls),
+          region.share);
+  }
+  for (std::size_t i = 0; i < std::min(graphs.breaks.size(), row_limit); ++i) {
+    const GraphBreak& one = graphs.breaks[i];
+    out.line(
+        fmt::format("break,,{},{},,,,,,{}", csv_cell(one.into), one.count, csv_cell(one.from)));
+  }
+  for (std::size_t i = 0; i < std::min(graphs.outside_ops.size(), row_limit); ++i) {
+    const OutsideOp& op = graphs.outside_ops[i];
+    out.line(fmt::format("outside_op,,{},{},,{},{},,,{}", csv_cell(op.name), op.count,
+                         microseconds_text(op.host_ns), microseconds_text(op.device_ns),
+                         csv_cell(op.broken)));
+  }
+}
+
+GraphCoverage coverage_of(const Trace& trace, const std::string& path) {
+  const Progress progress("looking for graphs in " + path);
+  return graph_coverage(trace);
+}
+
+}  // namespace
+
+Result<void> run_graphs(const GraphsCommand& options, Output& out) {
+  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  const GraphCoverage graphs = coverage_of(trace, options.file);
+  const std::size_t rows = options.row_limit < 0 ? std::numeric_limits<std::size_t>::max()
+                                                 : static_cast<std::size_t>(options.row_limit);
+  switch (options.format) {
+    case Format::Text:
+      if (graphs.regions.empty() && graphs.outside_ops.empty()) {
+        return Failure(ErrorCode::NotFound,
+                       options.file + ": there are no operators and no graphs in it");
+      }
+      TextReport(graphs, rows, out).write();
+      break;
+    case Format::Json:
+      JsonReport(graphs, rows, out).write();
+      break;
+    case Format::Csv:
+      write_csv(graphs, rows, out);
+      break;
+  }
+  return {};
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde report`: what could be faster.
+
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "sonde/report_page.h"
+
+namespace sonde::cli {
+namespace {
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// The format that a file's name asks for, or --format where there is no file.
+Result<std::string> format_of(const ReportCommand& options) {
+  if (options.output.empty()) return options.format;
+  for (const auto& [suffix, format] : {std::pair(".html", "html"), std::pair(".md", "md"),
+                                       std::pair(".json", "json"), std::pair(".txt", "text")})
+    if (ends_with(options.output, suffix)) return std::string(format);
+  return Failure(ErrorCode::Invalid,
+                 options.output + ": a report is .html, .md, .json or .txt by its name");
+}
+
+void write_report(const Report& report, const ReportCommand& options, const std::string& format,
+                  Output& out) {
+  if (format == "html") {
+    out.write(report_page(report, options.file));
+  } else if (format == "md") {
+    write_report_markdown(report, options.file, out);
+  } else if (format == "json") {
+    write_report_json(report, options.file, out);
+  } else {
+    write_report_text(report, options.file, out);
+  }
+}
+
+Report report_with_progress(const Trace& trace, const std::string& file) {
+  const Progress progress("looking at " + file);
+  return report(trace);
+}
+
+}  // namespace
+
+std::vector<std::string> trust_lines(const Report& report) {
+  std::vector<std::string> lines;
+  lines.emplace_back(report.is_whole() ? "Nothing was lost."
+                                       : "This trace is not the whole story:");
+  for (const auto& [kind, total] : report.ledger) {
+    const LedgerClass of = ledger_class(kind);
+    if (total.count == 0 || (of != LedgerClass::Lost && of != LedgerClass::Incomplete)) continue;
+    lines.push_back(fmt::format("{}: {}", ledger_phrase(kind), count_text(total.count)));
+  }
+  if (report.recording_ns > 0) {
+    const Nanos length_ns = report.trace.last_ns() - report.trace.first_ns();
+    lines.push_back(fmt::format(
+        "Recording took {} of the recorded threads, {:.1f} % of the time.",
+        duration_text(report.recording_ns),
+        100.0 * static_cast<double>(report.recording_ns) / static_cast<double>(length_ns)));
+  }
+  return lines;
+}
+
+std::string command_text(const Finding& finding, std::string_view name) {
+  std::string text = finding.command;
+  const std::size_t at = text.find("TRACE");
+  if (at == std::string::npos) return text;
+  const bool is_plain =
+      name.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
+  std::string quoted = is_plain ? std::string(name) : "'";
+  if (!is_plain) {
+    for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    quoted += "'";
+  }
+  return text.replace(at, 5, quoted);
+}
+
+std::string example_text(const Report& report, SpanId span) {
+  const Trace& trace = report.trace;
+  return fmt::format("{}, {} at {}", trace.name(span),
+                     duration_text(trace.spans().duration_ns[span]),
+                     duration_text(trace.spans().start_ns[span] - trace.first_ns()));
+}
+
+Result<void> run_report(const ReportCommand& options, Output& out) {
+  SONDE_TRY(const std::string format, format_of(options));
+  SONDE_TRY(const Trace trace, open_with_progress(options.file));
+  const Report found = report_with_progress(trace, options.file);
+  if (options.output.empty()) {
+    write_report(found, options, format, out);
+    return {};
+  }
+  Output text;
+  write_report(found, options, format, text);
+  return write_file_whole(options.output, text.take());
+}
+
+}  // namespace sonde::cli

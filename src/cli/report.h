@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The ways to say a report; report_page.h has one more. `name` is the file of the trace.
+
+#include <string>
+#include <string_view>
+
+#include "cli/output.h"
+#include "sonde/analyse/report.h"
+
+namespace sonde::cli {
+
+void write_report_text(const Report& report, std::string_view name, Output& out);
+void write_report_markdown(const Report& report, std::string_view name, Output& out);
+// Its keys are stable: they may be added to, not renamed.
+void write_report_json(const Report& report, std::string_view name, Output& out);
+
+// "Nothing was lost. Recording took …": what is to be said first, a line each.
+std::vector<std::string> trust_lines(const Report& report);
+// The command of a finding for this file.
+std::string command_text(const Finding& finding, std::string_view name);
+// "cudaStreamSynchronize, 3.210 ms at 12.400 ms"
+std::string example_text(const Report& report, SpanId span);
+
+}  // namespace sonde::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde report` for an issue or a wiki.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "cli/report.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 20;
+
+// A text that no reader of Markdown takes for something else.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      out += ' ';
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// A command as code, whatever it contains.
+std::string code(std::string_view text) {
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  const std::string fence = line.find('`') == std::string::npos ? "`" : "``";
+  return fence + line + fence;
+}
+
+class Markdown {
+ public:
+  Markdown(const Report& report, std::string_view name, Output& out)
+      : report_(report), name_(name), out_(out) {}
+
+  void write() {
+    out_.line("# " + plain(name_) + "\n");
+    for (const std::string& line : trust_lines(report_)) out_.line("- " + plain(line));
+    out_.line("\n**" + plain(report_.verdict) + "**\n");
+    out_.line("## Findings\n");
+    for (const Finding& finding : report_.findings) add(finding);
+    if (report_.findings.empty())
+      out_.line("Nothing that Sonde looks for takes a hundredth of the time.");
+    steps();
+    devices();
+    names("Operators on the host, by their own time", report_.host.operators);
+    names("Kernels, copies and fills", report_.device_work);
+  }
+
+ private:
+  void add(const Finding& finding) {
+    const std::string saves =
+        finding.saving_ns > 0
+            ? fmt::format("at most {}, {:.1f} %", duration_text(finding.saving_ns),
+                          100.0 * static_cast<double>(finding.saving_ns) /
+                              static_cast<double>(std::max<Nanos>(report_.measured_ns, 1)))
+            : "good to know";
+    out_.line(fmt::format("{}. **{}** ({}). {} {} {}", ++rank_, plain(finding.title), saves,
+                          plain(finding.detail), plain(finding.advice),
+                          code(command_text(finding, name_))));
+  }
+
+  void head(std::string_view title, std::initializer_list<std::string_view> columns) {
+    out_.line("\n## " + std::string(title) + "\n");
+    row(columns);
+    std::string rule = "|";
+    for (std::size_t i = 0; i < columns.size(); ++i) rule += i == 0 ? "---|" : "---:|";
+    out_.line(rule);
+  }
+  void row(std::initializer_list<std::string_view> cells) {
+    std::string line = "|";
+    for (const std::string_view cell : cells) line += " " + plain(cell) + " |";
+    out_.line(line);
+  }
+
+  void steps() {
+    const std::vector<StepTime>& steps = report_.steps.steps;
+    if (steps.empty()) return;
+    head("Steps", {"step", "host", "in operators", "device busy", "device idle", "copies", "peak"});
+    for (std::size_t i = 0; i < std::min(steps.size(), kMostRows); ++i) {
+      const StepTime& step = steps[i];
+      const bool has_device = step.device_busy_ns >= 0;
+      row({std::to_string(step.step), duration_text(step.host_ns()),
+           duration_text(step.in_operators_ns),
+           has_device ? duration_text(step.device_busy_ns) : "",
+           has_device ? duration_text(step.device_idle_ns) : "",
+           has_device ? duration_text(step.copies_ns) : "",
+           step.peak_bytes < 0 ? "" : bytes_text(static_cast<std::uint64_t>(step.peak_bytes))});
+    }
+  }
+
+  void devices() {
+    if (report_.devices.empty()) return;
+    head("Devices", {"device", "extent", "busy", "host wait", "kernel wait", "other"});
+    for (const DeviceTime& device : report_.devices)
+      row({std::to_string(device.device), duration_text(device.extent_ns()),
+           duration_text(device.busy_ns), duration_text(device.idle_of(IdleCause::HostWait)),
+           duration_text(device.idle_of(IdleCause::KernelWait)),
+           duration_text(device.idle_of(IdleCause::Other))});
+  }
+
+  void names(std::string_view title, const std::vector<NameTime>& all) {
+    if (all.empty()) return;
+    head(title, {"name", "time", "times"});
+    for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i)
+      row({all[i].name, duration_text(all[i].self_ns), count_text(all[i].count)});
+  }
+
+  const Report& report_;
+  const std::string_view name_;
+  Output& out_;
+  int rank_ = 0;
+};
+
+}  // namespace
+
+void write_report_markdown(const Report& report, std::string_view name, Output& out) {
+  Markdown(report, name, out).write();
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// `sonde report` for people.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/report.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kMostExamples = 3;
+constexpr std::size_t kMostNames = 10;
+constexpr std::size_t kMostSteps = 20;
+
+std::string bytes_or_nothing(std::int64_t bytes) {
+  return bytes < 0 ? "" : bytes_text(static_cast<std::uint64_t>(bytes));
+}
+
+// At spaces, into lines that fit; a word that is longer stays whole.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.emplace_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + std::string(word);
+    }
+  }
+  return lines;
+}
+
+class TextReport {
+ public:
+  TextReport(const Report& report, std::string_view name, Output& out)
+      : report_(report), name_(name), out_(out) {}
+
+  void write() {
+    head();
+    findings();
+    steps();
+    devices();
+    names("Operators on the host, by their own time", report_.host.operators);
+    names("Kernels, copies and fills", report_.device_work);
+    copies();
+    missing();
+  }
+
+ private:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  }
+  void paragraph(std::string_view indent, std::string_view text) {
+    for (const std::string& one : wrapped(text, kWidth - indent.size())) line("{}{}", indent, one);
+  }
+  std::string share(Nanos part_ns, Nanos whole_ns) const {
+    if (whole_ns <= 0) return {};
+    return fmt::format("{:.1f} %",
+                       100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+  }
+
+  void head() {
+    line("{}", name_);
+    std::string facts =
+        fmt::format("  {} recorded, {} spans",
+                    duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
+                    count_text(report_.trace.spans().size()));
+    if (!report_.steps.steps.empty())
+      facts += fmt::format(", {} steps of {}", count_text(report_.steps.steps.size()),
+                           duration_text(report_.steps.median_ns));
+    out_.line(facts);
+    for (const std::string& one : trust_lines(report_)) line("  {}", one);
+    line("\n{}", report_.verdict);
+  }
+
+  void findings() {
+    if (report_.findings.empty()) {
+      out_.line("\nNothing that Sonde looks for takes a hundredth of the time.");
+      return;
+    }
+    out_.line("\nFindings, each with the time that it could save at most");
+    std::size_t rank = 0;
+    for (const Finding& finding : report_.findings) {
+      const std::string saves = finding.saving_ns > 0
+                                    ? duration_text(finding.saving_ns) + ", " +
+                                          share(finding.saving_ns, report_.measured_ns)
+                                    : "good to know";
+      line("\n{:>3}. {} ({})", ++rank, finding.title, saves);
+      paragraph("     ", finding.detail);
+      paragraph("     ", finding.advice);
+      line("     $ {}", command_text(finding, name_));
+      for (std::size_t i = 0; i < std::min(finding.spans.size(), kMostExamples); ++i)
+        line("     - {}", shortened(example_text(report_, finding.spans[i])));
+    }
+  }
+
+  static std::string shortened(const std::string& text) {
+    if (text.size() <= kWidth - 8) return text;
+    std::size_t cut = kWidth / 2;
+    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
+    return text.substr(0, cut) + "…" + text.substr(text.rfind(','));
+  }
+
+  void steps() {
+    const StepTimes& times = report_.steps;
+    if (times.steps.empty()) return;
+    line("\n{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}  Steps", "step", "host", "in operators",
+         "device busy", "device idle", "copies", "peak");
+    for (std::size_t i = 0; i < std::min(times.steps.size(), kMostSteps); ++i) {
+      const StepTime& step = times.steps[i];
+      const bool has_device = step.device_busy_ns >= 0;
+      line("{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}{}{}", step.step,
+           duration_text(step.host_ns()), duration_text(step.in_operators_ns),
+           has_device ? duration_text(step.device_busy_ns) : "",
+           has_device ? duration_text(step.device_idle_ns) : "",
+           has_device ? duration_text(step.copies_ns) : "", bytes_or_nothing(step.peak_bytes),
+           step.why.empty() ? "" : "  ", step.why);
+    }
+    if (times.steps.size() > kMostSteps)
+      line("  … and {} more: --format json shows all", count_text(times.steps.size() - kMostSteps));
+    line("  median {}, mean {}, standard deviation {}, {} outliers", duration_text(times.median_ns),
+         duration_text(static_cast<Nanos>(times.mean_ns)),
+         duration_text(static_cast<Nanos>(times.deviation_ns)), count_text(times.outliers));
+  }
+
+  void devices() {
+    for (const DeviceTime& device : report_.devices) {
+      const auto row = [&](std::string_view what, Nanos time_ns) {
+        if (time_ns > 0)
+          line("  {:<38}{:>13}{:>9}", what, duration_text(time_ns),
+               share(time_ns, device.extent_ns()));
+      };
+      line("\nDevice {}, from its first work to its last: {}", device.device,
+           duration_text(device.extent_ns()));
+      row("busy", device.busy_ns);
+      row("  compute", device.compute.union_ns);
+      row("  communication", device.communication.union_ns);
+      row("    behind kernels", device.communication_hidden_ns);
+      row("  copies and fills", device.memory.union_ns);
+      row("    behind kernels", device.memory_hidden_ns);
+      row("idle", device.idle_ns);
+      row("  host wait", device.idle_of(IdleCause::HostWait));
+      row("    the host communicated", device.host_wait_of(HostDoing::Communicated));
+      row("    the host had waited for it", device.host_wait_of(HostDoing::HadWaited));
+      row("    the host was in operators", device.host_wait_of(HostDoing::InOperators));
+      row("    the host was outside of them", device.host_wait_of(HostDoing::OutsideOperators));
+      row("  kernel wait", device.idle_of(IdleCause::KernelWait));
+      row("  other", device.idle_of(IdleCause::Other));
+    }
+  }
+
+  void names(std::string_view title, const std::vector<NameTime>& all) {
+    if (all.empty()) return;
+    Nanos whole_ns = 0;
+    for (const NameTime& one : all) whole_ns += one.self_ns;
+    line("\n{:>13}{:>9}{:>12}  {}", "time", "share", "times", title);
+    for (std::size_t i = 0; i < std::min(all.size(), kMostNames); ++i)
+      line("{:>13}{:>9}{:>12}  {}", duration_text(all[i].self_ns), share(all[i].self_ns, whole_ns),
+           count_text(all[i].count), all[i].name.substr(0, kWidth));
+  }
+
+  void copies() {
+    if (report_.copies.totals.empty()) return;
+    line("\n{:>13}{:>12}{:>12}  Copies", "time", "bytes", "times");
+    for (const CopyTotal& total : report_.copies.totals)
+      line("{:>13}{:>12}{:>12}  {}", duration_text(total.device_ns), bytes_or_nothing(total.bytes),
+           count_text(total.count), to_string(total));
+  }
+
+  void missing() {
+    if (report_.missing.empty()) return;
+    out_.line("\nWhat could not be looked for");
+    for (const std::string& one : report_.missing) paragraph("  ", one);
+  }
+
+  const Report& report_;
+  const std::string_view name_;
+  Output& out_;
+};
+
+}  // namespace
+
+void write_report_text(const Report& report, std::string_view name, Output& out) {
+  TextReport(report, name, out).write();
+}
+
+}  // namespace sonde::cli

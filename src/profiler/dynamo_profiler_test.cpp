@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/dynamo_profiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "profiler/testing/fake_session.h"
+
+namespace sonde::dynamo {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+void work() {
+  SONDE_SCOPE("op");
+}
+
+TEST(DynamoProfiler, CountsCallsOfMarkedGraphsAndTheGraphs) {
+  auto first = insert_profiling([](int x) {
+    work();
+    return x + 1;
+  });
+  auto second = insert_profiling([] { work(); });
+  Profiler prof;
+  prof.start();
+  EXPECT_EQ(first(1), 2);
+  EXPECT_EQ(first(2), 3);
+  second();
+  work();
+  const ProfileResult result = prof.results();
+  EXPECT_EQ(result.unique_graphs, 2);
+  EXPECT_EQ(result.captured.graphs, 3);
+  EXPECT_EQ(result.captured.operators, 3);
+  EXPECT_GT(result.total.microseconds, result.captured.microseconds);
+}
+
+TEST(DynamoProfiler, ForgetsTheGraphsItHasCounted) {
+  auto graph = insert_profiling([] { work(); });
+  Profiler first;
+  first.start();
+  graph();
+  EXPECT_EQ(first.results().unique_graphs, 1);
+  Profiler second;
+  second.start();
+  graph();
+  EXPECT_EQ(second.results().unique_graphs, 0);
+}
+
+TEST(InsertProfiling, HandsReferencesThrough) {
+  int value = 1;
+  auto graph = insert_profiling([](int& x) -> int& { return x; });
+  graph(value) = 5;
+  EXPECT_EQ(value, 5);
+}
+
+TEST(ShouldPrintMissing, IsAskedForInTheEnvironment) {
+  ::unsetenv("TORCHDYNAMO_PRINT_MISSING");
+  EXPECT_FALSE(should_print_missing());
+  ::setenv("TORCHDYNAMO_PRINT_MISSING", "1", 1);
+  EXPECT_TRUE(should_print_missing());
+  sonde::testing::CapturedMessages messages;
+  Profiler prof;
+  prof.start();
+  work();
+  prof.results();
+  ::unsetenv("TORCHDYNAMO_PRINT_MISSING");
+  EXPECT_THAT(messages.take(), Contains(HasSubstr("MISSING")));
+}
+
+}  // namespace
+}  // namespace sonde::dynamo

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// report_page.html with the numbers of a report in it.
+
+#include "sonde/report_page.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "view/flame.h"
+#include "view/page.h"
+#include "view/report_page_html.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t kMostNames = 12;
+constexpr std::size_t kMostSteps = 2000;
+
+class ReportJson {
+ public:
+  ReportJson(const Report& report, std::string_view name) : report_(report), name_(name) {}
+
+  std::string make() {
+    json_.key("name").text(name_);
+    json_.key("verdict").text(report_.verdict);
+    json_.key("measured_ns").number(report_.measured_ns);
+    json_.key("length_ns").number(report_.trace.last_ns() - report_.trace.first_ns());
+    json_.key("spans").number(static_cast<std::int64_t>(report_.trace.spans().size()));
+    json_.key("recording_ns").number(report_.recording_ns);
+    ledger("lost", LedgerClass::Lost);
+    ledger("incomplete", LedgerClass::Incomplete);
+    findings();
+    steps();
+    devices();
+    names("operators", report_.host.operators);
+    names("device_work", report_.device_work);
+    copies();
+    memory();
+    flame();
+    json_.key("missing").list(report_.missing, [&](const std::string& text) { json_.text(text); });
+    return json_.done();
+  }
+
+ private:
+  void ledger(std::string_view key, LedgerClass wanted) {
+    std::vector<std::string> lines;
+    for (const auto& [kind, total] : report_.ledger) {
+      if (ledger_class(kind) != wanted || total.count == 0) continue;
+      lines.push_back(std::string(ledger_phrase(kind)) + ": " + count_text(total.count));
+    }
+    json_.key(key).list(lines, [&](const std::string& line) { json_.text(line); });
+  }
+
+  void numbers(std::initializer_list<std::int64_t> all) {
+    json_.list(all, [&](std::int64_t value) { json_.number(value); });
+  }
+
+  void findings() {
+    json_.key("findings").list(report_.findings, [&](const Finding& finding) {
+      json_.object([&] {
+        json_.key("id").text(finding.id);
+        json_.key("title").text(finding.title);
+        json_.key("detail").text(finding.detail);
+        json_.key("advice").text(finding.advice);
+        json_.key("command").text(finding.command);
+        json_.key("saving_ns").number(finding.saving_ns);
+        json_.key("count").number(static_cast<std::int64_t>(finding.count));
+        json_.key("spans").list(finding.spans, [&](SpanId span) { example(span); });
+      });
+    });
+  }
+
+  void example(SpanId span) {
+    const Trace& trace = report_.trace;
+    json_.object([&] {
+      json_.key("name").text(trace.name(span));
+      json_.key("at_ns").number(trace.spans().start_ns[span] - trace.first_ns());
+      json_.key("ns").number(trace.spans().duration_ns[span]);
+    });
+  }
+
+  void steps() {
+    const StepTimes& times = report_.steps;
+    const std::size_t shown = std::min(times.steps.size(), kMostSteps);
+    json_.key("median_step_ns").number(times.median_ns);
+    json_.key("step_deviation_ns").number(static_cast<std::int64_t>(times.deviation_ns));
+    json_.key("steps_in_all").number(static_cast<std::int64_t>(times.steps.size()));
+    json_.key("steps").list(
+        std::vector(times.steps.begin(), times.steps.begin() + static_cast<std::ptrdiff_t>(shown)),
+        [&](const StepTime& step) { json_.object([&] { one_step(step); }); });
+  }
+
+  void one_step(const StepTime& step) {
+    json_.key("step").number(step.step);
+    json_.key("host_ns").number(step.host_ns());
+    json_.key("in_operators_ns").number(step.in_operators_ns);
+    json_.key("busy_ns").number(step.device_busy_ns);
+    json_.key("copies_ns").number(step.copies_ns);
+    json_.key("peak_bytes").number(step.peak_bytes);
+    json_.key("why").text(step.why);
+  }
+
+  void devices() {
+    json_.key("devices").list(report_.devices, [&](const DeviceTime& device) {
+      json_.object([&] {
+        json_.key("device").number(device.device);
+        json_.key("extent_ns").number(device.extent_ns());
+        json_.key("busy_ns").number(device.busy_ns);
+        json_.key("idle").list(device.idle_by_cause, [&](Nanos ns) { json_.number(ns); });
+        json_.key("doing").list(device.host_wait_by_doing, [&](Nanos ns) { json_.number(ns); });
+        json_.key("compute_ns").number(device.compute.union_ns);
+        json_.key("communication_ns").number(device.communication.union_ns);
+        json_.key("communication_hidden_ns").number(device.communication_hidden_ns);
+        json_.key("memory_ns").number(device.memory.union_ns);
+        json_.key("memory_hidden_ns").number(device.memory_hidden_ns);
+        json_.key("kernels").number(
+            static_cast<std::int64_t>(device.compute.count + device.communication.count));
+      });
+    });
+  }
+
+  // The first of them, then all others as one.
+  void names(std::string_view key, const std::vector<NameTime>& all) {
+    std::vector<NameTime> shown(
+        all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNames)));
+    if (all.size() > kMostNames) {
+      NameTime rest;
+      rest.name = "(" + count_text(all.size() - kMostNames) + " more)";
+      for (std::size_t i = kMostNames; i < all.size(); ++i) {
+        rest.self_ns += all[i].self_ns;
+        rest.count += all[i].count;
+      }
+      shown.push_back(rest);
+    }
+    std::size_t number = 0;
+    json_.key(key).list(shown, [&](const NameTime& one) {
+      json_.object([&] {
+        json_.key("name").text(one.name);
+        json_.key("ns").number(one.self_ns);
+        json_.key("count").number(static_cast<std::int64_t>(one.count));
+        json_.key("rest").number(number++ < kMostNames ? 0 : 1);
+      });
+    });
+  }
+
+  void copies() {
+    json_.key("copies").list(report_.copies.totals, [&](const CopyTotal& total) {
+      json_.object([&] {
+        json_.key("kind").text(to_string(total));
+        json_.key("count").number(static_cast<std::int64_t>(total.count));
+        json_.key("bytes").number(total.bytes);
+        json_.key("ns").number(total.device_ns);
+      });
+    });
+  }
+
+  void memory() {
+    json_.key("memory").list(report_.memory, [&](const MemoryPeakOwner& peak) {
+      json_.object([&] {
+        json_.key("device").text(to_string(peak.device));
+        json_.key("bytes").number(peak.bytes);
+        json_.key("owner").text(peak.owner);
+        json_.key("owner_bytes").number(peak.owner_bytes);
+      });
+    });
+  }
+
+  // Names once, nodes as [parent, name, time, own time, count].
+  void flame() {
+    const std::vector<FlameNode> nodes = detail::flame_for_page(report_.host.flame);
+    std::unordered_map<std::string, std::int64_t> numbers_of;
+    std::vector<std::string> texts;
+    std::vector<std::int64_t> name_of;
+    for (const FlameNode& node : nodes) {
+      const auto [found, is_new] =
+          numbers_of.try_emplace(node.name, static_cast<std::int64_t>(texts.size()));
+      if (is_new) texts.push_back(node.name);
+      name_of.push_back(found->second);
+    }
+    json_.key("flame_names").list(texts, [&](const std::string& text) { json_.text(text); });
+    std::size_t i = 0;
+    json_.key("flame").list(nodes, [&](const FlameNode& node) {
+      numbers({node.parent, name_of[i++], node.total_ns, node.self_ns,
+               static_cast<std::int64_t>(node.count)});
+    });
+  }
+
+  const Report& report_;
+  const std::string_view name_;
+  detail::PageJson json_;
+};
+
+}  // namespace
+
+std::string report_page(const Report& report, std::string_view name) {
+  std::string page = detail::kReportPage;
+  detail::replace_mark(page, "{{META}}", ReportJson(report, name).make());
+  return page;
+}
+
+}  // namespace sonde

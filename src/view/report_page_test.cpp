@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/report_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "analyse/testing/op_trace.h"
+#include "sonde/open.h"
+#include "view/flame.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::OpTrace;
+
+Report report_of(const std::string& file) {
+  const Result<Trace> trace = open_trace(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/" + file);
+  return trace ? report(*trace) : Report();
+}
+
+TEST(ReportPage, NeedsNothingFromElsewhere) {
+  OpTrace t;
+  t.op("aten::mm", 0, 10);
+  const std::string page = report_page(report(t.build()), "run.sonde");
+  EXPECT_THAT(page, Not(HasSubstr("http")));
+  EXPECT_THAT(page, Not(HasSubstr("src=")));
+  EXPECT_THAT(page, Not(HasSubstr("{{")));
+  EXPECT_THAT(page, HasSubstr("run.sonde"));
+}
+
+TEST(ReportPage, LetsNoNameOutOfItsPlace) {
+  OpTrace t;
+  t.op("</script><script>alert(1)</script>", 0, 10);
+  const std::string page = report_page(report(t.build()), "</script><img onerror=alert(2)>");
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+}
+
+TEST(FlameForPage, LeavesOutWhatIsTooNarrowToSee) {
+  std::vector<FlameNode> all = {{"all threads", 0, 0, 1'000'000, 0, 0},
+                                {"wide", 0, 1, 999'900, 999'900, 1},
+                                {"narrow", 0, 1, 100, 0, 1},
+                                {"within", 2, 2, 100, 100, 1}};
+  const std::vector<FlameNode> shown = detail::flame_for_page(all);
+  ASSERT_EQ(shown.size(), 2U);
+  EXPECT_EQ(shown[1].name, "wide");
+}
+
+TEST(FlameForPage, KeepsNoMoreThanAPageCanHold) {
+  std::vector<FlameNode> all = {{"all threads", 0, 0, 6'000, 0, 0}};
+  for (int i = 0; i < 6000; ++i) all.push_back({"n", 0, 1, 1 + i % 2, 1, 1});
+  EXPECT_LE(detail::flame_for_page(all).size(), 4001U);
+}
+
+class RealTraces : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RealTraces, KeepTheIdentities) {
+  const Report found = report_of(GetParam());
+  ASSERT_FALSE(found.trace.spans().empty());
+  for (const DeviceTime& device : found.devices) {
+    const auto sum = [](const auto& parts) {
+      return std::accumulate(parts.begin(), parts.end(), Nanos{0});
+    };
+    EXPECT_EQ(device.busy_ns + device.idle_ns, device.extent_ns());
+    EXPECT_EQ(sum(device.idle_by_cause), device.idle_ns);
+    EXPECT_EQ(sum(device.host_wait_by_doing), device.idle_of(IdleCause::HostWait));
+    EXPECT_LE(device.communication_hidden_ns, device.communication.union_ns);
+  }
+  for (const StepTime& step : found.steps.steps) {
+    if (step.device_busy_ns < 0) continue;
+    EXPECT_EQ(step.device_busy_ns + step.device_idle_ns, step.host_ns());
+  }
+  std::vector<Nanos> parts_ns;
+  for (const FlameNode& node : found.host.flame) {
+    EXPECT_GE(node.self_ns, 0) << node.name;
+    parts_ns.push_back(node.self_ns);
+    if (parts_ns.size() > 1) parts_ns[node.parent] += node.total_ns;
+  }
+  for (std::size_t i = 0; i < parts_ns.size(); ++i)
+    EXPECT_GE(parts_ns[i], found.host.flame[i].total_ns) << found.host.flame[i].name;
+  for (std::size_t i = 1; i < found.findings.size(); ++i)
+    EXPECT_LE(found.findings[i].saving_ns, found.findings[i - 1].saving_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTorch, RealTraces,
+                         ::testing::Values("transformer.pt.trace.json.gz",
+                                           "graph_streams.pt.trace.json.gz",
+                                           "compiled.pt.trace.json.gz",
+                                           "ranks4/rank0.pt.trace.json.gz"));
+
+TEST(RealTrace, OfASmallTransformerWaitsForItsHost) {
+  const Report found = report_of("transformer.pt.trace.json.gz");
+  ASSERT_EQ(found.devices.size(), 1U);
+  EXPECT_EQ(found.steps.steps.size(), 2U);
+  EXPECT_THAT(found.verdict, HasSubstr("waits for the host"));
+}
+
+TEST(RealTrace, OfARankThatIsInTimeWaitsForTheOneThatIsNot) {
+  const auto waits = [](const std::string& file) {
+    const Report found = report_of("ranks4/" + file);
+    return !found.findings.empty() && found.findings.front().id == "waiting_for_ranks";
+  };
+  EXPECT_TRUE(waits("rank0.pt.trace.json.gz"));
+  EXPECT_TRUE(waits("rank1.pt.trace.json.gz"));
+  EXPECT_FALSE(waits("rank2.pt.trace.json.gz")) << "it sleeps at the head of each step";
+}
+
+TEST(RealTrace, OfStreamsAndGraphsHasCopiesOfPageableMemory) {
+  const Report found = report_of("graph_streams.pt.trace.json.gz");
+  std::vector<std::string> ids;
+  for (const Finding& finding : found.findings) ids.push_back(finding.id);
+  EXPECT_THAT(ids, Contains("pageable_copies"));
+  EXPECT_EQ(found.copies.pageable.size(), 5U);
+}
+
+}  // namespace
+}  // namespace sonde

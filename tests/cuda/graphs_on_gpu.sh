@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/cuda/graphs_on_gpu.sh BUILD [FOLDER]: records programs that torch captured as graphs with torch.profiler and with
+# `sonde run --gpu`, and compares what `sonde graphs` says of both. The recordings are left in FOLDER.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${1:?name a build folder}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+kept=${2:-$work}
+failed=0
+sonde=$build/bin/sonde
+export XDG_CACHE_HOME=$work/cache
+"$sonde" torch build --python "$(command -v python3)" || exit 1
+for mode in compile graphs script; do
+  echo "== $mode"
+  python3 "$root/tests/cuda/compiled.py" "$mode" --torch "$kept/$mode.torch.json.gz" || failed=1
+  "$sonde" run -q --gpu=full --shapes --no-follow-children --signal-start USR1 --signal-stop USR2 -o "$kept/$mode.sonde" -- \
+    python3 "$root/tests/cuda/compiled.py" "$mode" || failed=1
+  "$sonde" graphs "$kept/$mode.sonde"
+  for trace in "$mode.torch.json.gz" "$mode.sonde"; do
+    "$sonde" graphs "$kept/$trace" --format json >"$work/$trace.graphs" || failed=1
+  done
+  python3 "$root/tests/cuda/compare_graphs.py" "$work/$mode.torch.json.gz.graphs" "$work/$mode.sonde.graphs" || failed=1
+done
+exit "$failed"
