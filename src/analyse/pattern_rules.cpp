@@ -165,7 +165,7 @@ IndexingLoop PatternRules::loop_from(SpanId select, std::vector<bool>& visited) 
 std::vector<IndexingLoop> PatternRules::indexing_loops() const {
   std::vector<IndexingLoop> loops;
   std::vector<bool> visited(trace_.spans().size());
-  for (const SpanId span : trace_.all_spans()) {
+  for (const SpanId span : tree_.named()) {
     if (!tree_.is(span, Word::Select) || visited[span.index()]) continue;
     const IndexingLoop loop = loop_from(span, visited);
     if (loop.rounds >= kFewestRounds) loops.push_back(loop);

@@ -23,9 +23,9 @@ PatternMatches matches(const Trace& trace, Pattern pattern) {
   return match_patterns(trace)[static_cast<std::size_t>(pattern)];
 }
 
-void add_device(OpTrace& t, std::int32_t compute_major) {
+void add_device(OpTrace& t, std::int32_t compute_major, DeviceType type = DeviceType::Cuda) {
   DeviceRow row;
-  row.type = DeviceType::Cuda;
+  row.type = type;
   row.index = 0;
   row.compute_major = compute_major;
   t.builder().devices().push_back(row);
@@ -117,6 +117,14 @@ TEST(Fp32MatMul, IsNoneOfTf32OrOfHalfPrecision) {
   EXPECT_THAT(matches(product("cutlass_80_tensorop_s1688gemm_64"), Pattern::Fp32MatMul).spans,
               IsEmpty());
   EXPECT_THAT(matches(product(kFullPrecision, "c10::Half"), Pattern::Fp32MatMul).spans, IsEmpty());
+}
+
+TEST(Fp32MatMul, IsLookedForWhereTheTypeOfTheDeviceIsNotKnown) {
+  OpTrace t;
+  add_device(t, 9, DeviceType::Unknown);
+  t.op("aten::mm", 0, 10).id(1).tensor({64, 64}, "float");
+  t.kernel(kFullPrecision, 20, 50).launched_by(1);
+  EXPECT_THAT(matches(t.build(), Pattern::Fp32MatMul).spans, SizeIs(1));
 }
 
 TEST(Fp32MatMul, IsNotLookedForOnADeviceWithoutTf32) {
