@@ -54,19 +54,17 @@ class Coverage {
  private:
   using RegionKey = std::tuple<GraphKind, std::uint32_t, std::uint32_t, bool>;
 
-  SpanId frame_around(SpanId span) const {
-    SpanId at = spans_.parent[span];
-    while (at.valid() && marks_.of(at) != GraphMark::Frame) at = spans_.parent[at];
-    return at;
-  }
-
   // Which frames call graphs that show, and which frame's graph a gradient is of.
   void find_graphs_of_frames() {
     calls_graphs_.assign(spans_.size(), 0);
+    BigVector<std::uint32_t> frame_of(spans_.size(), kNone);  // the innermost, itself included
     for (const SpanId span : trace_.all_spans()) {
-      if (marks_.of(span) != GraphMark::GraphCall) continue;
-      const SpanId frame = frame_around(span);
-      if (!frame.valid()) continue;
+      const SpanId parent = spans_.parent[span];
+      if (parent.valid()) frame_of[span.index()] = frame_of[parent.index()];
+      const GraphMark mark = marks_.of(span);
+      if (mark == GraphMark::Frame) frame_of[span.index()] = span.value();
+      const SpanId frame(frame_of[span.index()]);
+      if (mark != GraphMark::GraphCall || !frame.valid()) continue;
       calls_graphs_[frame.index()] = 1;
       if (spans_.sequence_number[span] >= 0)
         frame_of_sequence_[{process_of(span), spans_.sequence_number[span]}] =
@@ -89,8 +87,11 @@ class Coverage {
              trace_.end_ns(open.back().span) <= spans_.start_ns[span]) {
         open.pop_back();
       }
-      const auto around = std::find_if(open.rbegin(), open.rend(),
-                                       [&](const Place& place) { return place.span == parent; });
+      auto around = open.rend();
+      if (parent.valid()) {
+        around = std::find_if(open.rbegin(), open.rend(),
+                              [&](const Place& place) { return place.span == parent; });
+      }
       open.push_back(place_of(span, around != open.rend() ? *around : Place()));
       owner_of_[span.index()] = open.back().owner;
     }

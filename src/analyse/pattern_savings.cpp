@@ -50,7 +50,10 @@ void PatternSavings::add_batches(Intervals& to, const std::vector<SpanId>& loade
 Nanos PatternSavings::of(Pattern pattern, const std::vector<SpanId>& matched) const {
   Intervals all;
   if (pattern == Pattern::SynchronizedDataLoader) add_batches(all, matched);
+  std::uint32_t counted = 0;  // rows up to here are part of a match
   for (const SpanId span : matched) {
+    if (span.value() < counted) continue;
+    counted = rows_end(trace_, span);
     switch (pattern) {
       case Pattern::ExtraCudaCopy:
       case Pattern::OptimizerSingleTensor:

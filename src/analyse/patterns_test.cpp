@@ -149,6 +149,16 @@ TEST(OptimizerSingleTensor, IsToldByTheFunctionOfTheOptimizer) {
   EXPECT_THAT(matches(multi, Pattern::OptimizerSingleTensor).spans, IsEmpty());
 }
 
+TEST(OptimizerSingleTensor, CountsTheTimeOfNestedMatchesOnce) {
+  OpTrace t;
+  t.python("a.py(1): _single_tensor_sgd", 0, 50);
+  t.python("a.py(1): _single_tensor_sgd", 10, 40);
+  t.python("a.py(1): _single_tensor_sgd", 60, 80);
+  const PatternMatches found = matches(t.build(), Pattern::OptimizerSingleTensor);
+  EXPECT_THAT(found.spans, SizeIs(3));
+  EXPECT_EQ(found.saving_ns, 70 * kMicrosecond);
+}
+
 Trace loader(std::string_view made) {
   OpTrace t;
   const std::string file = "torch/utils/data/dataloader.py";
