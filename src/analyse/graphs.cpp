@@ -10,6 +10,7 @@
 
 #include "analyse/event_data.h"
 #include "analyse/graph_names.h"
+#include "analyse/intervals.h"
 #include "analyse/launches.h"
 #include "base/big_vector.h"
 
@@ -63,8 +64,10 @@ class Coverage {
       if (parent.valid()) frame_of[span.index()] = frame_of[parent.index()];
       const GraphMark mark = marks_.of(span);
       if (mark == GraphMark::Frame) frame_of[span.index()] = span.value();
+      if (mark != GraphMark::GraphCall) continue;
+      shows_all_graphs_ = shows_all_graphs_ || is_inductor_call(trace_.name(span));
       const SpanId frame(frame_of[span.index()]);
-      if (mark != GraphMark::GraphCall || !frame.valid()) continue;
+      if (!frame.valid()) continue;
       calls_graphs_[frame.index()] = 1;
       if (spans_.sequence_number[span] >= 0)
         frame_of_sequence_[{process_of(span), spans_.sequence_number[span]}] =
@@ -135,7 +138,7 @@ class Coverage {
     if (place.frame.valid()) ++breaks_[{spans_.name[place.frame], spans_.name[span]}];
     place.frame = span;
     place.in_op = false;
-    if (calls_graphs_[span.index()] != 0)
+    if (shows_all_graphs_ || calls_graphs_[span.index()] != 0)
       return counted(span, place, {Owner::Kind::Overhead, kNone});
     return call(span, place, {GraphKind::Compiled, spans_.name[span].value(), kNone, false});
   }
@@ -207,13 +210,13 @@ class Coverage {
   void add_host_time(const Owner& owner, Nanos time_ns) {
     switch (owner.kind) {
       case Owner::Kind::Region:
-        result_.regions[owner.row].share.host_ns += time_ns;
+        add_ns(result_.regions[owner.row].share.host_ns, time_ns);
         break;
       case Owner::Kind::Outside:
-        result_.outside_ops[owner.row].host_ns += time_ns;
+        add_ns(result_.outside_ops[owner.row].host_ns, time_ns);
         break;
       case Owner::Kind::Overhead:
-        result_.overhead.host_ns += time_ns;
+        add_ns(result_.overhead.host_ns, time_ns);
         break;
       case Owner::Kind::Nobody:
         break;
@@ -222,7 +225,7 @@ class Coverage {
 
   void add_guard(SpanId span) {
     ++result_.overhead.guard_checks;
-    result_.overhead.guard_ns += spans_.duration_ns[span];
+    add_ns(result_.overhead.guard_ns, spans_.duration_ns[span]);
   }
 
   std::uint32_t outside_row(StringId name, SpanId frame) {
@@ -253,20 +256,21 @@ class Coverage {
         owner.kind == Owner::Kind::Region ? result_.regions[owner.row].share : result_.outside;
     const Nanos duration_ns = spans_.duration_ns[launch.work];
     ++share.device_pieces;
-    share.device_ns += duration_ns;
+    add_ns(share.device_ns, duration_ns);
     if (is_triton_kernel(trace_.name(launch.work))) ++share.triton_kernels;
-    if (owner.kind == Owner::Kind::Outside) result_.outside_ops[owner.row].device_ns += duration_ns;
+    if (owner.kind == Owner::Kind::Outside)
+      add_ns(result_.outside_ops[owner.row].device_ns, duration_ns);
   }
 
   void finish() {
     for (const GraphRegion& region : result_.regions) {
       result_.inside.ops += region.share.ops;
-      result_.inside.host_ns += region.share.host_ns;
+      add_ns(result_.inside.host_ns, region.share.host_ns);
       result_.inside.device_pieces += region.share.device_pieces;
       result_.inside.triton_kernels += region.share.triton_kernels;
-      result_.inside.device_ns += region.share.device_ns;
+      add_ns(result_.inside.device_ns, region.share.device_ns);
     }
-    for (const OutsideOp& op : result_.outside_ops) result_.outside.host_ns += op.host_ns;
+    for (const OutsideOp& op : result_.outside_ops) add_ns(result_.outside.host_ns, op.host_ns);
     for (const auto& [both, count] : breaks_)
       result_.breaks.push_back({std::string(frame_name(trace_.string(both.first))),
                                 std::string(frame_name(trace_.string(both.second))), count});
@@ -306,6 +310,7 @@ class Coverage {
   const GraphMarks marks_;
   const Launches launches_;
   GraphCoverage result_;
+  bool shows_all_graphs_ = false;         // a frame that shows none has none
   BigVector<std::uint8_t> calls_graphs_;  // by span
   BigVector<Owner> owner_of_;             // by span
   std::map<RegionKey, std::uint32_t> region_rows_;

@@ -83,7 +83,7 @@ Nanos PatternSavings::of(const std::vector<IndexingLoop>& loops) const {
     Intervals all = {{trace_.spans().start_ns[loop.first], trace_.end_ns(loop.last)}};
     add_work(all, loop.first, loop.last);
     const Nanos time_ns = covered_ns(std::move(all));
-    total_ns += time_ns - time_ns / loop.rounds;
+    add_ns(total_ns, time_ns - time_ns / loop.rounds);
   }
   return total_ns;
 }
