@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "trace/device_rows.h"
+#include "trace/gradient_flows.h"
 #include "trace/module_spread.h"
 #include "trace/op_inputs_reader.h"
 #include "trace/place_reader.h"
@@ -193,6 +194,8 @@ class Assembler {
       if (!arrived) builder_.flows().push_back(row);
     }
   }
+
+  void add_gradient_flows() { sonde::add_gradient_flows(builder_); }
 
   void add_metadata_and_ledger(const BlockFile& file, const RecordingFilter& filter) {
     std::map<std::string, std::string> last;  // a later value wins
@@ -446,6 +449,7 @@ void assemble(Recording& recording, const DecodeContext& context,
   assembler.add_devices();
   assembler.spread_modules();
   assembler.add_flows();
+  assembler.add_gradient_flows();
   assembler.add_metadata_and_ledger(file, filter);
 }
 
