@@ -12,6 +12,7 @@
 #include "convert/json_text.h"
 #include "convert/kineto_read_assemble.h"
 #include "convert/kineto_read_events.h"
+#include "convert/kineto_read_mended.h"
 
 namespace sonde {
 
@@ -206,9 +207,15 @@ class Document {
          "broken JSON was left out" + first(all.first_broken));
     note(LedgerKind::Note, all.mended_events,
          "events were mended that have quotes inside of texts" + first(all.first_mended));
+    const MendedTexts mended = mended_texts(parts_, threads_);
+    if (mended.count > 0) {
+      note(LedgerKind::Note, mended.count,
+           "texts were mended that are no JSON" + first(offset(mended.first)));
+    }
     note(LedgerKind::Undecodable, all.without_time,
-         "events without a time that makes sense" + first(all.first_bad_value));
-    note(LedgerKind::Undecodable, all.negative_durations, "negative durations, taken as none");
+         "events without a time that makes sense" + first(all.first_without_time));
+    note(LedgerKind::Undecodable, all.bad_durations,
+         "durations that are negative or no number, taken as none" + first(all.first_bad_duration));
     if (truncated_at_) {
       note(LedgerKind::Truncated, 1,
            "the text ends " + std::string(inside_event_ ? "inside an event" : "too soon") +
@@ -226,11 +233,12 @@ class Document {
   static void add(Troubles& all, const Troubles& more) {
     if (all.broken_events == 0) all.first_broken = more.first_broken;
     if (all.mended_events == 0) all.first_mended = more.first_mended;
-    if (all.without_time == 0) all.first_bad_value = more.first_bad_value;
+    if (all.without_time == 0) all.first_without_time = more.first_without_time;
+    if (all.bad_durations == 0) all.first_bad_duration = more.first_bad_duration;
     all.broken_events += more.broken_events;
     all.mended_events += more.mended_events;
     all.without_time += more.without_time;
-    all.negative_durations += more.negative_durations;
+    all.bad_durations += more.bad_durations;
   }
 
   const char* begin_;

@@ -115,10 +115,7 @@ class Assembler {
     for (const SpanEnd& end : ends) {
       const SpanId row = placed_.spans(end.span.stretch, end.span.row);
       if (end.end_track.valid()) builder_.spans().end_track.set(row, end.end_track);
-      for_each_member(end.args, [&](std::string_view key, std::string_view value) {
-        keep_extra(builder_, TableKind::Spans, row.value(), decode_json_string(key), value);
-        return true;
-      });
+      keep_end(builder_, row, end);
     }
   }
 
@@ -157,7 +154,7 @@ class Assembler {
   void fill_other_tables() {
     const auto nothing = [](auto&, std::size_t) {};
     const std::array<std::function<void()>, 10> tasks = {
-        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans); },
+        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans, placed_.flows); },
         [&] { fill_side_table(builder_.python_calls(), &Staged::python_calls, nothing); },
         [&] { fill_side_table(builder_.api_calls(), &Staged::api_calls, nothing); },
         [&] { fill_side_table(builder_.syncs(), &Staged::syncs, nothing); },
