@@ -33,7 +33,8 @@ class Document {
     if (at < end_ && *at == '[') {
       at = read_events(at + 1);
       if (events_ == 0 && !is_empty_array()) {
-        return Failure(ErrorCode::Invalid, name_ + ": a JSON array without events is no trace");
+        return Failure(ErrorCode::Invalid,
+                       name_ + ": a JSON array without events is no trace; " + looked_up_to(at));
       }
     } else if (at < end_ && *at == '{') {
       at = read_object(at);
@@ -52,6 +53,9 @@ class Document {
     return end_ - begin_ >= 3 && std::string_view(begin_, 3) == "\xEF\xBB\xBF";
   }
   std::uint64_t offset(const char* at) const { return static_cast<std::uint64_t>(at - begin_); }
+  std::string looked_up_to(const char* at) const {
+    return "looked up to byte " + std::to_string(offset(at));
+  }
   bool is_empty_array() const {
     const std::vector<Staged>& stretches = parts_.stretches;
     return !truncated_at_ && std::all_of(stretches.begin(), stretches.end(), [](const Staged& s) {
@@ -66,13 +70,18 @@ class Document {
     }
     std::string keys;
     for (const RawMember& member : parts_.metadata) {
+      if (member.key == "traceEvents") {
+        return {ErrorCode::Invalid, name_ + ": \"traceEvents\" at byte " +
+                                        std::to_string(offset(member.key.data())) +
+                                        " is no array, and this no trace"};
+      }
       if (keys.size() > 60) break;
       keys += keys.empty() ? " (it has " : ", ";
       keys += decode_json_string(member.key);
     }
     if (!keys.empty()) keys += ")";
-    return {ErrorCode::Invalid, name_ + ": JSON without \"traceEvents\" is no trace" + keys +
-                                    "; looked up to byte " + std::to_string(offset(at))};
+    return {ErrorCode::Invalid,
+            name_ + ": JSON without \"traceEvents\" is no trace" + keys + "; " + looked_up_to(at)};
   }
 
   // Returns what follows the object; the end of the text if it is cut short.

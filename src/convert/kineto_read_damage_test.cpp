@@ -192,7 +192,10 @@ TEST(KinetoDamage, TakesIdsThatComeTwice) {
 TEST(KinetoDamage, SaysWhyJsonIsNoTrace) {
   EXPECT_THAT(try_read(R"({"schema": "1.1.1-chakra", "nodes": []})").error().message,
               HasSubstr("without \"traceEvents\" is no trace (it has schema, nodes)"));
-  EXPECT_THAT(try_read("[1, 2]").error().message, HasSubstr("array without events"));
+  EXPECT_THAT(try_read("[1, 2]").error().message,
+              HasSubstr("array without events is no trace; looked up to byte 6"));
+  EXPECT_THAT(try_read(R"({"traceEvents": "none"})").error().message,
+              HasSubstr("\"traceEvents\" at byte 2 is no array"));
   EXPECT_TRUE(try_read("[]"));
   EXPECT_TRUE(try_read(R"({"traceEvents": []})"));
 }
