@@ -168,7 +168,8 @@ TEST_F(ProfilerRecording, HandsOverTheCycleThatHasJustEnded) {
 }
 
 TEST_F(ProfilerRecording, CyclesFollowOneAnotherOnOneClock) {
-  Profiler prof({.schedule = schedule({.warmup = 1, .active = 2}), .acc_events = true});
+  Profiler prof(
+      {.schedule = schedule({.warmup = 1, .active = 2, .repeat = 3}), .acc_events = true});
   train(prof, 9);
   const Result<Trace> trace = prof.trace();
   ASSERT_TRUE(trace) << trace.error().message;
