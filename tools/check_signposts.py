@@ -11,6 +11,7 @@ Of `single backticks` outside fenced blocks these are looked up:
                                                                include/; a bare file name anywhere; * is a glob
     symbols                Foo::bar, bar(), FooBar, SONDE_X,   words of the sources; the parts of Foo::bar must
                            snake_case, kConstant               stand in one file
+    tests                  Suite.SaysWhatHolds                 TEST(Suite, SaysWhatHolds) of the sources
     options                --format                            words of the sources
     commands               sonde info FILE                     src/cli/info.cpp
 
@@ -36,6 +37,8 @@ CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 PATH = re.compile(r"^[\w.*+-]+(/[\w.*+-]+)*/?$")
 SYMBOL = re.compile(r"^~?[A-Za-z_]\w*(::~?[A-Za-z_]\w*)*(\(\))?$")
 WORD = re.compile(r"[A-Za-z_]\w*")
+TEST_NAME = re.compile(r"^[A-Z]\w*\.[A-Z]\w*$")
+TEST = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 
@@ -62,6 +65,7 @@ class Tree:
         self.words_of: list[set[str]] = []
         self.words: set[str] = set()
         self.options: set[str] = set()
+        self.tests: set[str] = set()
         for name in self.files:
             if Path(name).suffix in SOURCE_SUFFIXES and Path(name).name != Path(__file__).name:
                 self.read_source(root / name)
@@ -73,6 +77,7 @@ class Tree:
             return
         if path.suffix in {".h", ".hpp", ".cpp", ".c"}:
             text = COMMENT.sub("", text)
+            self.tests.update(".".join(names) for names in TEST.findall(text))
         words = set(WORD.findall(text))
         self.words_of.append(words)
         self.words |= words
@@ -123,6 +128,8 @@ def problem_with(tree: Tree, text: str, folder: str) -> str | None:
         return None
     if ("/" in first and PATH.match(first)) or FILE_NAME.match(first):
         return None if tree.has_path(first, folder) else f"`{first}`: no such path"
+    if TEST_NAME.match(first):
+        return None if first in tree.tests else f"`{first}`: no such test"
     if looks_like_symbol(first) and not tree.has_symbol(first):
         return f"`{first}`: not found in the sources"
     return None
@@ -154,6 +161,7 @@ class SelfTest(unittest.TestCase):
     FILES = {
         "src/trace/trace.h": "// GoneName\nclass Trace { int row_count(); };\n#define SONDE_SCOPE(x)\n",
         "src/cli/info.cpp": 'app.add_option("--format");\nstruct Other {};\n',
+        "src/trace/trace_test.cpp": "TEST(Trace, IsEmptyAtFirst) {}\nTEST_F(Rows,\n       AreCounted) {}\n",
         "tools/test": "#!/bin/bash\n",
     }
 
@@ -168,14 +176,15 @@ class SelfTest(unittest.TestCase):
     def test_living_signposts_pass(self):
         self.assertEqual(self.problems(
             "`src/trace/`, `trace/trace.h`, `trace.h`, `page.md`, `src/*/trace.h`, `Trace::row_count()`,\n"
-            "`row_count`, `SONDE_SCOPE`, `sonde info FILE --format json`, `--format`, `tools/test`"), [])
+            "`Trace.IsEmptyAtFirst`, `Rows.AreCounted`, `row_count`, `SONDE_SCOPE`, `sonde info FILE --format json`, `--format`, `tools/test`"), [])
 
     def test_dead_signposts_are_named_with_their_line(self):
         self.assertEqual(self.problems("fine\n`src/gone.h`\n"), ["docs/page.md:2: `src/gone.h`: no such path"])
 
     def test_each_kind_of_dead_signpost_is_found(self):
         for text in ("gone.cpp", "docs/gone.md", "Trace::gone", "gone_name()", "SONDE_GONE", "GoneName",
-                     "sonde gone FILE", "--gone", "tools/gone now", "kGone", "Other::row_count"):
+                     "sonde gone FILE", "--gone", "tools/gone now", "kGone", "Other::row_count",
+                     "Trace.IsGone", "Rows.IsEmptyAtFirst"):
             with self.subTest(text):
                 self.assertEqual(len(self.problems(f"a `{text}` b")), 1)
 

@@ -92,6 +92,14 @@ TEST(Events, WhatOverlapsInPartOrOnlyTouchesHasNoRelation) {
   for (const FunctionEvent event : events) EXPECT_FALSE(event.has_parent()) << event.name();
 }
 
+TEST(Events, ParentsAreOfTheSameThread) {
+  OpTrace t;
+  const TrackId autograd = t.thread(101);
+  t.op("backward", 0, 100).sequence(4);
+  t.span("MmBackward0", SpanKind::CpuOp, autograd, 10, 20).sequence(4).forward_thread(1);
+  EXPECT_EQ(parent_name(find(function_events(t.build()), "MmBackward0")), "-");
+}
+
 TEST(Events, AnOnlyChildOfTheSameNameIsTheSameEvent) {
   OpTrace t;
   t.op("aten::to", 0, 100).id(1);
@@ -102,6 +110,18 @@ TEST(Events, AnOnlyChildOfTheSameNameIsTheSameEvent) {
   EXPECT_THAT(names(events), ElementsAre("aten::to", "aten::copy_", "copy"));
   EXPECT_EQ(parent_name(find(events, "aten::copy_")), "aten::to");
   EXPECT_DOUBLE_EQ(find(events, "aten::to").self_cpu_us(), 40);
+  EXPECT_DOUBLE_EQ(find(events, "aten::to").self_device_us(), 10);
+}
+
+TEST(Events, TheKernelsOfAnOnlyChildReplaceThoseOfItsParent) {
+  OpTrace t;
+  t.op("aten::to", 0, 100).id(1);
+  t.op("aten::to", 10, 90).id(2);
+  t.kernel("of the parent", 200, 230).launched_by(1);
+  t.kernel("of the child", 300, 310).launched_by(2);
+  const EventList events = function_events(t.build());
+  ASSERT_EQ(find(events, "aten::to").kernel_count(), 1u);
+  EXPECT_EQ(find(events, "aten::to").kernel(0).name(), "of the child");
   EXPECT_DOUBLE_EQ(find(events, "aten::to").self_device_us(), 10);
 }
 
@@ -146,6 +166,15 @@ TEST(Events, ACallOfTheRuntimeStandsOnTheThreadOfItsOperator) {
   EXPECT_EQ(parent_name(find(function_events(t.build()), "cudaLaunchKernel")), "op");
 }
 
+TEST(Events, ACallWithoutAnOperatorStandsOnItsOwnThread) {
+  OpTrace t;
+  const TrackId other = t.thread(101);
+  t.op("main", 0, 100);
+  t.span("other", SpanKind::CpuOp, other, 0, 100);
+  t.span("cudaFree", SpanKind::CudaRuntime, other, 10, 20).correlation(7);
+  EXPECT_EQ(parent_name(find(function_events(t.build()), "cudaFree")), "other");
+}
+
 TEST(Events, OnlyOperatorsClaimDeviceWork) {
   OpTrace t;
   t.op("op", 0, 10).id(7);
@@ -164,6 +193,19 @@ TEST(Events, OfEveryDeviceAreDeviceTime) {
   EXPECT_EQ(events.use_device(), "hpu");
   EXPECT_DOUBLE_EQ(find(events, "op").device_total_us(), 10);
   EXPECT_THAT(events.key_averages().table(), ::testing::HasSubstr("Self HPU time total: 10.000us"));
+}
+
+TEST(Events, RecordedEventsWaitsAndCountersOfADeviceAreItsEvents) {
+  for (const SpanKind kind :
+       {SpanKind::CudaEvent, SpanKind::XpuSync, SpanKind::HardwareCounters, SpanKind::CudaSync}) {
+    OpTrace t;
+    t.op("op", 0, 10);
+    t.span("on the device", kind, t.main(), 2, 5);
+    const EventList events = function_events(t.build());
+    EXPECT_NE(find(events, "on the device").device_type(), DeviceType::Cpu) << to_string(kind);
+    EXPECT_DOUBLE_EQ(find(events, "on the device").self_device_us(), 3) << to_string(kind);
+    EXPECT_DOUBLE_EQ(find(events, "op").self_cpu_us(), 10) << to_string(kind);
+  }
 }
 
 TEST(Events, AnUnfinishedOneKeepsItsPlaceInTheTree) {

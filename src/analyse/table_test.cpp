@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,36 @@ TEST(Table, ShowsDeviceTimeAsPyTorchDoes) {
   EXPECT_EQ(all.back(), "Self CUDA time total: 250.000us");
 }
 
+TEST(Table, TheHeaderIsOneCharacterWiderThanTheRowsFromTheAverageOn) {
+  OpTrace t = with_kernel();
+  t.memory(200, 512, DeviceType::Cuda);
+  const std::vector<std::string> all = lines(function_events(t.build()).key_averages().table());
+  const auto end_of = [&](const char* title) { return all[1].find(title) + std::strlen(title); };
+  EXPECT_EQ(all[0].find("  ", end_of("CUDA total") - 1), end_of("CUDA total"));
+  EXPECT_EQ(all[0].find("  ", end_of("CUDA time avg") - 3), end_of("CUDA time avg") - 1);
+  EXPECT_EQ(all[0].find("  ", end_of("Self CUDA Mem") - 4), end_of("Self CUDA Mem") - 2);
+  EXPECT_EQ(all[1].size(), all[0].size() + 2);
+  EXPECT_EQ(all[3].size(), all[0].size());
+}
+
+TEST(Table, WaitsAreInTheSumOfDeviceTimeAndAnnotationsAreNot) {
+  OpTrace t = with_kernel();
+  t.span("Stream Sync", SpanKind::CudaSync, t.thread(7), 600, 700);
+  EXPECT_THAT(function_events(t.build()).key_averages().table(),
+              HasSubstr("Self CUDA time total: 350.000us\n"));
+}
+
+TEST(Table, OfEventsPrintsFlopsAndMemoryTogether) {
+  OpTrace t;
+  t.op("aten::add", 0, 10).tensor({300});
+  t.memory(20, 512);
+  t.flag("with_flops");
+  const std::string table = function_events(t.build()).table();
+  EXPECT_THAT(row_names(table), ElementsAre("aten::add", "[memory]"));
+  EXPECT_THAT(table, HasSubstr("     300.000  \n"));
+  EXPECT_THAT(table, HasSubstr("          --  \n"));
+}
+
 TEST(Table, FlopsHaveTheUnitOfTheSmallest) {
   OpTrace t = four_events();
   t.op("aten::mm", 2000, 2001).tensor({100, 100}).tensor({100, 100});
@@ -193,6 +224,13 @@ TEST(Table, TheUnitIsChosenByTheValueAndNotByItsText) {
   const SpanId span = t.op("op", 0, 1).span();
   t.builder().spans().duration_ns.set(span, 999'999);
   EXPECT_THAT(function_events(t.build()).key_averages().table(), HasSubstr("999.999us"));
+  OpTrace five;
+  for (const Nanos duration : {1'000'000, 1'000'000, 1'000'000, 1'000'000, 999'998}) {
+    const SpanId op = five.op("op", 0, 1).span();
+    five.builder().spans().start_ns.set(op, 2'000'000 * static_cast<Nanos>(op.index()));
+    five.builder().spans().duration_ns.set(op, duration);
+  }
+  EXPECT_THAT(function_events(five.build()).key_averages().table(), HasSubstr(" 1000.000us "));
 }
 
 TEST(Table, MemoryHasBinaryUnits) {

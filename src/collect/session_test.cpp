@@ -432,6 +432,18 @@ TEST(Session, TellsItsSourcesOfWindows) {
   EXPECT_EQ(source->calls, "start stop start stop ");
 }
 
+TEST(Session, AsksOnlySourcesOfTheActivitiesWanted) {
+  const auto source = std::make_shared<FakeSource>();
+  add_source(source);
+  SessionOptions options;
+  options.request.activities = {Activity::Cpu};
+  options.request.record_shapes = true;
+  record_window(*open_session(options), [] {});
+  remove_source(*source);
+  EXPECT_FALSE(source->shapes);
+  EXPECT_EQ(source->calls, "");
+}
+
 TEST(Session, GoesOnWithoutASourceThatFailsAndSaysSo) {
   const auto source = std::make_shared<FakeSource>();
   source->fails = true;
@@ -453,6 +465,18 @@ TEST(Session, SaysWhenNothingRecordsAnActivityAskedFor) {
   const Trace trace = record_window(*session, [] {});
   EXPECT_EQ(ledger_sum(trace, LedgerKind::SourceFailed, "cuda: nothing in this program records it"),
             1u);
+}
+
+TEST(Session, NamesEveryActivityByItsOwnName) {
+  SessionOptions options;
+  options.request.activities = {Activity::Hpu, Activity::Mtia, Activity::PrivateUse1};
+  const Trace trace = record_window(*open_session(options), [] {});
+  for (const std::string name : {"hpu", "mtia", "privateuse1"}) {
+    EXPECT_EQ(
+        ledger_sum(trace, LedgerKind::SourceFailed, name + ": nothing in this program records it"),
+        1u)
+        << name;
+  }
 }
 
 TEST(Session, RefusesAFileThatAnotherSessionRecordsTo) {

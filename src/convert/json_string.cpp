@@ -77,9 +77,15 @@ class Decoder {
     return std::move(out_);
   }
 
+  // Of what was decoded.
+  std::size_t first_fault() const { return first_fault_; }
+
  private:
+  void fault() { first_fault_ = std::min(first_fault_, at_); }
+
   void character() {
     const std::size_t bytes = sequence_bytes(raw_, at_);
+    if (bytes == 0 || static_cast<unsigned char>(raw_[at_]) < 0x20) fault();
     out_ += bytes == 0 ? kReplacement : raw_.substr(at_, bytes);
     at_ += std::max<std::size_t>(bytes, 1);
   }
@@ -96,12 +102,14 @@ class Decoder {
     } else if (code) {
       code_point(*code);
     } else {
+      fault();
       out_ += '\\';  // a backslash that somebody forgot to double
       ++at_;
     }
   }
 
   void code_point(std::uint32_t code) {
+    const std::size_t escape = at_;
     at_ += 6;
     if (code >= 0xD800 && code < 0xDC00 && raw_.substr(at_, 2) == "\\u") {
       const std::optional<std::uint32_t> low = hex4(raw_, at_ + 2);
@@ -111,6 +119,7 @@ class Decoder {
       }
     }
     if (code >= 0xD800 && code < 0xE000) {
+      first_fault_ = std::min(first_fault_, escape);
       out_ += kReplacement;
     } else {
       append_code_point(out_, code);
@@ -119,13 +128,26 @@ class Decoder {
 
   std::string_view raw_;
   std::size_t at_ = 0;
+  std::size_t first_fault_ = std::string_view::npos;
   std::string out_;
 };
+
+// Bytes that need no look: printable ASCII save the backslash.
+bool is_harmless(char c) {
+  return c >= 0x20 && c != '\\';
+}
 
 }  // namespace
 
 bool is_plain_json_string(std::string_view raw) {
   return std::all_of(raw.begin(), raw.end(), [](char c) { return c >= 0 && c != '\\'; });
+}
+
+std::size_t json_string_fault(std::string_view raw) {
+  if (std::all_of(raw.begin(), raw.end(), is_harmless)) return std::string_view::npos;
+  Decoder decoder(raw);
+  decoder.decode();
+  return decoder.first_fault();
 }
 
 std::string decode_json_string(std::string_view raw) {

@@ -19,6 +19,10 @@ std::string decode_json_string(std::string_view raw);
 // Whether decoding gives back `raw` itself.
 bool is_plain_json_string(std::string_view raw);
 
+// The first byte that may not stand between quotes: a control character, a backslash of no escape,
+// the surrogate of a pair that is none, bytes that are no UTF-8. npos if all may.
+std::size_t json_string_fault(std::string_view raw);
+
 // `text` if it is valid JSON, else the same as a JSON string.
 std::string valid_json(std::string_view text);
 

@@ -105,6 +105,18 @@ TEST(JsonString, DecodesEscapesAndMendsTheRest) {
             "\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
+TEST(JsonString, FindsTheFirstByteThatMayNotStandInAString) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  EXPECT_EQ(json_string_fault(R"(plain \" \\ \n \u00e9 \ud83d\ude00 /)"), kNone);
+  EXPECT_EQ(json_string_fault("\xc3\xa9 \xf0\x9f\x94\xa5 \x7f"), kNone);
+  EXPECT_EQ(json_string_fault("ab\ncd\x01"), 2U);
+  EXPECT_EQ(json_string_fault("ab\xc3"), 2U);
+  EXPECT_EQ(json_string_fault(R"(C:\dir)"), 2U);
+  EXPECT_EQ(json_string_fault(R"(a \u12 b)"), 2U);
+  EXPECT_EQ(json_string_fault(R"(\ud83d x)"), 0U);
+  EXPECT_EQ(json_string_fault("ends with \\"), 10U);
+}
+
 TEST(JsonString, MakesAnythingValidJson) {
   EXPECT_EQ(valid_json("[1, 2]"), "[1, 2]");
   EXPECT_EQ(valid_json("[1, NaN]"), "\"[1, NaN]\"");

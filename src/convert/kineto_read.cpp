@@ -12,6 +12,7 @@
 #include "convert/json_text.h"
 #include "convert/kineto_read_assemble.h"
 #include "convert/kineto_read_events.h"
+#include "convert/kineto_read_mended.h"
 
 namespace sonde {
 
@@ -32,7 +33,8 @@ class Document {
     if (at < end_ && *at == '[') {
       at = read_events(at + 1);
       if (events_ == 0 && !is_empty_array()) {
-        return Failure(ErrorCode::Invalid, name_ + ": a JSON array without events is no trace");
+        return Failure(ErrorCode::Invalid,
+                       name_ + ": a JSON array without events is no trace; " + looked_up_to(at));
       }
     } else if (at < end_ && *at == '{') {
       at = read_object(at);
@@ -51,6 +53,9 @@ class Document {
     return end_ - begin_ >= 3 && std::string_view(begin_, 3) == "\xEF\xBB\xBF";
   }
   std::uint64_t offset(const char* at) const { return static_cast<std::uint64_t>(at - begin_); }
+  std::string looked_up_to(const char* at) const {
+    return "looked up to byte " + std::to_string(offset(at));
+  }
   bool is_empty_array() const {
     const std::vector<Staged>& stretches = parts_.stretches;
     return !truncated_at_ && std::all_of(stretches.begin(), stretches.end(), [](const Staged& s) {
@@ -65,13 +70,18 @@ class Document {
     }
     std::string keys;
     for (const RawMember& member : parts_.metadata) {
+      if (member.key == "traceEvents") {
+        return {ErrorCode::Invalid, name_ + ": \"traceEvents\" at byte " +
+                                        std::to_string(offset(member.key.data())) +
+                                        " is no array, and this no trace"};
+      }
       if (keys.size() > 60) break;
       keys += keys.empty() ? " (it has " : ", ";
       keys += decode_json_string(member.key);
     }
     if (!keys.empty()) keys += ")";
-    return {ErrorCode::Invalid, name_ + ": JSON without \"traceEvents\" is no trace" + keys +
-                                    "; looked up to byte " + std::to_string(offset(at))};
+    return {ErrorCode::Invalid,
+            name_ + ": JSON without \"traceEvents\" is no trace" + keys + "; " + looked_up_to(at)};
   }
 
   // Returns what follows the object; the end of the text if it is cut short.
@@ -206,9 +216,15 @@ class Document {
          "broken JSON was left out" + first(all.first_broken));
     note(LedgerKind::Note, all.mended_events,
          "events were mended that have quotes inside of texts" + first(all.first_mended));
+    const MendedTexts mended = mended_texts(parts_, threads_);
+    if (mended.count > 0) {
+      note(LedgerKind::Note, mended.count,
+           "texts were mended that are no JSON" + first(offset(mended.first)));
+    }
     note(LedgerKind::Undecodable, all.without_time,
-         "events without a time that makes sense" + first(all.first_bad_value));
-    note(LedgerKind::Undecodable, all.negative_durations, "negative durations, taken as none");
+         "events without a time that makes sense" + first(all.first_without_time));
+    note(LedgerKind::Undecodable, all.bad_durations,
+         "durations that are negative or no number, taken as none" + first(all.first_bad_duration));
     if (truncated_at_) {
       note(LedgerKind::Truncated, 1,
            "the text ends " + std::string(inside_event_ ? "inside an event" : "too soon") +
@@ -226,11 +242,12 @@ class Document {
   static void add(Troubles& all, const Troubles& more) {
     if (all.broken_events == 0) all.first_broken = more.first_broken;
     if (all.mended_events == 0) all.first_mended = more.first_mended;
-    if (all.without_time == 0) all.first_bad_value = more.first_bad_value;
+    if (all.without_time == 0) all.first_without_time = more.first_without_time;
+    if (all.bad_durations == 0) all.first_bad_duration = more.first_bad_duration;
     all.broken_events += more.broken_events;
     all.mended_events += more.mended_events;
     all.without_time += more.without_time;
-    all.negative_durations += more.negative_durations;
+    all.bad_durations += more.bad_durations;
   }
 
   const char* begin_;

@@ -50,12 +50,13 @@ class Assembler {
     const std::vector<SpanEnd> ends = close_spans(builder_, joined_, tracks);
     placed_.spans = fill_spans(builder_, joined_);
     release_spans();
-    apply_ends(ends);
+    set_end_tracks(ends);
     fill_other_tables();
     for (const ForeignFlow& foreign : foreign_flows_) {
       keep_extra(builder_, TableKind::Flows, foreign.flow.value(), "event.id", foreign.id);
     }
     fill_extras(builder_, joined_, placed_);
+    for (const SpanEnd& end : ends) keep_end(builder_, row_of(end), end);
     add_windows(tracks.host());
     add_metadata(tracks.host());
   }
@@ -111,14 +112,11 @@ class Assembler {
     parallel_for(joined_.stretches.size(), release, joined_.threads);
   }
 
-  void apply_ends(const std::vector<SpanEnd>& ends) {
+  SpanId row_of(const SpanEnd& end) const { return placed_.spans(end.span.stretch, end.span.row); }
+
+  void set_end_tracks(const std::vector<SpanEnd>& ends) {
     for (const SpanEnd& end : ends) {
-      const SpanId row = placed_.spans(end.span.stretch, end.span.row);
-      if (end.end_track.valid()) builder_.spans().end_track.set(row, end.end_track);
-      for_each_member(end.args, [&](std::string_view key, std::string_view value) {
-        keep_extra(builder_, TableKind::Spans, row.value(), decode_json_string(key), value);
-        return true;
-      });
+      if (end.end_track.valid()) builder_.spans().end_track.set(row_of(end), end.end_track);
     }
   }
 
@@ -157,7 +155,7 @@ class Assembler {
   void fill_other_tables() {
     const auto nothing = [](auto&, std::size_t) {};
     const std::array<std::function<void()>, 10> tasks = {
-        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans); },
+        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans, placed_.flows); },
         [&] { fill_side_table(builder_.python_calls(), &Staged::python_calls, nothing); },
         [&] { fill_side_table(builder_.api_calls(), &Staged::api_calls, nothing); },
         [&] { fill_side_table(builder_.syncs(), &Staged::syncs, nothing); },

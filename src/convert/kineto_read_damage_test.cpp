@@ -90,6 +90,35 @@ TEST(KinetoDamage, MendsTexts) {
   EXPECT_EQ(trace.name(SpanId(0)), "a\xEF\xBF\xBD\tb \\U C:\\x \xEF\xBF\xBD");
 }
 
+TEST(KinetoDamage, CountsMendedTextsAndSaysWhereTheFirstStands) {
+  const std::string text =
+      "[{\"ph\": \"X\", \"ts\": 1, \"name\": \"fine \\u00e9 \xc3\xa9\"},"
+      "{\"ph\": \"X\", \"ts\": 2, \"name\": \"raw\ttab\"},"
+      "{\"ph\": \"X\", \"ts\": 3, \"name\": \"raw\ttab\"},"
+      "{\"ph\": \"X\", \"ts\": 4, \"name\": \"torn \xff\", \"args\": {\"dir\": \"C:\\x\"}}]";
+  const Trace trace = read(text);
+  EXPECT_EQ(trace.spans().size(), 4U);
+  EXPECT_EQ(ledger_count(trace, LedgerKind::Note), 3U) << "each text once";
+  EXPECT_THAT(ledger_detail(trace, LedgerKind::Note),
+              HasSubstr("the first at byte " + std::to_string(text.find('\t'))));
+}
+
+TEST(KinetoDamage, CountsMendedTextsWhereverTheyStand) {
+  for (const std::string_view text : {
+           "{\"traceEvents\": [], \"job\": \"a\x01\"}",
+           "{\"traceEvents\": [], \"loss\": NaN}",
+           "{\"traceEvents\": [], \"deviceProperties\": [{\"id\": 0, \"name\": \"\xff\"}]}",
+           "[{\"ph\": \"M\", \"name\": \"thread_name\", \"tid\": 1, \"args\": {\"name\": "
+           "\"\x02\"}}]",
+           "[{\"ph\": \"X\", \"ts\": 1, \"tid\": \"\xc3\"}]",
+           "[{\"ph\": \"X\", \"ts\": 1, \"args\": {\"Call stack\": \"a\\d;b;\"}}]",
+           "[{\"ph\": \"X\", \"ts\": 1, \"args\": {\"Input type\": [\"\\q\"]}}]",
+           "[{\"ph\": \"Z\", \"what\": \"\x1f\"}, {\"ph\": \"X\", \"ts\": 1}]",
+       }) {
+    EXPECT_EQ(ledger_count(read(text), LedgerKind::Note), 1U) << text;
+  }
+}
+
 TEST(KinetoDamage, KeepsExtrasValidWhateverTheyWere) {
   const Trace trace =
       read_events("{\"ph\": \"X\", \"ts\": 1, \"args\": {\"a\": NaN, \"b\": \"\x01\\q\"}}");
@@ -97,14 +126,15 @@ TEST(KinetoDamage, KeepsExtrasValidWhateverTheyWere) {
   EXPECT_EQ(testing::extra(trace, "b"), "\"\\u0001\\\\q\"");
 }
 
-TEST(KinetoDamage, LeavesOutEventsWithoutATimeAndClearsNegativeDurations) {
+TEST(KinetoDamage, LeavesOutEventsWithoutATimeAndClearsDurationsThatAreNone) {
   const Trace trace = read_events(R"(
     {"ph": "X", "name": "a", "ts": NaN, "dur": 1}, {"ph": "X", "name": "b", "ts": null},
     {"ph": "X", "name": "c", "ts": 1e30}, {"ph": "X", "name": "d"},
     {"ph": "X", "name": "e", "ts": 5, "dur": -3}, {"ph": "X", "name": "f", "ts": 6, "dur": NaN})");
   ASSERT_EQ(trace.spans().size(), 2U);
   EXPECT_EQ(trace.spans().duration_ns[SpanId(0)], 0);
-  EXPECT_EQ(ledger_count(trace, LedgerKind::Undecodable), 5U);
+  EXPECT_EQ(ledger_count(trace, LedgerKind::Undecodable), 6U);
+  EXPECT_THAT(ledger_detail(trace, LedgerKind::Undecodable), HasSubstr("the first at byte "));
 }
 
 TEST(KinetoDamage, TakesHugeNumbersWithoutOverflow) {
@@ -162,7 +192,10 @@ TEST(KinetoDamage, TakesIdsThatComeTwice) {
 TEST(KinetoDamage, SaysWhyJsonIsNoTrace) {
   EXPECT_THAT(try_read(R"({"schema": "1.1.1-chakra", "nodes": []})").error().message,
               HasSubstr("without \"traceEvents\" is no trace (it has schema, nodes)"));
-  EXPECT_THAT(try_read("[1, 2]").error().message, HasSubstr("array without events"));
+  EXPECT_THAT(try_read("[1, 2]").error().message,
+              HasSubstr("array without events is no trace; looked up to byte 6"));
+  EXPECT_THAT(try_read(R"({"traceEvents": "none"})").error().message,
+              HasSubstr("\"traceEvents\" at byte 2 is no array"));
   EXPECT_TRUE(try_read("[]"));
   EXPECT_TRUE(try_read(R"({"traceEvents": []})"));
 }

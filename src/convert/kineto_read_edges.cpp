@@ -6,6 +6,11 @@
 #include <string>
 #include <tuple>
 
+#include "convert/json_string.h"
+#include "convert/json_text.h"
+#include "convert/kineto_read_extras.h"
+#include "convert/kineto_read_keys.h"
+
 namespace sonde {
 
 namespace {
@@ -81,14 +86,17 @@ class EdgeCloser {
     const TrackId track = joined_.tracks[edge.stretch][edge.staged->track];
     const TrackId begin_track = joined_.tracks[begin->stretch][begin->staged->track];
     if (!end_track.valid() && track != begin_track) end_track = track;
-    ends_.push_back({{begin->stretch, begin->staged->span}, end_track, edge.staged->args});
+    ends_.push_back({{begin->stretch, begin->staged->span},
+                     end_track,
+                     begin->staged->event,
+                     edge.staged->event});
     open.erase(begin);
   }
 
   TrackId end_thread(const Edge& begin) const {
-    if (begin.staged->args.empty()) return {};
+    if (begin.staged->end_thread.empty()) return {};
     return tracks_.thread_beside(joined_.tracks[begin.stretch][begin.staged->track],
-                                 begin.staged->args);
+                                 begin.staged->end_thread);
   }
 
   void end_unfinished() {
@@ -129,6 +137,37 @@ class EdgeCloser {
 };
 
 }  // namespace
+
+namespace {
+
+// The value of a key; empty if the object has none.
+std::string_view member(std::string_view object, std::string_view wanted) {
+  std::string_view found;
+  for_each_member(object, [&](std::string_view key, std::string_view value) {
+    if (key == wanted) found = value;
+    return found.empty();
+  });
+  return found;
+}
+
+}  // namespace
+
+void keep_end(TraceBuilder& builder, SpanId span, const SpanEnd& end) {
+  const auto keep_members = [&](std::string_view begin_object, std::string_view end_object,
+                                const std::string& prefix, const auto& is_kept) {
+    for_each_member(end_object, [&](std::string_view key, std::string_view value) {
+      if (!is_kept(key)) return true;
+      const bool is_twice = !member(begin_object, key).empty();
+      keep_extra(builder, TableKind::Spans, span.value(),
+                 prefix + (is_twice ? "end." : "") + decode_json_string(key), value);
+      return true;
+    });
+  };
+  keep_members(member(end.begin, "args"), member(end.end, "args"), "",
+               [](std::string_view) { return true; });
+  keep_members(end.begin, end.end, "event.",
+               [](std::string_view key) { return event_key(key) == EventKey::Unknown; });
+}
 
 std::vector<SpanEnd> close_spans(TraceBuilder& builder, Joined& joined, const TrackReader& tracks) {
   return EdgeCloser(builder, joined, tracks).close();

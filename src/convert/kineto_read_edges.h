@@ -14,12 +14,17 @@ namespace sonde {
 // What the end of a span adds to it.
 struct SpanEnd {
   Place span;
-  TrackId end_track;      // invalid if it ended where it began
-  std::string_view args;  // of the event that ended it; empty if none
+  TrackId end_track;       // invalid if it ended where it began
+  std::string_view begin;  // the events that began and ended it
+  std::string_view end;
 };
 
 // Gives staged spans their durations, and the ledger a row for those without an end and for ends
 // without a beginning.
 std::vector<SpanEnd> close_spans(TraceBuilder& builder, Joined& joined, const TrackReader& tracks);
+
+// Keeps what the event that ended a span says, as extras of the span. A key that the beginning has
+// as well gets "end." before it.
+void keep_end(TraceBuilder& builder, SpanId span, const SpanEnd& end);
 
 }  // namespace sonde

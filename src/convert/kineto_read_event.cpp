@@ -258,6 +258,7 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
       return at != nullptr ? at : broken(end_);
     case Next::Duration:
       at = scan_micros(at, end_, event_.duration, event_.has_duration);
+      event_.is_bad_duration = !event_.has_duration;
       return at != nullptr ? at : broken(end_);
     case Next::Id:
       return any(at, event_.id);

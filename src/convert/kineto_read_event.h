@@ -55,6 +55,7 @@ struct EventHead {
   bool has_category = false;
   bool has_time = false;  // and it makes sense
   bool has_duration = false;
+  bool is_bad_duration = false;  // there is one that is no number
   RawId name = kNoRaw;
   RawId known_arguments = kNoRaw;  // of argument_lists, if the arrays were seen before
   std::uint32_t place = kNoRaw;    // the same number: the same pid and tid
@@ -98,6 +99,8 @@ class EventParser {
   void parse_without_guessing(const char* at);
 
   const Event& event() const { return event_; }
+  // For whom has taken them all.
+  void forget_unknown_args() { event_.unknown_args.clear(); }
   // Where the event that could not be read broke.
   const char* failed_at() const { return failed_at_; }
   // The argument list of the event just read; kNoRaw if it has none.

@@ -135,16 +135,19 @@ void EventStager::stage() {
   }
 }
 
+std::string_view EventStager::event_text() const {
+  return {event_begin_, static_cast<std::size_t>(event_end_ - event_begin_)};
+}
+
 void EventStager::stage_unknown() {
-  staged_->unknown_events.emplace_back(event_begin_,
-                                       static_cast<std::size_t>(event_end_ - event_begin_));
+  staged_->unknown_events.push_back(event_text());
 }
 
 bool EventStager::needs_time() {
   if (event_.has_time) return true;
   Troubles& troubles = staged_->troubles;
   if (troubles.without_time++ == 0) {
-    troubles.first_bad_value = static_cast<std::uint64_t>(event_begin_ - text_);
+    troubles.first_without_time = static_cast<std::uint64_t>(event_begin_ - text_);
   }
   return false;
 }
@@ -199,7 +202,7 @@ void EventStager::stage_edge_end() {
   edge.name = event_.name;
   edge.category = category_text();
   edge.id = event_.id.empty() ? kNoRaw : staged_->values.id_of(event_.id);
-  edge.args = event_.args;
+  edge.event = event_text();
   edge.phase = event_.phase;
   staged_->edges.push_back(edge);
 }
@@ -226,7 +229,17 @@ void EventStager::stage_flow() {
   flow.name = event_.name;
   flow.category = category_text();
   flow.phase = event_.phase;
+  const bool is_usual = left_.empty() && event_.unknown_args.empty() &&
+                        event_.unknown_keys.empty() && event_.scope.empty() &&
+                        (event_.binding_point.empty() || binds_as_usual());
+  if (!is_usual) {
+    stage_extras(TableKind::Flows, static_cast<std::uint32_t>(staged_->flows.size()));
+  }
   staged_->flows.push_back(flow);
+}
+
+bool EventStager::binds_as_usual() const {
+  return event_.phase == 'f' && event_.binding_point == "\"e\"";
 }
 
 namespace {

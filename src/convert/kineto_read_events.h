@@ -43,13 +43,18 @@ class EventStager {
   const char* resynchronise(const char* event, const char* failed_at);
   void stage();
   void stage_span();
+  void note_bad_duration(StagedSpan& span);
   void stage_edge_end();
   void stage_point();
+  void stage_phase(std::uint32_t instant);
   bool stage_allocation();
   void stage_counter();
   void stage_flow();
   void stage_meta();
   void stage_unknown();
+  std::string_view event_text() const;
+  // An end of a flow binds to the slice around it; what else is said of that is kept.
+  bool binds_as_usual() const;
 
   void fill_values(StagedSpan& span, const Category& known);
   void fill_source(StagedSpan& span);

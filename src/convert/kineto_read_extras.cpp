@@ -74,6 +74,10 @@ class ExtraFiller {
     std::vector<StringId> values(stretch.values.size());
     std::vector<StringId> event_keys(stretch.texts.size());
     for (const StagedExtra& staged : stretch.extras) {
+      if (staged.of_table == TableKind::Flows) {
+        add_to_flow(s, staged);
+        continue;
+      }
       ExtraRow extra;
       extra.of_table = staged.of_table;
       extra.of_row = new_row(s, staged);
@@ -86,6 +90,18 @@ class ExtraFiller {
       extra.value = value;
       rows_.push_back(extra);
     }
+  }
+
+  // A flow has two events, and extras say of which they are.
+  void add_to_flow(std::size_t s, const StagedExtra& staged) {
+    const auto place = std::make_pair(static_cast<std::uint32_t>(s), staged.row);
+    const auto end = placed_.flows.find(place);
+    if (end == placed_.flows.end()) return;
+    std::string key = end->second.is_start ? "start." : "end.";
+    if (staged.of_event) key += "event.";
+    key += builder_.strings()[joined_.text(s, staged.key)];
+    rows_.push_back(extra_row(builder_, TableKind::Flows, end->second.flow, key,
+                              joined_.stretches[s].values.keys()[staged.value]));
   }
 
   StringId event_key_of(std::size_t stretch, RawId key, StringId& known) {

@@ -4,7 +4,9 @@
 // What a file says for which there is no column.
 
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "convert/kineto_read_joined.h"
@@ -17,9 +19,18 @@ inline constexpr std::uint32_t kNoRow = 0xffffffff;
 // New rows of one table, by stretch and old row; kNoRow for those that are not there any more.
 using RowMap = std::vector<std::vector<std::uint32_t>>;
 
+// The end of a flow that an event became.
+struct PlacedFlow {
+  std::uint32_t flow = kNoRow;
+  bool is_start = false;
+};
+// By stretch and staged row; only of events that have extras.
+using PlacedFlows = std::map<std::pair<std::uint32_t, std::uint32_t>, PlacedFlow>;
+
 // Where the rows that extras belong to stand in the trace.
 struct PlacedRows {
   SpanRows spans;
+  PlacedFlows flows;
   RowMap allocations;
   RowMap instants;
   RowMap counters;

@@ -2,6 +2,7 @@
 #include "convert/kineto_read_flows.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <tuple>
 
@@ -30,6 +31,7 @@ struct End {
   RawId foreign_id = kNoRaw;   // number among all ids that are no numbers
   char phase;
   bool used = false;
+  bool is_inside = false;  // the span began before
 };
 
 // Arrows of one id and category, by the beginnings that were seen.
@@ -61,8 +63,8 @@ class Beginnings {
 
 class FlowFiller {
  public:
-  FlowFiller(TraceBuilder& builder, const Joined& joined, const SpanRows& rows)
-      : builder_(builder), joined_(joined), rows_(rows) {}
+  FlowFiller(TraceBuilder& builder, const Joined& joined, const SpanRows& rows, PlacedFlows& placed)
+      : builder_(builder), joined_(joined), rows_(rows), placed_(placed) {}
 
   std::vector<ForeignFlow> fill() {
     collect();
@@ -88,6 +90,7 @@ class FlowFiller {
     arrows_.reserve(count);
     for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
       const Staged& stretch = joined_.stretches[s];
+      remember_extras(s);
       for (const StagedFlow& flow : stretch.flows) {
         End end;
         end.id = flow.id;
@@ -106,6 +109,15 @@ class FlowFiller {
     }
   }
 
+  // Before the ends of the stretch are added.
+  void remember_extras(std::size_t s) {
+    const auto first = static_cast<std::uint32_t>(ends_.size());
+    for (const StagedExtra& extra : joined_.stretches[s].extras) {
+      if (extra.of_table != TableKind::Flows) continue;
+      with_extras_.try_emplace(first + extra.row, static_cast<std::uint32_t>(s), extra.row);
+    }
+  }
+
   // Ends that no span stood directly before: a span that begins there, or the innermost around.
   void find_spans() {
     std::vector<std::uint32_t> lost;
@@ -116,7 +128,11 @@ class FlowFiller {
       return std::tie(ends_[a].track, ends_[a].time) < std::tie(ends_[b].track, ends_[b].time);
     });
     InnermostSpans spans(builder_.spans());
-    for (const std::uint32_t i : lost) ends_[i].span = spans.around(ends_[i].track, ends_[i].time);
+    for (const std::uint32_t i : lost) {
+      End& end = ends_[i];
+      end.span = spans.around(end.track, end.time);
+      end.is_inside = end.span.valid() && builder_.spans().start_ns[end.span] < end.time;
+    }
   }
 
   void pair() {
@@ -131,30 +147,39 @@ class FlowFiller {
       if (ends_[i].phase == 's') continue;
       const std::uint32_t from = beginning_of(beginnings.first(ends_[i]), i);
       if (from != kNone) ends_[from].used = true;
-      if (from != kNone || ends_[i].phase == 'f') add_arrow(from, i);
+      add_arrow(from, i);
     }
     for (std::uint32_t i = 0; i < ends_.size(); ++i) {
-      if (ends_[i].phase == 's' && !ends_[i].used) add_arrow(i, kNone);
+      if (ends_[i].phase != 'f' && !ends_[i].used) add_arrow(i, kNone);
     }
   }
 
-  // The latest beginning that is not after the end; clocks that disagree leave only later ones, and
-  // then the first of them. Long chains are looked at in part.
+  // The latest beginning that is not after the end, on another span if there is one: a flow may go
+  // on where one of its number ended. Clocks that disagree leave only later ones, and then the
+  // first of them. Long chains are looked at in part.
   std::uint32_t beginning_of(std::uint32_t first, std::uint32_t end) const {
     constexpr int kMostLooks = 1000;
     std::uint32_t best = kNone;
+    std::uint32_t same_place = kNone;
     std::uint32_t later = kNone;
     int looks = 0;
     for (std::uint32_t i = first; i != kNone && looks < kMostLooks; i = ends_[i].next, ++looks) {
       if (i == end) continue;
       if (ends_[i].phase == 't' && ends_[i].time >= ends_[end].time) continue;
-      if (ends_[i].time <= ends_[end].time) {
+      if (is_same_place(i, end)) {
+        same_place = i;
+      } else if (ends_[i].time <= ends_[end].time) {
         if (best == kNone || ends_[i].time > ends_[best].time) best = i;
       } else if (later == kNone || ends_[i].time <= ends_[later].time) {
         later = i;
       }
     }
-    return best != kNone ? best : later;
+    return best != kNone ? best : same_place != kNone ? same_place : later;
+  }
+
+  bool is_same_place(std::uint32_t a, std::uint32_t b) const {
+    return ends_[a].span.valid() && ends_[a].span == ends_[b].span &&
+           ends_[a].time == ends_[b].time;
   }
 
   void add_arrow(std::uint32_t from, std::uint32_t to) {
@@ -197,13 +222,23 @@ class FlowFiller {
     if (arrow.to != kNone) set_end(ends_[arrow.to], row.to_span, row.to_track, row.to_ns);
     const FlowId id = builder_.flows().push_back(row);
     if (end.foreign_id != kNoRaw) foreign_.push_back({id, foreign_ids_.keys()[end.foreign_id]});
+    if (with_extras_.empty()) return;
+    place(arrow.from, id, true);
+    place(arrow.to, id, false);
   }
 
   static void set_end(const End& end, SpanId& span, TrackId& track, Nanos& time) {
     span = end.span;
-    if (span.valid()) return;
-    track = end.track;
-    time = end.time;
+    if (!span.valid()) track = end.track;
+    if (!span.valid() || end.is_inside) time = end.time;
+  }
+
+  // An end of several arrows belongs to the first.
+  void place(std::uint32_t end, FlowId flow, bool is_start) {
+    const auto found = with_extras_.find(end);
+    if (found != with_extras_.end()) {
+      placed_.try_emplace(found->second, PlacedFlow{flow.value(), is_start});
+    }
   }
 
   // What a category says, and whether its text must be kept beside the kind.
@@ -232,13 +267,15 @@ class FlowFiller {
   Category last_;
   RawMemo foreign_ids_;
   std::vector<ForeignFlow> foreign_;
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> with_extras_;  // of ends
+  PlacedFlows& placed_;
 };
 
 }  // namespace
 
 std::vector<ForeignFlow> fill_flows(TraceBuilder& builder, const Joined& joined,
-                                    const SpanRows& rows) {
-  return FlowFiller(builder, joined, rows).fill();
+                                    const SpanRows& rows, PlacedFlows& placed) {
+  return FlowFiller(builder, joined, rows, placed).fill();
 }
 
 }  // namespace sonde

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "convert/kineto_read_extras.h"
 #include "convert/kineto_read_joined.h"
 #include "convert/kineto_read_spans.h"
 
@@ -17,9 +18,9 @@ struct ForeignFlow {
   std::string_view id;  // raw
 };
 
-// Fills builder.flows() by track and time of the earlier end, and touches nothing else. Spans must
-// be there, in row order.
+// Fills builder.flows() by track and time of the earlier end, and touches nothing else of it; says
+// in `placed` where ends with extras went. Spans must be there, in row order.
 std::vector<ForeignFlow> fill_flows(TraceBuilder& builder, const Joined& joined,
-                                    const SpanRows& rows);
+                                    const SpanRows& rows, PlacedFlows& placed);
 
 }  // namespace sonde

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Events that have one time: instants, allocations, counters.
 
+#include <cstring>
+
 #include "convert/json_number.h"
 #include "convert/json_text.h"
 #include "convert/kineto_read_events.h"
@@ -26,6 +28,7 @@ void EventStager::stage_point() {
   if (event_.scope == "\"g\"") instant.scope = InstantScope::Global;
   if (event_.scope == "\"p\"") instant.scope = InstantScope::Process;
   staged_->instants.push_back(instant);
+  stage_phase(row);
   stage_extras(TableKind::Instants, row);
   using Kind = StagedWindowPart::Kind;
   if (event_.pid == "\"Traces\"" && event_.name_text.starts_with("Iteration Start: ")) {
@@ -33,6 +36,16 @@ void EventStager::stage_point() {
   } else if (event_.pid == "\"\"" && event_.name_text == "Record Window End") {
     staged_->window_parts.push_back({Kind::WindowEnd, row, staged_->events});
   }
+}
+
+// Instants of other phases are kept with theirs.
+void EventStager::stage_phase(std::uint32_t instant) {
+  static constexpr char kKey[kJsonPadding] = "ph";
+  static constexpr char kPhases[kJsonPadding] = R"("I""n""P""R")";
+  const char* letter = std::strchr(kPhases, event_.phase);
+  if (letter == nullptr) return;
+  staged_->extras.push_back({TableKind::Instants, true, instant, staged_->texts.id_of({kKey, 2}),
+                             staged_->values.id_of({letter - 1, 3})});
 }
 
 bool EventStager::stage_allocation() {
@@ -95,12 +108,10 @@ void EventStager::stage_counter() {
     staged_->counters.resize(first);
     return stage_unknown();
   }
+  // All arguments are values.
   left_ = {};
-  if (event_.unknown_keys.empty() && event_.id.empty()) return;
-  for (const RawMember& member : event_.unknown_keys) {
-    staged_->extras.push_back({TableKind::Counters, true, first, staged_->texts.id_of(member.key),
-                               staged_->values.id_of(member.value)});
-  }
+  parser_.forget_unknown_args();
+  stage_extras(TableKind::Counters, first);
 }
 
 }  // namespace sonde

@@ -132,10 +132,7 @@ void EventStager::stage_span() {
   span.track = track(known.on_device);
   if (event_.phase == 'X') {
     span.duration = event_.has_duration ? event_.duration : 0;
-    if (span.duration < 0) {
-      ++staged_->troubles.negative_durations;
-      span.duration = 0;
-    }
+    if (span.duration < 0 || event_.is_bad_duration) note_bad_duration(span);
     if (span.kind == SpanKind::GpuUserAnnotation && span.duration >= 2) {
       // Kineto writes them a nanosecond too long at both ends, so that viewers nest what they
       // cover.
@@ -152,9 +149,10 @@ void EventStager::stage_span() {
     edge.category = category_text();
     edge.id = event_.id.empty() ? kNoRaw : staged_->values.id_of(event_.id);
     edge.span = row;
+    edge.event = event_text();
     edge.phase = event_.phase;
     if (event_.phase == 'b' && left_.has(ArgKey::EndThread)) {
-      edge.args = event_[ArgKey::EndThread].text();
+      edge.end_thread = event_[ArgKey::EndThread].text();
       left_.remove(ArgKey::EndThread);
     }
     staged_->edges.push_back(edge);
@@ -165,6 +163,14 @@ void EventStager::stage_span() {
   last_span_ = row;
   if (known.kind == SpanKind::TraceSpan && event_.phase == 'X') {
     staged_->window_parts.push_back({StagedWindowPart::Kind::Trace, row, staged_->events});
+  }
+}
+
+void EventStager::note_bad_duration(StagedSpan& span) {
+  span.duration = 0;
+  Troubles& troubles = staged_->troubles;
+  if (troubles.bad_durations++ == 0) {
+    troubles.first_bad_duration = static_cast<std::uint64_t>(event_begin_ - text_);
   }
 }
 
@@ -375,7 +381,9 @@ void EventStager::stage_extras(TableKind table, std::uint32_t row) {
   if (!event_.id.empty() && !is_flow && !is_async) add(true, {kKeys, 2}, event_.id);
   const bool is_instant = table == TableKind::Instants || table == TableKind::Allocations;
   if (!event_.scope.empty() && !is_instant) add(true, {kKeys + 3, 1}, event_.scope);
-  if (!event_.binding_point.empty() && !is_flow) add(true, {kKeys + 5, 2}, event_.binding_point);
+  if (!event_.binding_point.empty() && !binds_as_usual()) {
+    add(true, {kKeys + 5, 2}, event_.binding_point);
+  }
 }
 
 }  // namespace sonde

@@ -77,10 +77,11 @@ struct StagedEdge {
   std::uint32_t track = 0;
   RawId name = kNoRaw;
   RawId category = kNoRaw;
-  RawId id = kNoRaw;       // of values
-  std::uint32_t span = 0;  // of a beginning
-  std::string_view args;   // of an end; of an asynchronous beginning: the thread where it ends
-  char phase = 0;          // B E b e
+  RawId id = kNoRaw;            // of values
+  std::uint32_t span = 0;       // of a beginning
+  std::string_view event;       // as it stands in the file
+  std::string_view end_thread;  // what an asynchronous beginning says of it
+  char phase = 0;               // B E b e
 };
 
 struct StagedFlow {
@@ -133,8 +134,9 @@ struct Troubles {
   std::uint64_t mended_events = 0;
   std::uint64_t first_mended = 0;
   std::uint64_t without_time = 0;
-  std::uint64_t negative_durations = 0;
-  std::uint64_t first_bad_value = 0;
+  std::uint64_t first_without_time = 0;
+  std::uint64_t bad_durations = 0;
+  std::uint64_t first_bad_duration = 0;
 };
 
 // Argument lists are told apart by the raw texts of their arrays.

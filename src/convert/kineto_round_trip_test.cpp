@@ -169,6 +169,43 @@ TEST(RoundTripOnce, ARecordingOfOurOwnIsStable) {
   expect_stable(*std::move(builder).build());
 }
 
+TEST(RoundTripOnce, KeepsWhatOddEventsSay) {
+  const TempDir dir;
+  std::string text = "[";
+  const std::vector<std::string> kept = {
+      R"("ph": "t", "id": 1)", R"("why": "queue")",
+      R"("correlation": 3)",   R"("tts": 7)",
+      R"("ph": "n")",          R"("id": "gpu0")",
+      R"("ts": 1.500)",        R"("flow_args": [1, {}])",
+      R"("bytes": 1)",         R"("end.bytes": 2)",
+  };
+  text += R"({"ph": "X", "name": "a", "tid": 1, "ts": 1, "dur": 9},
+    {"ph": "s", "id": 1, "cat": "q", "name": "q", "tid": 1, "ts": 1.5, "args": {"why": "queue"}},
+    {"ph": "X", "name": "b", "tid": 2, "ts": 5, "dur": 1},
+    {"ph": "t", "id": 1, "cat": "q", "name": "q", "tid": 2, "ts": 5, "tts": 7, "flow_args": [1, {}]},
+    {"ph": "X", "name": "c", "tid": 3, "ts": 7, "dur": 1},
+    {"ph": "f", "id": 1, "cat": "q", "name": "q", "tid": 3, "ts": 7, "bp": "e", "args": {"correlation": 3}},
+    {"ph": "B", "name": "p", "tid": 4, "ts": 1, "args": {"bytes": 1}},
+    {"ph": "E", "tid": 4, "ts": 2, "args": {"bytes": 2}},
+    {"ph": "n", "cat": "io", "name": "half", "id": 1, "ts": 3},
+    {"ph": "C", "name": "memory", "id": "gpu0", "ts": 1, "args": {"used": 3}}])";
+  ASSERT_TRUE(write_file_whole(dir.file("odd.json"), text));
+  const Trace before = opened(dir.file("odd.json"));
+  ASSERT_EQ(before.flows().size(), 2u);
+  ASSERT_TRUE(export_chrome_trace(before, dir.file("1.json")));
+  const std::string written = *read_file(dir.file("1.json"));
+  for (const std::string& part : kept) {
+    EXPECT_NE(written.find(part), std::string::npos) << part << "\n" << written;
+  }
+  const Trace after = opened(dir.file("1.json"));
+  ASSERT_EQ(after.flows().size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(after.name(after.flows().from_span[i]), before.name(before.flows().from_span[i]));
+    EXPECT_EQ(after.name(after.flows().to_span[i]), before.name(before.flows().to_span[i]));
+  }
+  expect_stable(before);
+}
+
 TEST(RoundTripOnce, AnEmptyTraceIsStable) {
   expect_stable(Trace());
 }

@@ -9,9 +9,6 @@ namespace sonde {
 
 namespace {
 
-// More than all the fixed text and numbers between two texts of any length.
-constexpr std::size_t kEventRoom = 4096;
-
 // Text is handed on when there is this much.
 constexpr std::size_t kFlushBytes = std::size_t{4} << 20;
 
@@ -21,12 +18,6 @@ std::string_view category_of(SpanKind kind) {
     return to_string(SpanKind::UserAnnotation);
   }
   return to_string(kind);
-}
-
-constexpr std::string_view kEventPrefix = "event.";
-
-bool is_event_key(std::string_view key) {
-  return key.substr(0, kEventPrefix.size()) == kEventPrefix;
 }
 
 std::string_view scope_letter(InstantScope scope) {
@@ -188,53 +179,6 @@ ExtraId KinetoEvents::take_extra(std::string_view key) {
   return extra;
 }
 
-// An end that has a span stands at its start, as Kineto writes it. One start for all the rows that
-// begin here with one number.
-void KinetoEvents::span_flows(SpanId span, Cursors& cursors) {
-  const FlowTable& flows = plan_.flows;
-  const std::string& line = plan_.identity.line(track_, plan_.lanes.lane(span)).both;
-  const Nanos start = spans_.start_ns[span] - widening_ns(spans_.kind[span]);
-  FlowId before;
-  while (cursors.flows_from.has(span)) {
-    const FlowId row(cursors.flows_from.take());
-    const bool is_same = before.valid() && flows.id[row] == flows.id[before] &&
-                         flows.kind[row] == flows.kind[before] &&
-                         flows.category[row] == flows.category[before];
-    if (!is_same) flow(row, true, line, start);
-    before = row;
-  }
-  while (cursors.flows_to.has(span)) flow(FlowId(cursors.flows_to.take()), false, line, start);
-}
-
-void KinetoEvents::flow(FlowId row, bool is_start, const std::string& line, Nanos time_ns) {
-  const FlowTable& flows = plan_.flows;
-  char* at = out_.room(kEventRoom);
-  at = put(at, ",\n  {\n    \"ph\": \"");
-  *at++ = is_start ? 's' : 'f';
-  plan_.flow_extras.find(row.value(), extras_);
-  const ExtraId foreign = take_extra("event.id");
-  at = put(at, "\", \"id\": ");
-  if (foreign.valid()) {
-    at = text(at, plan_.strings.value(plan_.trace.extras().value[foreign], scratch_));
-  } else {
-    at = put_integer(at, flows.id[row]);
-  }
-  at = text(put(at, ", "), line);
-  at = time(put(at, ", \"ts\": "), time_ns);
-  at = put(at, ",\n    \"cat\": \"");
-  const StringId category = flows.category[row];
-  const std::string_view kind = to_string(flows.kind[row]);
-  at = category.valid() ? string(at, category) : put(at, kind);
-  at = put(at, "\", \"name\": \"");
-  if (flows.name[row].valid()) {
-    at = string(at, flows.name[row]);
-  } else {
-    at = category.valid() ? string(at, category) : put(at, kind);
-  }
-  at = is_start ? put(at, "\"\n  }") : put(at, "\", \"bp\": \"e\"\n  }");
-  out_.advance(at);
-}
-
 std::size_t KinetoEvents::event_at(std::span<const Point> points) {
   const Point& point = points.front();
   switch (point.kind) {
@@ -247,10 +191,10 @@ std::size_t KinetoEvents::event_at(std::span<const Point> points) {
     case PointKind::Counter:
       return counters(points);
     case PointKind::FlowStart:
-      flow(FlowId(point.row), true, line(), point.time_ns);
+      flow(FlowId(point.row), 's', line(), point.time_ns);
       return 1;
     case PointKind::FlowEnd:
-      flow(FlowId(point.row), false, line(), point.time_ns);
+      flow(FlowId(point.row), 'f', line(), point.time_ns);
       return 1;
     case PointKind::AsyncEnd:
       async_end(SpanId(point.row));
@@ -288,7 +232,10 @@ void KinetoEvents::instant(InstantId row) {
   const InstantTable& table = plan_.trace.instants();
   plan_.instant_extras.find(row.value(), extras_);
   char* at = out_.room(kEventRoom);
-  at = put(at, ",\n  {\n    \"ph\": \"i\"");
+  const ExtraId phase = take_extra("event.ph");
+  at = put(at, ",\n  {\n    \"ph\": ");
+  at = phase.valid() ? text(at, plan_.strings.value(plan_.trace.extras().value[phase], scratch_))
+                     : put(at, "\"i\"");
   at = string_if(at, ", \"cat\": ", table.category[row]);
   at = put(put(put(at, ", \"s\": \""), scope_letter(table.scope[row])), "\", \"name\": \"");
   at = text(put(string(at, table.name[row]), "\",\n    "), line());

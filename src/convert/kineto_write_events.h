@@ -28,6 +28,13 @@ class KinetoEvents {
   void render(const EventBlock& block, const TextSink& sink);
 
  private:
+  // More than all the fixed text and numbers between two texts of any length.
+  static constexpr std::size_t kEventRoom = 4096;
+
+  // Before the key of an extra: it is one of the event itself, not of its args.
+  static constexpr std::string_view kEventPrefix = "event.";
+  static bool is_event_key(std::string_view key) { return key.starts_with(kEventPrefix); }
+
   // Where each of the tables that belong to spans stands, for one block.
   struct Cursors {
     Cursors(const KinetoPlan& plan, SpanId first);
@@ -121,7 +128,13 @@ class KinetoEvents {
   char* own_args(char* at, SpanId span);
 
   void span_flows(SpanId span, Cursors& cursors);
-  void flow(FlowId row, bool is_start, const std::string& line, Nanos time_ns);
+  // Where an end stands whose span begins at `start_ns`: its own time, if that is within the span.
+  Nanos flow_time(SpanId span, Nanos own_ns, Nanos start_ns) const;
+  bool share_number(FlowId a, FlowId b) const;
+  // Phases are s, f and t, which is both: `row` ends where `onward` begins.
+  void flow(FlowId row, char phase, const std::string& line, Nanos time_ns, FlowId onward = {});
+  char* flow_extras(char* at, FlowId row, char phase, FlowId onward, bool of_event);
+  char* end_extras(char* at, FlowId row, std::string_view end, bool of_event);
   // The first of the points and those that share its event; returns how many.
   std::size_t event_at(std::span<const Point> points);
   void allocation(AllocationId row);
@@ -137,6 +150,7 @@ class KinetoEvents {
   MicrosText times_;
   std::string scratch_;
   std::vector<ExtraId> extras_;  // of the event being written
+  std::vector<FlowId> arrived_;  // at the span being written
   std::size_t args_begin_ = 0;
   std::size_t track_ = 0;
   std::array<std::string, 64> heads_;  // of a span of each kind, up to its name

@@ -132,6 +132,13 @@ TEST(KinetoWriteFile, GzipHoldsTheSameTextInOneMember) {
   EXPECT_TRUE(gunzipped(packed) == plain);
 }
 
+TEST(KinetoWriteFile, GzipSaysTheNameThatWasAskedFor) {
+  const TempDir dir;
+  const std::string path = dir.file("trace.json.gz");
+  ASSERT_TRUE(export_chrome_trace(sketch("main aaaa"), path));
+  EXPECT_THAT(gunzipped(*read_file(path)), HasSubstr("\"traceName\": \"" + path + "\""));
+}
+
 TEST(KinetoWriteFile, GzipOfNothingAndOfNoiseReadsBack) {
   std::string noise(300000, '\0');
   std::uint32_t state = 1;

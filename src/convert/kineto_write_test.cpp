@@ -193,6 +193,50 @@ TEST(KinetoWrite, TimesBeforeTheBaseKeepTheirSign) {
   EXPECT_THAT(trace.json(), HasSubstr("\"ts\": -0.001, \"dur\": 0.001"));
 }
 
+TEST(KinetoWrite, TheBaseIsOnKinetosGrid) {
+  OneThread trace;
+  trace.add(trace.span("now", 1'794'705'445'614'733'171, 1));
+  const std::int64_t base = 227 * 7'889'238 * std::int64_t{1'000'000'000};
+  EXPECT_THAT(trace.json(), HasSubstr("\"baseTimeNanoseconds\": " + std::to_string(base)));
+}
+
+TEST(KinetoWrite, AnnotationsOnADeviceAreANanosecondWiderAtBothEnds) {
+  OneThread trace;
+  SpanRow row = trace.span("step", 5000, 100);
+  row.kind = SpanKind::GpuUserAnnotation;
+  trace.add(row);
+  EXPECT_THAT(trace.json(), HasSubstr("\"ts\": 4.999, \"dur\": 0.102"));
+}
+
+TEST(KinetoWrite, AllocationsAreMarkedUnfinishedAsKinetosAre) {
+  OneThread trace;
+  AllocationRow row;
+  row.track = trace.track;
+  row.bytes = 512;
+  trace.builder.allocations().push_back(row);
+  EXPECT_THAT(trace.json(), HasSubstr("\"finished\": false"));
+}
+
+TEST(KinetoWrite, DevicePropertiesAreTheDevices) {
+  OneThread trace;
+  DeviceRow row;
+  row.index = 0;
+  row.name = trace.builder.intern("H200");
+  row.max_threads_per_multiprocessor = 2048;
+  row.multiprocessors = 132;
+  trace.builder.devices().push_back(row);
+  const std::string json = trace.json();
+  EXPECT_THAT(json, HasSubstr("\"maxThreadsPerMultiprocessor\": 2048"));
+  EXPECT_THAT(json, HasSubstr("\"numSms\": 132"));
+}
+
+TEST(KinetoWrite, EveryLineHasOneName) {
+  OneThread trace;
+  trace.add(trace.span("first", 1000, 5));
+  trace.add(trace.span("second", 2000, 5));
+  EXPECT_EQ(count(trace.json(), "\"thread_name\""), 1u);
+}
+
 struct XEvent {
   std::string tid;
   Nanos start;

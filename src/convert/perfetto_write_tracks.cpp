@@ -66,9 +66,10 @@ std::uint64_t PerfettoTracks::add(const Descriptor& descriptor) {
     if (!thread->name.empty()) part.add_string(ThreadField::Name, thread->name);
   }
   if (descriptor.counter_unit) {
+    // Also a unit of 0 is written: protozero leaves out messages that hold nothing, and a track
+    // without this one is none of a counter.
     protozero::pbf_builder<CounterField> part(track, TrackField::Counter);
-    if (*descriptor.counter_unit != 0)
-      part.add_uint32(CounterField::Unit, *descriptor.counter_unit);
+    part.add_uint32(CounterField::Unit, *descriptor.counter_unit);
   }
   return uuid;
 }

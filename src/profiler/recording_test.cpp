@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -163,6 +165,54 @@ TEST_F(ProfilerRecording, HandsOverTheCycleThatHasJustEnded) {
        }});
   train(prof, 10);
   EXPECT_THAT(ops, ElementsAre(3, 3, 1));
+}
+
+TEST_F(ProfilerRecording, CyclesFollowOneAnotherOnOneClock) {
+  Profiler prof(
+      {.schedule = schedule({.warmup = 1, .active = 2, .repeat = 3}), .acc_events = true});
+  train(prof, 9);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::vector<Nanos> starts;
+  for (const SpanId span : trace->all_spans()) {
+    if (trace->name(span) == "op") starts.push_back(trace->spans().start_ns[span]);
+  }
+  EXPECT_EQ(starts.size(), 6u);
+  EXPECT_EQ(std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()), starts.end());
+  const WindowTable& windows = trace->windows();
+  ASSERT_EQ(windows.size(), 3u);
+  EXPECT_LE(windows.end_ns[WindowId(0)], windows.start_ns[WindowId(1)]);
+}
+
+TEST_F(ProfilerRecording, MetadataOfTheCallbackIsInItsExport) {
+  Profiler prof({.on_trace_ready = [&](Profiler& ready) {
+    ready.add_metadata("verdict", "a \"good\" run");
+    ASSERT_TRUE(ready.export_chrome_trace(path("run.json")));
+  }});
+  train(prof, 2);
+  const Result<Trace> read = open_trace(path("run.json"));
+  ASSERT_TRUE(read) << read.error().message;
+  bool found = false;
+  for (std::size_t i = 0; i < read->metadata().size(); ++i) {
+    found |= read->string(read->metadata().key[i]) == "verdict" &&
+             read->string(read->metadata().value[i]) == "\"a \\\"good\\\" run\"";
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(ProfilerRecording, ATraceNamesNoThreadsOfEarlierOnes) {
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = 1})});
+  prof.start();
+  prof.step();
+  std::thread(op).join();
+  prof.step();
+  prof.step();
+  op();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 1);
+  EXPECT_EQ(trace->tracks().size(), 1u);
 }
 
 TEST_F(ProfilerRecording, RecordsAgainAfterAStop) {

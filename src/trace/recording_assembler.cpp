@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "trace/device_rows.h"
+#include "trace/gradient_flows.h"
 #include "trace/module_spread.h"
 #include "trace/op_inputs_reader.h"
 #include "trace/place_reader.h"
@@ -17,11 +18,15 @@
 namespace sonde {
 namespace {
 
-// A source's own thread, which nobody wants to see as an empty line.
-bool only_tells_of_devices(const DecodedThread& decoded) {
-  return !decoded.device_words.empty() && decoded.start_ns.empty() && decoded.instants.empty() &&
-         decoded.counters.empty() && decoded.allocations.empty() && decoded.asyncs.empty() &&
-         decoded.flows.empty();
+bool is_silent(const DecodedThread& decoded) {
+  return decoded.start_ns.empty() && decoded.instants.empty() && decoded.counters.empty() &&
+         decoded.allocations.empty() && decoded.asyncs.empty() && decoded.flows.empty();
+}
+
+// Nobody wants to see as an empty line a source's own thread, or, in the trace of one window, a
+// thread of others.
+bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
+  return !is_silent(decoded) || (decoded.device_words.empty() && filter.window < 0);
 }
 
 // Joins the threads' rows to one table and turns names into strings.
@@ -72,11 +77,12 @@ class Assembler {
     return found->second;
   }
 
+  void add_thread_without_line(DecodedThread&& decoded) {
+    devices_.add_words(std::move(decoded.device_words));
+    count_losses(decoded);
+  }
+
   void add_thread(std::uint64_t thread, DecodedThread&& decoded) {
-    if (only_tells_of_devices(decoded)) {
-      devices_.add_words(std::move(decoded.device_words));
-      return count_losses(decoded);
-    }
     const TrackId track = track_of(thread);
     SpanTable& spans = builder_.spans();
     const auto first = static_cast<std::uint32_t>(spans.size());
@@ -193,6 +199,8 @@ class Assembler {
       if (!arrived) builder_.flows().push_back(row);
     }
   }
+
+  void add_gradient_flows() { sonde::add_gradient_flows(builder_); }
 
   void add_metadata_and_ledger(const BlockFile& file, const RecordingFilter& filter) {
     std::map<std::string, std::string> last;  // a later value wins
@@ -439,13 +447,20 @@ void assemble(Recording& recording, const DecodeContext& context,
   assembler.add_windows();
   // All tracks, before any is named as the end of another's span.
   for (const auto& [thread, decoded] : threads) {
-    if (!only_tells_of_devices(decoded)) assembler.track_of(thread);
+    if (has_line(decoded, filter)) assembler.track_of(thread);
   }
-  for (auto& [thread, decoded] : threads) assembler.add_thread(thread, std::move(decoded));
+  for (auto& [thread, decoded] : threads) {
+    if (has_line(decoded, filter)) {
+      assembler.add_thread(thread, std::move(decoded));
+    } else {
+      assembler.add_thread_without_line(std::move(decoded));
+    }
+  }
   assembler.add_asyncs();
   assembler.add_devices();
   assembler.spread_modules();
   assembler.add_flows();
+  assembler.add_gradient_flows();
   assembler.add_metadata_and_ledger(file, filter);
 }
 

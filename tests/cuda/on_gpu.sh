@@ -36,6 +36,7 @@ SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/trai
 "$sonde" info "$work/train.sonde" | sed -n 1,40p
 "$sonde" export "$work/train.sonde" -o "$work/train.json" || failed=1
 python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.json" || failed=1
+python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 "$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
 for _ in 1 2 3; do
   python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/plain.times"

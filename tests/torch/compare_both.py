@@ -5,8 +5,8 @@
     compare_both.py TORCH.json SONDE.json
 
 Within the annotation "both see this": the same operators on the same threads in the same order, with the
-same sequence numbers, forward threads, sizes, types, strides and values; the same allocations, if Sonde was
-asked for them.
+same sequence numbers, forward threads, sizes, types, strides and values; the same arrows from operators to their
+gradients; the same allocations, if Sonde was asked for them.
 """
 
 import json
@@ -30,12 +30,24 @@ def read(path: str):
         ops.setdefault(event["tid"], []).append(event)
     memory = [e["args"]["Bytes"] for e in sorted((e for e in events if e.get("name") == "[memory]" and inside(e)),
                                                  key=lambda e: e["ts"])]
-    return ops, memory if trace.get("profile_memory") else None
+    return ops, memory if trace.get("profile_memory") else None, arrows(events, inside)
+
+
+def arrows(events, inside):
+    """(sequence number, operator, gradient) of the arrows that begin and end inside."""
+    ops = {}
+    for event in events:
+        if event.get("cat") == "cpu_op" and "Sequence number" in event["args"]:
+            ops[(event["tid"], event["ts"])] = event
+    ends = {phase: {e["id"]: ops[(e["tid"], e["ts"])] for e in events
+                    if e["ph"] == phase and e["cat"] == "fwdbwd" and inside(e)} for phase in "sf"}
+    return sorted((gradient["args"]["Sequence number"], ends["s"][number]["name"], gradient["name"])
+                  for number, gradient in ends["f"].items() if number in ends["s"])
 
 
 def main() -> int:
-    torch_ops, torch_memory = read(sys.argv[1])
-    our_ops, our_memory = read(sys.argv[2])
+    torch_ops, torch_memory, torch_arrows = read(sys.argv[1])
+    our_ops, our_memory, our_arrows = read(sys.argv[2])
     differences, compared = [], 0
     for tid, theirs in torch_ops.items():
         ours = our_ops.get(tid, [])
@@ -55,10 +67,13 @@ def main() -> int:
         allocations = len(torch_memory)
         if torch_memory != our_memory:
             differences.append(f"{len(torch_memory)} allocations for torch, {len(our_memory)} for Sonde, or others")
+    if torch_arrows != our_arrows:
+        only = set(torch_arrows) ^ set(our_arrows)
+        differences.append(f"{len(torch_arrows)} arrows to gradients for torch, {len(our_arrows)} for Sonde: {sorted(only)[:4]}")
     only_ours = sorted(set(our_ops) - set(torch_ops))
     for line in differences[:25]:
         print(line)
-    print(f"compared {compared} operators on {len(torch_ops)} threads and {allocations} allocations: "
+    print(f"compared {compared} operators on {len(torch_ops)} threads, {len(torch_arrows)} arrows and {allocations} allocations: "
           f"{len(differences)} differences; threads that only Sonde saw: {len(only_ours)}")
     return 1 if differences else 0
 

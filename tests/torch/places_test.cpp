@@ -133,6 +133,26 @@ TEST(ScriptStacks, NameTheScriptsFunctions) {
               ElementsAre(AllOf(HasSubstr("(2): "), HasSubstr("twice"))));
 }
 
+TEST(ScriptStacks, StayWithTheirOperatorsAfterGradientsOnTheSameThread) {
+  const auto unit = ::torch::jit::compile("def twice(x):\n    return torch.relu(x) + x\n");
+  const EventList events = recorded([&] {
+    const auto x = ::torch::ones({2}).requires_grad_();
+    unit->run_method("twice", x).toTensor().sum().backward();
+    unit->run_method("twice", ::torch::ones({2}));
+    ::torch::ones({2}).neg();
+  });
+  int relus = 0;
+  for (const FunctionEvent event : events) {
+    if (event.name() != "aten::relu") continue;
+    ++relus;
+    EXPECT_THAT(event.stack(), ElementsAre(AllOf(HasSubstr("(2): "), HasSubstr("twice"))));
+  }
+  EXPECT_EQ(relus, 2);
+  for (const std::string& frame : stack_of(events, "aten::neg")) {
+    EXPECT_THAT(frame, ::testing::Not(HasSubstr("twice")));
+  }
+}
+
 TEST(ScriptModules, AreThoseOfTheScript) {
   ::torch::jit::Module inner("Inner");
   inner.define("def forward(self, x):\n    return torch.relu(x)\n");
