@@ -66,6 +66,7 @@ class Current {
     stop_locked();
     owner_ = nullptr;
     const std::lock_guard file_lock(file_mutex_);
+    if (!file_) return {};
     file_->flush();
     Result<void> status = file_->status();
     file_.reset();

@@ -263,9 +263,10 @@ TEST(LibTorchsExecutionTrace, HasANodeForProcessGroupsIfTheyAreKnown) {
   const ExecutionTrace et = opened(path);
   EXPECT_EQ(execution_trace_summary(et).process_groups, 1U);
   for (const ExecutionTraceNode& node : et.nodes) {
-    if (node.name == kProcessGroupNodeName)
+    if (node.name == kProcessGroupNodeName) {
       EXPECT_EQ(node.inputs.values,
                 R"(["[{\"pg_name\": \"0\", \"ranks\": [], \"group_size\": 2}]"])");
+    }
   }
 }
 
