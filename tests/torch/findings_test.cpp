@@ -28,10 +28,10 @@ constexpr int kSteps = 3;  // too few for one to be an outlier on a busy machine
 
 std::vector<std::string> findings_of(const std::function<void()>& step) {
   sonde::torch::attach();
-  step();
-  Profiler prof({.record_shapes = true});
+  Profiler prof({.schedule = schedule({.warmup = 1, .active = kSteps, .repeat = 1}),
+                 .record_shapes = true});
   prof.start();
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < 1 + kSteps; ++i) {
     step();
     prof.step();
   }
