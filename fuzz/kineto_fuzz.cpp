@@ -5,21 +5,40 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/kineto_read.h"
 #include "promises.h"
+#include "sonde/analyse/dynamo.h"
+#include "sonde/analyse/graphs.h"
+#include "sonde/analyse/patterns.h"
 
 namespace {
 
 using namespace sonde;
 
+// What goes by names, wherever they stand and however long their spans are.
+void ask(const Trace& trace) {
+  using sonde::testing::require;
+  const GraphCoverage graphs = graph_coverage(trace);
+  std::uint64_t ops = 0;
+  for (const GraphRegion& region : graphs.regions) ops += region.share.ops;
+  require(ops == graphs.inside.ops);
+  const std::vector<PatternMatches> patterns = match_patterns(trace);
+  require(patterns.size() == kPatterns);
+  static_cast<void>(tidy_report(trace, patterns));
+  static_cast<void>(dynamo::profile_result(function_events(trace), 1));
+}
+
 void read(std::string_view text) {
   const Result<PaddedBytes> bytes = PaddedBytes::copy_of(text);
   if (!bytes) return;
   const Result<Trace> trace = read_kineto(bytes->text(), "fuzz", TraceBuilder(), 1);
-  if (trace) sonde::testing::check_promises(*trace);
+  if (!trace) return;
+  sonde::testing::check_promises(*trace);
+  ask(*trace);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "analyse/event_data.h"
@@ -148,10 +149,10 @@ std::string missing_line(const std::vector<std::string>& stack) {
 
 std::vector<std::string> missing_lines(const EventList& events) {
   std::vector<std::string> lines;
+  std::set<std::string> said;
   for (const std::size_t event : missing_ops(events)) {
     std::string line = missing_line(events[event].stack());
-    if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
-      lines.push_back(std::move(line));
+    if (!line.empty() && said.insert(line).second) lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -9,6 +9,7 @@ namespace sonde::detail {
 namespace {
 
 constexpr std::string_view kFramePrefix = "Torch-Compiled Region: ";
+constexpr std::string_view kInductorPrefix = "## Call CompiledFxGraph ";
 constexpr std::string_view kTritonPrefix = "triton_";
 
 enum class Where : std::uint8_t { Whole, Begin, End };
@@ -22,7 +23,7 @@ struct Rule {
 constexpr std::array<Rule, 19> kRules = {{
     {GraphMark::Frame, Where::Begin, kFramePrefix},
     {GraphMark::GraphCall, Where::Whole, "CompiledFunction"},
-    {GraphMark::GraphCall, Where::Begin, "## Call CompiledFxGraph "},
+    {GraphMark::GraphCall, Where::Begin, kInductorPrefix},
     {GraphMark::GradientCall, Where::Whole, "CompiledFunctionBackward"},
     {GraphMark::Guards, Where::Whole, "TorchDynamo Cache Lookup"},
     {GraphMark::Overhead, Where::Whole, "Pregraph bytecode"},
@@ -74,6 +75,10 @@ bool is_annotation_mark(GraphMark mark) {
 std::string_view frame_name(std::string_view name) noexcept {
   const bool is_frame = name.substr(0, kFramePrefix.size()) == kFramePrefix;
   return is_frame ? name.substr(kFramePrefix.size()) : name;
+}
+
+bool is_inductor_call(std::string_view name) noexcept {
+  return name.substr(0, kInductorPrefix.size()) == kInductorPrefix;
 }
 
 bool is_triton_kernel(std::string_view name) noexcept {

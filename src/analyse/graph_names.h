@@ -27,6 +27,8 @@ enum class GraphMark : std::uint8_t {
 
 // "0/1" of "Torch-Compiled Region: 0/1"; other names as they are.
 std::string_view frame_name(std::string_view name) noexcept;
+// Inductor's mark around every graph it made, which torch shows to its own profiler only.
+bool is_inductor_call(std::string_view name) noexcept;
 bool is_triton_kernel(std::string_view name) noexcept;
 
 // Looks at each name once.

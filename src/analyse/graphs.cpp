@@ -10,6 +10,7 @@
 
 #include "analyse/event_data.h"
 #include "analyse/graph_names.h"
+#include "analyse/intervals.h"
 #include "analyse/launches.h"
 #include "base/big_vector.h"
 
@@ -54,18 +55,18 @@ class Coverage {
  private:
   using RegionKey = std::tuple<GraphKind, std::uint32_t, std::uint32_t, bool>;
 
-  SpanId frame_around(SpanId span) const {
-    SpanId at = spans_.parent[span];
-    while (at.valid() && marks_.of(at) != GraphMark::Frame) at = spans_.parent[at];
-    return at;
-  }
-
   // Which frames call graphs that show, and which frame's graph a gradient is of.
   void find_graphs_of_frames() {
     calls_graphs_.assign(spans_.size(), 0);
+    BigVector<std::uint32_t> frame_of(spans_.size(), kNone);  // the innermost, itself included
     for (const SpanId span : trace_.all_spans()) {
-      if (marks_.of(span) != GraphMark::GraphCall) continue;
-      const SpanId frame = frame_around(span);
+      const SpanId parent = spans_.parent[span];
+      if (parent.valid()) frame_of[span.index()] = frame_of[parent.index()];
+      const GraphMark mark = marks_.of(span);
+      if (mark == GraphMark::Frame) frame_of[span.index()] = span.value();
+      if (mark != GraphMark::GraphCall) continue;
+      shows_all_graphs_ = shows_all_graphs_ || is_inductor_call(trace_.name(span));
+      const SpanId frame(frame_of[span.index()]);
       if (!frame.valid()) continue;
       calls_graphs_[frame.index()] = 1;
       if (spans_.sequence_number[span] >= 0)
@@ -89,8 +90,11 @@ class Coverage {
              trace_.end_ns(open.back().span) <= spans_.start_ns[span]) {
         open.pop_back();
       }
-      const auto around = std::find_if(open.rbegin(), open.rend(),
-                                       [&](const Place& place) { return place.span == parent; });
+      auto around = open.rend();
+      if (parent.valid()) {
+        around = std::find_if(open.rbegin(), open.rend(),
+                              [&](const Place& place) { return place.span == parent; });
+      }
       open.push_back(place_of(span, around != open.rend() ? *around : Place()));
       owner_of_[span.index()] = open.back().owner;
     }
@@ -134,7 +138,7 @@ class Coverage {
     if (place.frame.valid()) ++breaks_[{spans_.name[place.frame], spans_.name[span]}];
     place.frame = span;
     place.in_op = false;
-    if (calls_graphs_[span.index()] != 0)
+    if (shows_all_graphs_ || calls_graphs_[span.index()] != 0)
       return counted(span, place, {Owner::Kind::Overhead, kNone});
     return call(span, place, {GraphKind::Compiled, spans_.name[span].value(), kNone, false});
   }
@@ -206,13 +210,13 @@ class Coverage {
   void add_host_time(const Owner& owner, Nanos time_ns) {
     switch (owner.kind) {
       case Owner::Kind::Region:
-        result_.regions[owner.row].share.host_ns += time_ns;
+        add_ns(result_.regions[owner.row].share.host_ns, time_ns);
         break;
       case Owner::Kind::Outside:
-        result_.outside_ops[owner.row].host_ns += time_ns;
+        add_ns(result_.outside_ops[owner.row].host_ns, time_ns);
         break;
       case Owner::Kind::Overhead:
-        result_.overhead.host_ns += time_ns;
+        add_ns(result_.overhead.host_ns, time_ns);
         break;
       case Owner::Kind::Nobody:
         break;
@@ -221,7 +225,7 @@ class Coverage {
 
   void add_guard(SpanId span) {
     ++result_.overhead.guard_checks;
-    result_.overhead.guard_ns += spans_.duration_ns[span];
+    add_ns(result_.overhead.guard_ns, spans_.duration_ns[span]);
   }
 
   std::uint32_t outside_row(StringId name, SpanId frame) {
@@ -252,20 +256,21 @@ class Coverage {
         owner.kind == Owner::Kind::Region ? result_.regions[owner.row].share : result_.outside;
     const Nanos duration_ns = spans_.duration_ns[launch.work];
     ++share.device_pieces;
-    share.device_ns += duration_ns;
+    add_ns(share.device_ns, duration_ns);
     if (is_triton_kernel(trace_.name(launch.work))) ++share.triton_kernels;
-    if (owner.kind == Owner::Kind::Outside) result_.outside_ops[owner.row].device_ns += duration_ns;
+    if (owner.kind == Owner::Kind::Outside)
+      add_ns(result_.outside_ops[owner.row].device_ns, duration_ns);
   }
 
   void finish() {
     for (const GraphRegion& region : result_.regions) {
       result_.inside.ops += region.share.ops;
-      result_.inside.host_ns += region.share.host_ns;
+      add_ns(result_.inside.host_ns, region.share.host_ns);
       result_.inside.device_pieces += region.share.device_pieces;
       result_.inside.triton_kernels += region.share.triton_kernels;
-      result_.inside.device_ns += region.share.device_ns;
+      add_ns(result_.inside.device_ns, region.share.device_ns);
     }
-    for (const OutsideOp& op : result_.outside_ops) result_.outside.host_ns += op.host_ns;
+    for (const OutsideOp& op : result_.outside_ops) add_ns(result_.outside.host_ns, op.host_ns);
     for (const auto& [both, count] : breaks_)
       result_.breaks.push_back({std::string(frame_name(trace_.string(both.first))),
                                 std::string(frame_name(trace_.string(both.second))), count});
@@ -305,6 +310,7 @@ class Coverage {
   const GraphMarks marks_;
   const Launches launches_;
   GraphCoverage result_;
+  bool shows_all_graphs_ = false;         // a frame that shows none has none
   BigVector<std::uint8_t> calls_graphs_;  // by span
   BigVector<Owner> owner_of_;             // by span
   std::map<RegionKey, std::uint32_t> region_rows_;

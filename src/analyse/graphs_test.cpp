@@ -14,6 +14,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::OpTrace;
 using ::testing::SizeIs;
 
@@ -103,6 +104,21 @@ TEST(GraphCoverage, TakesAFrameThatShowsNoGraphForOne) {
   EXPECT_EQ(graphs.inside.ops, 1U);
   EXPECT_EQ(region(graphs, "2/1").share.host_ns, 100 * kMicrosecond);
   EXPECT_THAT(graphs.missing, Contains(HasSubstr("do not show their graphs")));
+}
+
+TEST(GraphCoverage, KnowsThatAFrameHasNoGraphWhereAllGraphsShow) {
+  OpTrace t;
+  t.op("Torch-Compiled Region: 0/0", 0, 100);
+  t.op("aten::item", 10, 30);
+  t.op("Torch-Compiled Region: 1/0", 40, 90);
+  t.annotation("## Call CompiledFxGraph key ##", 50, 80);
+  t.op("aten::mm", 60, 70);
+  const GraphCoverage graphs = graph_coverage(t.build());
+  EXPECT_THAT(graphs.regions, SizeIs(1));
+  EXPECT_EQ(region(graphs, "1/0").share.ops, 1U);
+  ASSERT_THAT(graphs.outside_ops, SizeIs(1));
+  EXPECT_EQ(graphs.outside_ops[0].broken, "0/0");
+  EXPECT_THAT(graphs.missing, Not(Contains(HasSubstr("do not show their graphs"))));
 }
 
 TEST(GraphCoverage, CountsWhatACudaGraphLaunchedAsItsOwn) {

@@ -13,6 +13,11 @@ struct Interval {
   Nanos end_ns;
 };
 
+// A damaged trace may have spans of centuries: their sum is then wrong, but defined.
+inline void add_ns(Nanos& total_ns, Nanos more_ns) {
+  static_cast<void>(__builtin_add_overflow(total_ns, more_ns, &total_ns));
+}
+
 // The time that at least one of them covers.
 inline Nanos covered_ns(std::vector<Interval> all) {
   std::sort(all.begin(), all.end(),

@@ -59,13 +59,19 @@ class SpansByNumber {
 
 std::uint32_t rows_end(const Trace& trace, SpanId span) {
   const SpanTable& spans = trace.spans();
+  const IdRange<SpanId> of_track = trace.track_spans(spans.track[span]);
   const Nanos end_ns = trace.end_ns(span);
-  std::uint32_t row = span.value() + 1;
-  while (row < spans.size() && spans.track[row] == spans.track[span] &&
-         spans.start_ns[row] < end_ns) {
-    ++row;
+  std::uint32_t first = span.value() + 1;
+  std::uint32_t last = of_track[of_track.size()].value();
+  while (first < last) {
+    const std::uint32_t middle = first + (last - first) / 2;
+    if (spans.start_ns[middle] < end_ns) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
   }
-  return row;
+  return first;
 }
 
 Launches::Launches(const Trace& trace) : trace_(trace) {

@@ -42,6 +42,15 @@ bool is_on_the_grid(const Trace& trace, OpArgumentId input) {
 
 }  // namespace
 
+PatternRules::PatternRules(const Trace& trace, const PatternTree& tree, const Launches& launches)
+    : trace_(trace), tree_(tree), launches_(launches) {
+  for (const SpanId span : tree.named()) {
+    if (!tree.is(span, Word::Zero)) continue;
+    const SpanId around = tree.parent(span);
+    if (around.valid() && !tree.is(around, Word::Zeros)) zeroed_.push_back(span);
+  }
+}
+
 // A copy between the same types, behind something whose innermost last call filled a tensor.
 bool PatternRules::is_extra_copy(SpanId span) const {
   if (!tree_.is(span, Word::To)) return false;
@@ -87,17 +96,9 @@ bool PatternRules::loads_synchronously(SpanId span) const {
   return made.valid() && !tree_.is(made, Word::LoaderCheckWorkers);
 }
 
-std::vector<SpanId> PatternRules::zeroed_below(SpanId span) const {
-  std::vector<SpanId> found;
-  const std::uint32_t end = rows_end(trace_, span);
-  for (std::uint32_t row = span.value() + 1; row < end; ++row) {
-    const SpanId at(row);
-    if (tree_.is(at, Word::Zero) && tree_.parent(at).valid() &&
-        !tree_.is(tree_.parent(at), Word::Zeros)) {
-      found.push_back(at);
-    }
-  }
-  return found;
+std::span<const SpanId> PatternRules::zeroed_below(SpanId span) const {
+  const auto first = std::upper_bound(zeroed_.begin(), zeroed_.end(), span);
+  return {first, std::lower_bound(first, zeroed_.end(), SpanId(rows_end(trace_, span)))};
 }
 
 bool PatternRules::sets_gradients_to_zero(SpanId span) const {
@@ -165,7 +166,7 @@ IndexingLoop PatternRules::loop_from(SpanId select, std::vector<bool>& visited) 
 std::vector<IndexingLoop> PatternRules::indexing_loops() const {
   std::vector<IndexingLoop> loops;
   std::vector<bool> visited(trace_.spans().size());
-  for (const SpanId span : trace_.all_spans()) {
+  for (const SpanId span : tree_.named()) {
     if (!tree_.is(span, Word::Select) || visited[span.index()]) continue;
     const IndexingLoop loop = loop_from(span, visited);
     if (loop.rounds >= kFewestRounds) loops.push_back(loop);

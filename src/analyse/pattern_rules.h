@@ -4,6 +4,7 @@
 // The patterns, one rule each: whether a span matches, as PyTorch decides it.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analyse/launches.h"
@@ -21,8 +22,7 @@ struct IndexingLoop {
 
 class PatternRules {
  public:
-  PatternRules(const Trace& trace, const PatternTree& tree, const Launches& launches)
-      : trace_(trace), tree_(tree), launches_(launches) {}
+  PatternRules(const Trace& trace, const PatternTree& tree, const Launches& launches);
 
   bool is_extra_copy(SpanId span) const;
   bool is_full_precision_product(SpanId span) const;
@@ -35,7 +35,7 @@ class PatternRules {
   // All loops of at least ten rounds.
   std::vector<IndexingLoop> indexing_loops() const;
   // The aten::zero_ below a span that are not part of aten::zeros.
-  std::vector<SpanId> zeroed_below(SpanId span) const;
+  std::span<const SpanId> zeroed_below(SpanId span) const;
 
  private:
   IndexingLoop loop_from(SpanId select, std::vector<bool>& visited) const;
@@ -45,6 +45,7 @@ class PatternRules {
   const Trace& trace_;
   const PatternTree& tree_;
   const Launches& launches_;
+  std::vector<SpanId> zeroed_;  // by row
 };
 
 }  // namespace sonde::detail

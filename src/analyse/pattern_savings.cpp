@@ -50,7 +50,10 @@ void PatternSavings::add_batches(Intervals& to, const std::vector<SpanId>& loade
 Nanos PatternSavings::of(Pattern pattern, const std::vector<SpanId>& matched) const {
   Intervals all;
   if (pattern == Pattern::SynchronizedDataLoader) add_batches(all, matched);
+  std::uint32_t counted = 0;  // rows up to here are part of a match
   for (const SpanId span : matched) {
+    if (span.value() < counted) continue;
+    counted = rows_end(trace_, span);
     switch (pattern) {
       case Pattern::ExtraCudaCopy:
       case Pattern::OptimizerSingleTensor:
@@ -80,7 +83,7 @@ Nanos PatternSavings::of(const std::vector<IndexingLoop>& loops) const {
     Intervals all = {{trace_.spans().start_ns[loop.first], trace_.end_ns(loop.last)}};
     add_work(all, loop.first, loop.last);
     const Nanos time_ns = covered_ns(std::move(all));
-    total_ns += time_ns - time_ns / loop.rounds;
+    add_ns(total_ns, time_ns - time_ns / loop.rounds);
   }
   return total_ns;
 }

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <set>
 #include <string>
-#include <utility>
 
 #include "analyse/event_stacks.h"
 #include "analyse/forward_ops.h"
@@ -131,13 +130,11 @@ std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& m
   std::string summary;
   for (const PatternMatches& found : matches) {
     if (found.pattern == Pattern::ForLoopIndexing) continue;  // not part of PyTorch's report
-    std::vector<std::string> reports;
+    std::set<std::string> said;
     for (const SpanId span : found.spans) {
-      std::string report = places.report(found.pattern, span);
-      if (std::find(reports.begin(), reports.end(), report) == reports.end())
-        reports.push_back(std::move(report));
+      const std::string report = places.report(found.pattern, span);
+      if (said.insert(report).second) text += "\n" + report + "\n";
     }
-    for (const std::string& report : reports) text += "\n" + report + "\n";
     summary += std::string(torch_name(found.pattern)) + ": " + std::to_string(found.spans.size()) +
                " events matched.\n";
   }

@@ -106,6 +106,8 @@ PatternTree::PatternTree(const Trace& trace) : trace_(trace) {
       first_root = last_root = kNone;
     }
     if ((spans.flags[span] & SpanFlags::kAsync) != 0) continue;
+    const StringId name = spans.name[span];
+    if (name.valid() && words_[name.index()] != 0) named_.push_back(span);
     const SpanId around = spans.parent[span];
     if (around.valid()) {
       append(span, first_child_[around.index()], last_child_[around.index()]);

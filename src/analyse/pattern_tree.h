@@ -47,6 +47,8 @@ class PatternTree {
     const StringId name = trace_.spans().name[span];
     return name.valid() && (words_[name.index()] & static_cast<std::uint32_t>(word)) != 0;
   }
+  // The spans whose names are some word: few of many.
+  const std::vector<SpanId>& named() const noexcept { return named_; }
   SpanId parent(SpanId span) const { return trace_.spans().parent[span]; }
   SpanId first_child(SpanId span) const { return SpanId(first_child_[span.index()]); }
   SpanId last_child(SpanId span) const { return SpanId(last_child_[span.index()]); }
@@ -59,6 +61,7 @@ class PatternTree {
 
   const Trace& trace_;
   std::vector<std::uint32_t> words_;  // of each string
+  std::vector<SpanId> named_;
   BigVector<std::uint32_t> first_child_;
   BigVector<std::uint32_t> last_child_;
   BigVector<std::uint32_t> next_;

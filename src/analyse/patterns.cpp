@@ -34,7 +34,10 @@ struct Contents {
     }
     const DeviceTable& devices = trace.devices();
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      if (devices.type[i] != DeviceType::Cuda) continue;
+      // Kineto's files do not say of what type a device is.
+      const DeviceType type = devices.type[i];
+      if (type != DeviceType::Cuda && type != DeviceType::Unknown) continue;
+      if (devices.compute_major[i] < 0) continue;
       has_tf32 = devices.compute_major[i] >= kFirstWithTf32;
       if (!has_tf32) break;
     }
@@ -94,8 +97,7 @@ Matches rule_of(Pattern pattern) {
 class Matcher {
  public:
   explicit Matcher(const Trace& trace)
-      : trace_(trace),
-        tree_(trace),
+      : tree_(trace),
         launches_(trace),
         rules_(trace, tree_, launches_),
         savings_(trace, tree_, rules_, launches_) {}
@@ -103,7 +105,7 @@ class Matcher {
   void match(PatternMatches& result) const {
     if (result.pattern == Pattern::ForLoopIndexing) return match_loops(result);
     const Matches rule = rule_of(result.pattern);
-    for (const SpanId span : trace_.all_spans()) {
+    for (const SpanId span : tree_.named()) {
       if ((rules_.*rule)(span)) result.spans.push_back(span);
     }
     result.saving_ns = savings_.of(result.pattern, result.spans);
@@ -116,7 +118,6 @@ class Matcher {
     result.saving_ns = savings_.of(loops);
   }
 
-  const Trace& trace_;
   const PatternTree tree_;
   const Launches launches_;
   const PatternRules rules_;

@@ -23,9 +23,9 @@ PatternMatches matches(const Trace& trace, Pattern pattern) {
   return match_patterns(trace)[static_cast<std::size_t>(pattern)];
 }
 
-void add_device(OpTrace& t, std::int32_t compute_major) {
+void add_device(OpTrace& t, std::int32_t compute_major, DeviceType type = DeviceType::Cuda) {
   DeviceRow row;
-  row.type = DeviceType::Cuda;
+  row.type = type;
   row.index = 0;
   row.compute_major = compute_major;
   t.builder().devices().push_back(row);
@@ -119,6 +119,14 @@ TEST(Fp32MatMul, IsNoneOfTf32OrOfHalfPrecision) {
   EXPECT_THAT(matches(product(kFullPrecision, "c10::Half"), Pattern::Fp32MatMul).spans, IsEmpty());
 }
 
+TEST(Fp32MatMul, IsLookedForWhereTheTypeOfTheDeviceIsNotKnown) {
+  OpTrace t;
+  add_device(t, 9, DeviceType::Unknown);
+  t.op("aten::mm", 0, 10).id(1).tensor({64, 64}, "float");
+  t.kernel(kFullPrecision, 20, 50).launched_by(1);
+  EXPECT_THAT(matches(t.build(), Pattern::Fp32MatMul).spans, SizeIs(1));
+}
+
 TEST(Fp32MatMul, IsNotLookedForOnADeviceWithoutTf32) {
   const PatternMatches found = matches(product(kFullPrecision, "float", 7), Pattern::Fp32MatMul);
   EXPECT_THAT(found.spans, IsEmpty());
@@ -139,6 +147,16 @@ TEST(OptimizerSingleTensor, IsToldByTheFunctionOfTheOptimizer) {
   EXPECT_EQ(found.saving_ns, 50 * kMicrosecond);
   const Trace multi = optimizer("torch/optim/adam.py(554): _multi_tensor_adam");
   EXPECT_THAT(matches(multi, Pattern::OptimizerSingleTensor).spans, IsEmpty());
+}
+
+TEST(OptimizerSingleTensor, CountsTheTimeOfNestedMatchesOnce) {
+  OpTrace t;
+  t.python("a.py(1): _single_tensor_sgd", 0, 50);
+  t.python("a.py(1): _single_tensor_sgd", 10, 40);
+  t.python("a.py(1): _single_tensor_sgd", 60, 80);
+  const PatternMatches found = matches(t.build(), Pattern::OptimizerSingleTensor);
+  EXPECT_THAT(found.spans, SizeIs(3));
+  EXPECT_EQ(found.saving_ns, 70 * kMicrosecond);
 }
 
 Trace loader(std::string_view made) {

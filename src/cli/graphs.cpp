@@ -21,9 +21,9 @@ namespace sonde::cli {
 namespace {
 
 // Of all there is.
-std::string percent(std::int64_t part, std::int64_t all) {
-  if (all <= 0) return "-";
-  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(all));
+template <typename Part>
+std::string percent(Part part, double all) {
+  return all > 0 ? fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / all) : "-";
 }
 
 class TextReport {
@@ -64,17 +64,21 @@ class TextReport {
          count_text(overhead.guard_checks), duration_text(overhead.guard_ns));
   }
 
-  Nanos all_host_ns() const {
-    return graphs_.inside.host_ns + graphs_.outside.host_ns + graphs_.overhead.host_ns;
+  double all_host_ns() const {
+    return static_cast<double>(graphs_.inside.host_ns) +
+           static_cast<double>(graphs_.outside.host_ns) +
+           static_cast<double>(graphs_.overhead.host_ns);
   }
 
   void share(std::string_view title, const GraphShare& share) {
-    const auto all_ops = static_cast<std::int64_t>(graphs_.inside.ops + graphs_.outside.ops);
+    const auto all_ops = static_cast<double>(graphs_.inside.ops + graphs_.outside.ops);
+    const double all_device_ns = static_cast<double>(graphs_.inside.device_ns) +
+                                 static_cast<double>(graphs_.outside.device_ns);
     line("{:<24}{:>8}{:>8}{:>14}{:>8}{:>14}{:>8}{:>10}{:>9}", title, count_text(share.ops),
-         percent(static_cast<std::int64_t>(share.ops), all_ops), duration_text(share.host_ns),
+         percent(share.ops, all_ops), duration_text(share.host_ns),
          percent(share.host_ns, all_host_ns()), duration_text(share.device_ns),
-         percent(share.device_ns, graphs_.inside.device_ns + graphs_.outside.device_ns),
-         count_text(share.device_pieces), count_text(share.triton_kernels));
+         percent(share.device_ns, all_device_ns), count_text(share.device_pieces),
+         count_text(share.triton_kernels));
   }
 
   void regions() {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +21,14 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-GraphCoverage coverage_of(const std::string& name) {
-  const Result<Trace> trace =
-      open_trace(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/" + name + ".pt.trace.json.gz");
+GraphCoverage coverage_of_file(const std::string& name) {
+  const Result<Trace> trace = open_trace(std::string(SONDE_TEST_DATA) + "/" + name);
   if (!trace) ADD_FAILURE() << trace.error().message;
   return trace ? graph_coverage(*trace) : GraphCoverage();
+}
+
+GraphCoverage coverage_of(const std::string& name) {
+  return coverage_of_file("torch-2.11-h200/" + name + ".pt.trace.json.gz");
 }
 
 struct Expected {
@@ -102,6 +106,36 @@ TEST(GraphsOfRecordings, OfAnEagerProgramAreNone) {
   const GraphCoverage graphs = coverage_of("transformer");
   EXPECT_THAT(graphs.regions, IsEmpty());
   EXPECT_GT(graphs.outside.ops, 100U);
+}
+
+// All but times, a line a row, in an order that does not depend on them.
+std::vector<std::string> counts(const GraphCoverage& graphs) {
+  std::vector<std::string> lines;
+  for (const GraphRegion& region : graphs.regions) {
+    const GraphShare& share = region.share;
+    lines.push_back(region.name + ": " + std::to_string(region.calls) + " calls, " +
+                    std::to_string(share.ops) + " ops, " + std::to_string(share.device_pieces) +
+                    " pieces, " + std::to_string(share.triton_kernels) + " of Triton");
+  }
+  for (const GraphBreak& one : graphs.breaks)
+    lines.push_back(one.from + " -> " + one.into + ": " + std::to_string(one.count));
+  for (const OutsideOp& op : graphs.outside_ops)
+    lines.push_back("outside " + op.name + " " + op.broken + ": " + std::to_string(op.count));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// tests/cuda/graphs_on_gpu.sh recorded the same program with torch.profiler and with `sonde run`.
+TEST(GraphsOfRecordings, AreTheSameForTorchsProfilerAndForSondeRun) {
+  const GraphCoverage compiled = coverage_of_file("graphs/compile.sonde");
+  EXPECT_EQ(counts(compiled), counts(coverage_of_file("graphs/compile.torch.json.gz")));
+  EXPECT_EQ(compiled.inside.triton_kernels, 24U);
+  EXPECT_EQ(compiled.overhead.guard_checks, 6U);
+  ASSERT_THAT(compiled.breaks, SizeIs(1));
+  EXPECT_EQ(compiled.breaks[0].count, 3U);
+  const GraphCoverage script = coverage_of_file("graphs/script.sonde");
+  EXPECT_EQ(counts(script), counts(coverage_of_file("graphs/script.torch.json.gz")));
+  EXPECT_THAT(script.regions, SizeIs(2));
 }
 
 }  // namespace
