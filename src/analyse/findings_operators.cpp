@@ -15,6 +15,7 @@
 #include "analyse/findings.h"
 #include "analyse/launches.h"
 #include "analyse/op_runs.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -73,7 +74,7 @@ struct Cause {
   WorstSpans spans;
 
   void add(Nanos time_ns, std::uint64_t more, SpanId span) {
-    saving_ns += time_ns;
+    add_to(saving_ns, time_ns);
     count += more;
     spans.add(time_ns, span);
   }
@@ -108,7 +109,7 @@ class OperatorFindings {
     Cause* const cause = cause_of(run.ops.first(run.period));
     if (cause == nullptr) return;
     Nanos time_ns = 0;
-    for (const SpanId op : run.ops) time_ns += trace_.spans().duration_ns[op];
+    for (const SpanId op : run.ops) add_to(time_ns, trace_.spans().duration_ns[op]);
     const auto once_ns = time_ns / static_cast<Nanos>(run.repeats());
     cause->add(cause == &zeros_ ? time_ns : time_ns - once_ns, run.repeats(), run.ops.front());
   }

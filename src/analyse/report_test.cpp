@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "analyse/op_runs.h"
@@ -59,6 +60,32 @@ TEST(Report, OfABusyDeviceHasNothingToSay) {
   const Report found = report(t.build());
   EXPECT_THAT(found.verdict, HasSubstr("is what limits the program"));
   EXPECT_THAT(ids(found), IsEmpty());
+}
+
+TEST(Report, StaysWithinItsRangeWhateverTimesATraceHas) {
+  constexpr Nanos kMost = std::numeric_limits<Nanos>::max();
+  TraceBuilder builder;
+  const TrackId thread = builder.tracks().push_back({.process = builder.processes().push_back({})});
+  const TrackId stream = builder.tracks().push_back(
+      {.process = ProcessId(0), .kind = TrackKind::Stream, .device_index = 0});
+  for (const SpanKind kind :
+       {SpanKind::Step, SpanKind::CpuOp, SpanKind::Kernel, SpanKind::GpuMemcpy})
+    for (const Nanos start_ns : {-kMost, Nanos{-5}, Nanos{0}, kMost})
+      builder.spans().push_back({.start_ns = start_ns,
+                                 .duration_ns = kMost,
+                                 .name = builder.intern("aten::select"),
+                                 .track = kind == SpanKind::Kernel ? stream : thread,
+                                 .kind = kind});
+  for (std::uint32_t row = 0; row < 16; ++row)
+    builder.copies().push_back({.span = SpanId(row), .bytes = kMost, .kind = CopyKind::HtoD});
+  builder.add_ledger(LedgerKind::EventCostPs, ~std::uint64_t{0});
+  builder.add_ledger(LedgerKind::EventsWritten, ~std::uint64_t{0});
+  const Result<Trace> trace = std::move(builder).build();
+  ASSERT_TRUE(trace);
+  const Report found = report(*trace);
+  for (const DeviceTime& device : found.devices)
+    EXPECT_EQ(device.busy_ns + device.idle_ns, device.extent_ns());
+  for (const Finding& finding : found.findings) EXPECT_LE(finding.saving_ns, found.measured_ns);
 }
 
 TEST(Report, SaysThatATraceIsNotWhole) {
