@@ -14,6 +14,7 @@
 #include "sonde/analyse/dynamo.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/patterns.h"
+#include "sonde/report_page.h"
 
 namespace {
 
@@ -29,6 +30,10 @@ void ask(const Trace& trace) {
   const std::vector<PatternMatches> patterns = match_patterns(trace);
   require(patterns.size() == kPatterns);
   static_cast<void>(tidy_report(trace, patterns));
+  const Report found = report(trace);
+  for (const DeviceTime& device : found.devices)
+    require(device.busy_ns + device.idle_ns == device.extent_ns() && device.busy_ns >= 0);
+  static_cast<void>(report_page(found, "fuzz"));
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analyse/report_data.h"
+#include "analyse/sum.h"
 
 namespace sonde {
 namespace {
@@ -52,8 +53,8 @@ class CopyMaker {
     total.destination = copies.destination_kind[row];
     ++total.count;
     const std::int64_t bytes = std::max<std::int64_t>(copies.bytes[row], 0);
-    total.bytes += bytes;
-    total.device_ns += trace_.spans().duration_ns[span];
+    detail::add_to(total.bytes, bytes);
+    detail::add_to(total.device_ns, trace_.spans().duration_ns[span]);
     const bool is_pageable =
         total.source == MemoryKind::Pageable || total.destination == MemoryKind::Pageable;
     const CopyTime copy{span, bytes, seen_by_host_ns(span)};
@@ -75,7 +76,9 @@ class CopyMaker {
     if (kind != CopyKind::HtoD) return;
     const auto came = on_host_.find(copy.bytes);
     if (came == on_host_.end() || came->second.empty()) return;
-    out_.returned.push_back({copy.span, copy.bytes, copy.time_ns + came->second.back()});
+    CopyTime both = copy;
+    detail::add_to(both.time_ns, came->second.back());
+    out_.returned.push_back(both);
     came->second.pop_back();
   }
 

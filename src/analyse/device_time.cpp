@@ -83,7 +83,8 @@ class DeviceTimes {
     }
     gap.cause = IdleCause::HostWait;
     const Coverage& ranks = data_.collectives_of(process);
-    if (2 * ranks.within_ns(gap.begin_ns, gap.end_ns) >= gap.length_ns()) {
+    const Nanos communicated_ns = ranks.within_ns(gap.begin_ns, gap.end_ns);
+    if (communicated_ns >= gap.length_ns() - communicated_ns) {
       gap.host = HostDoing::Communicated;
       return;
     }
@@ -95,7 +96,7 @@ class DeviceTimes {
     const Nanos until_ns = std::min(launched_ns, gap.end_ns);
     const Nanos inside_ns =
         data_.in_operators(trace_.spans().track[launch]).within_ns(gap.begin_ns, until_ns);
-    const bool is_outside = 2 * inside_ns < until_ns - gap.begin_ns;
+    const bool is_outside = inside_ns < until_ns - gap.begin_ns - inside_ns;
     gap.host = is_outside ? HostDoing::OutsideOperators : HostDoing::InOperators;
   }
 

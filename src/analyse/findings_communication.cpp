@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyse/findings.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -25,8 +26,8 @@ void between_devices(const ReportData& data, Report& report) {
   Nanos total_ns = 0;
   std::uint64_t count = 0;
   for (const DeviceTime& device : report.devices) {
-    exposed_ns += device.communication.union_ns - device.communication_hidden_ns;
-    total_ns += device.communication.union_ns;
+    add_to(exposed_ns, device.communication.union_ns - device.communication_hidden_ns);
+    add_to(total_ns, device.communication.union_ns);
     count += device.communication.count;
   }
   if (!is_worth_saying(report, exposed_ns)) return;
@@ -59,8 +60,8 @@ void between_hosts(const ReportData& data, Report& report) {
     if (communication.empty()) continue;
     Stretches busy = data.operators_of(process);
     if (const ProcessDevices* const devices = data.devices_of(process)) busy.add(devices->busy);
-    total_ns += communication.total_ns();
-    exposed_ns += communication.total_ns() - overlap_ns(communication, busy.united());
+    add_to(total_ns, communication.total_ns());
+    add_to(exposed_ns, communication.total_ns() - overlap_ns(communication, busy.united()));
   }
   WorstSpans spans;
   for (const SpanId span : data.host_collectives())

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/findings.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -18,7 +19,7 @@ struct CopySum {
   explicit CopySum(const std::vector<CopyTime>& copies) {
     for (const CopyTime& copy : copies) {
       bytes += static_cast<std::uint64_t>(copy.bytes);
-      time_ns += copy.time_ns;
+      add_to(time_ns, copy.time_ns);
       spans.add(copy.time_ns, copy.span);
     }
   }
@@ -66,11 +67,11 @@ void returned(Report& report) {
 void exposed(const ReportData& data, Report& report) {
   Nanos exposed_ns = 0;
   for (const DeviceTime& device : report.devices)
-    exposed_ns += device.memory.union_ns - device.memory_hidden_ns;
+    add_to(exposed_ns, device.memory.union_ns - device.memory_hidden_ns);
   std::vector<SpanId> told;
   told.reserve(report.copies.pageable.size());
   for (const CopyTime& copy : report.copies.pageable) {
-    exposed_ns -= report.trace.spans().duration_ns[copy.span];
+    take_from(exposed_ns, report.trace.spans().duration_ns[copy.span]);
     told.push_back(copy.span);
   }
   if (!is_worth_saying(report, exposed_ns)) return;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "analyse/findings.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -33,7 +34,7 @@ Gaps gaps_of(const Report& report, Wanted wanted, Span span) {
     for (const DeviceGap& gap : device.gaps) {
       if (!wanted(gap)) continue;
       ++out.count;
-      out.total_ns += gap.length_ns();
+      add_to(out.total_ns, gap.length_ns());
       out.longest_ns = std::max(out.longest_ns, gap.length_ns());
       out.spans.add(gap.length_ns(), span(gap));
     }
@@ -70,7 +71,7 @@ std::string who_waited(const Report& report) {
     for (const DeviceGap& gap : device.gaps) {
       if (!gap.wait.valid()) continue;
       const std::string_view caller = trace.name(caller_of(trace, gap.wait));
-      by_caller[{caller, trace.name(gap.wait)}] += gap.length_ns();
+      add_to(by_caller[{caller, trace.name(gap.wait)}], gap.length_ns());
     }
   }
   const auto most =

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyse/findings.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -97,7 +98,7 @@ void data_loading(Report& report, const std::vector<SpanId>& loading) {
   Nanos total_ns = 0;
   WorstSpans spans;
   for (const SpanId span : loading) {
-    total_ns += trace.spans().duration_ns[span];
+    add_to(total_ns, trace.spans().duration_ns[span]);
     spans.add(trace.spans().duration_ns[span], span);
   }
   if (!is_worth_saying(report, total_ns)) return;
@@ -156,11 +157,11 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
     if (of_process->second.empty()) continue;
     Nanos in_step_ns = 0;
     stretches_without(of_process->second, step, [&](Nanos length_ns) {
-      in_step_ns += length_ns;
+      add_to(in_step_ns, length_ns);
       ++count;
     });
     if (in_step_ns > 0) spans.add(in_step_ns, step.span);
-    total_ns += in_step_ns;
+    add_to(total_ns, in_step_ns);
   }
   if (!is_worth_saying(report, total_ns)) return;
   report.findings.push_back(

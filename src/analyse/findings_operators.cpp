@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "analyse/findings.h"
+#include "analyse/launches.h"
 #include "analyse/op_runs.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -36,7 +38,7 @@ enum class Role : std::uint8_t {
 };
 
 Role role_of(std::string_view name) {
-  static const std::unordered_map<std::string_view, Role> kRoles = {
+  static const std::unordered_map<std::string_view, Role> roles = {
       {"aten::select", Role::Element},
       {"aten::narrow", Role::Element},
       {"aten::zero_", Role::Zero},
@@ -61,8 +63,8 @@ Role role_of(std::string_view name) {
       {"aten::contiguous", Role::CopyMaker},
       {"aten::_to_copy", Role::To},
   };
-  const auto found = kRoles.find(name);
-  return found == kRoles.end() ? Role::Other : found->second;
+  const auto found = roles.find(name);
+  return found == roles.end() ? Role::Other : found->second;
 }
 
 // The time of one cause so far.
@@ -72,7 +74,7 @@ struct Cause {
   WorstSpans spans;
 
   void add(Nanos time_ns, std::uint64_t more, SpanId span) {
-    saving_ns += time_ns;
+    add_to(saving_ns, time_ns);
     count += more;
     spans.add(time_ns, span);
   }
@@ -80,7 +82,8 @@ struct Cause {
 
 class OperatorFindings {
  public:
-  explicit OperatorFindings(Report& report) : report_(report), trace_(report.trace) {
+  OperatorFindings(const ReportData& data, Report& report) : report_(report), trace_(report.trace) {
+    find_moves(data);
     roles_.reserve(trace_.strings().size());
     for (std::size_t i = 0; i < trace_.strings().size(); ++i)
       roles_.push_back(role_of(trace_.strings()[StringId(i)]));
@@ -106,7 +109,7 @@ class OperatorFindings {
     Cause* const cause = cause_of(run.ops.first(run.period));
     if (cause == nullptr) return;
     Nanos time_ns = 0;
-    for (const SpanId op : run.ops) time_ns += trace_.spans().duration_ns[op];
+    for (const SpanId op : run.ops) add_to(time_ns, trace_.spans().duration_ns[op]);
     const auto once_ns = time_ns / static_cast<Nanos>(run.repeats());
     cause->add(cause == &zeros_ ? time_ns : time_ns - once_ns, run.repeats(), run.ops.front());
   }
@@ -126,13 +129,14 @@ class OperatorFindings {
   }
 
   // Adding a bias reads and writes what the batch norm then reads and writes at least once, so it
-  // takes no longer than that.
+  // takes no longer than that. In between the norm may count its batches.
   void look_for_biases(std::span<const SpanId> siblings) {
-    for (std::size_t i = 1; i < siblings.size(); ++i) {
-      if (role(siblings[i]) != Role::BatchNorm || role(siblings[i - 1]) != Role::Convolution)
-        continue;
-      if (has_bias(siblings[i - 1]))
-        biases_.add(trace_.spans().duration_ns[siblings[i]], 1, siblings[i - 1]);
+    SpanId convolution;
+    for (const SpanId op : siblings) {
+      if (role(op) == Role::InPlace) continue;
+      if (role(op) == Role::BatchNorm && convolution.valid() && has_bias(convolution))
+        biases_.add(trace_.spans().duration_ns[op], 1, convolution);
+      convolution = role(op) == Role::Convolution ? op : SpanId();
     }
   }
 
@@ -155,6 +159,17 @@ class OperatorFindings {
     if (is_extra) copies_.add(trace_.spans().duration_ns[op], 1, op);
   }
 
+  // Where the host asked for copies between itself and a device.
+  void find_moves(const ReportData& data) {
+    const CopyTable& copies = trace_.copies();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies.kind[i] != CopyKind::HtoD && copies.kind[i] != CopyKind::DtoH) continue;
+      const SpanId call = copies.span[i].valid() ? data.calls.launch_of(copies.span[i]) : SpanId();
+      if (call.valid()) moves_.push_back(call.value());
+    }
+    std::sort(moves_.begin(), moves_.end());
+  }
+
   // Of a copy whose two tensors are known: both of one type, on one device.
   bool changes_nothing(SpanId copy) const {
     const auto arguments = trace_.arguments(copy);
@@ -162,10 +177,11 @@ class OperatorFindings {
     const OpArgumentTable& table = trace_.op_arguments();
     const OpArgumentId to = arguments[0];
     const OpArgumentId from = arguments[1];
-    return table.dtype[to].valid() && table.dtype[to] == table.dtype[from] &&
-           table.device_type[to] != DeviceType::Unknown &&
-           table.device_type[to] == table.device_type[from] &&
-           table.device_index[to] == table.device_index[from];
+    if (!table.dtype[to].valid() || table.dtype[to] != table.dtype[from]) return false;
+    if (table.device_type[to] != table.device_type[from]) return false;
+    if (table.device_index[to] != table.device_index[from]) return false;
+    const auto next = std::lower_bound(moves_.begin(), moves_.end(), copy.value());
+    return next == moves_.end() || *next >= rows_end(trace_, copy);
   }
 
   void add(Cause& cause, Finding finding) {
@@ -211,7 +227,8 @@ class OperatorFindings {
 
   Report& report_;
   const Trace& trace_;
-  std::vector<Role> roles_;  // by name
+  std::vector<Role> roles_;           // by name
+  std::vector<std::uint32_t> moves_;  // rows of spans, sorted
   Cause elements_, zeros_, updates_, biases_, copies_;
 };
 
@@ -223,8 +240,8 @@ bool could_be_looked_for(const Report& report, Pattern pattern) {
 
 }  // namespace
 
-void find_in_operators(const ReportData& /*data*/, Report& report) {
-  OperatorFindings(report).run();
+void find_in_operators(const ReportData& data, Report& report) {
+  OperatorFindings(data, report).run();
 }
 
 void find_patterns(const ReportData& /*data*/, Report& report) {
@@ -250,7 +267,8 @@ void find_patterns(const ReportData& /*data*/, Report& report) {
          .count = found.spans.size(),
          .spans = spans.take()});
   }
-  for (const auto& [reason, names] : missing) report.missing.push_back(names + ": " + reason);
+  for (const auto& [reason, names] : missing)
+    report.missing.push_back(fmt::format("{}: {}", names, reason));
 }
 
 }  // namespace sonde::detail

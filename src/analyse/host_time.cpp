@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analyse/host_calls.h"
+#include "analyse/sum.h"
 
 namespace sonde {
 namespace {
@@ -26,12 +27,12 @@ class ByName {
   void add(StringId name, Nanos duration_ns) {
     if (!name.valid()) return;
     Sum& sum = sums_[name.index()];
-    sum.self_ns += duration_ns;
-    sum.total_ns += duration_ns;
+    detail::add_to(sum.self_ns, duration_ns);
+    detail::add_to(sum.total_ns, duration_ns);
     ++sum.count;
   }
   void take_child(StringId name, Nanos duration_ns) {
-    if (name.valid()) sums_[name.index()].self_ns -= duration_ns;
+    if (name.valid()) detail::take_from(sums_[name.index()].self_ns, duration_ns);
   }
   std::vector<NameTime> sorted() const {
     std::vector<NameTime> out;
@@ -114,15 +115,15 @@ class HostTimeMaker {
     const Nanos duration_ns = spans_.duration_ns[span];
     const std::uint32_t at = child(below, span);
     node_of_[span.index()] = at;
-    nodes_[at].total_ns += duration_ns;
-    nodes_[at].self_ns += duration_ns;
+    detail::add_to(nodes_[at].total_ns, duration_ns);
+    detail::add_to(nodes_[at].self_ns, duration_ns);
     ++nodes_[at].count;
     const Nanos uncovered_ns = is_inside ? cover(parent, span) : 0;
     if (is_inside) {
-      nodes_[below].self_ns -= uncovered_ns;
+      detail::take_from(nodes_[below].self_ns, uncovered_ns);
     } else {
-      nodes_[thread].total_ns += duration_ns;
-      nodes_[kRoot].total_ns += duration_ns;
+      detail::add_to(nodes_[thread].total_ns, duration_ns);
+      detail::add_to(nodes_[kRoot].total_ns, duration_ns);
     }
     if (spans_.kind[span] == SpanKind::CpuOp) operators_.add(spans_.name[span], duration_ns);
     if (is_inside && spans_.kind[parent] == SpanKind::CpuOp)

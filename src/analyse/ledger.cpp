@@ -116,7 +116,8 @@ std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind) {
 Nanos recording_ns(const LedgerTotals& ledger) {
   const auto each_ps = static_cast<double>(count_of(ledger, LedgerKind::EventCostPs));
   const auto events = static_cast<double>(count_of(ledger, LedgerKind::EventsWritten));
-  return static_cast<Nanos>(each_ps * events / 1000.0);
+  constexpr double kMost = 9e18;  // of a ledger that may say anything
+  return static_cast<Nanos>(std::min(each_ps * events / 1000.0, kMost));
 }
 
 }  // namespace sonde

@@ -38,7 +38,7 @@ std::string verdict_of(const DeviceTime& device) {
   if (static_cast<double>(device.busy_ns) >= kBusyShare * extent)
     return fmt::format("Device {} is what limits the program: {}", device.device, busy);
   const Nanos host_ns = device.idle_of(IdleCause::HostWait);
-  if (2 * host_ns >= device.idle_ns)
+  if (host_ns >= device.idle_ns - host_ns)
     return fmt::format("Device {} waits for the host: {}", device.device, busy);
   return fmt::format("Device {} has gaps of its own: {}", device.device, busy);
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "analyse/op_runs.h"
@@ -59,6 +60,32 @@ TEST(Report, OfABusyDeviceHasNothingToSay) {
   const Report found = report(t.build());
   EXPECT_THAT(found.verdict, HasSubstr("is what limits the program"));
   EXPECT_THAT(ids(found), IsEmpty());
+}
+
+TEST(Report, StaysWithinItsRangeWhateverTimesATraceHas) {
+  constexpr Nanos kMost = std::numeric_limits<Nanos>::max();
+  TraceBuilder builder;
+  const TrackId thread = builder.tracks().push_back({.process = builder.processes().push_back({})});
+  const TrackId stream = builder.tracks().push_back(
+      {.process = ProcessId(0), .kind = TrackKind::Stream, .device_index = 0});
+  for (const SpanKind kind :
+       {SpanKind::Step, SpanKind::CpuOp, SpanKind::Kernel, SpanKind::GpuMemcpy})
+    for (const Nanos start_ns : {-kMost, Nanos{-5}, Nanos{0}, kMost})
+      builder.spans().push_back({.start_ns = start_ns,
+                                 .duration_ns = kMost,
+                                 .name = builder.intern("aten::select"),
+                                 .track = kind == SpanKind::Kernel ? stream : thread,
+                                 .kind = kind});
+  for (std::uint32_t row = 0; row < 16; ++row)
+    builder.copies().push_back({.span = SpanId(row), .bytes = kMost, .kind = CopyKind::HtoD});
+  builder.add_ledger(LedgerKind::EventCostPs, ~std::uint64_t{0});
+  builder.add_ledger(LedgerKind::EventsWritten, ~std::uint64_t{0});
+  const Result<Trace> trace = std::move(builder).build();
+  ASSERT_TRUE(trace);
+  const Report found = report(*trace);
+  for (const DeviceTime& device : found.devices)
+    EXPECT_EQ(device.busy_ns + device.idle_ns, device.extent_ns());
+  for (const Finding& finding : found.findings) EXPECT_LE(finding.saving_ns, found.measured_ns);
 }
 
 TEST(Report, SaysThatATraceIsNotWhole) {
@@ -199,7 +226,8 @@ TEST(Report, FindsABiasBeforeABatchNormAndNotElsewhere) {
     }
     t.builder().argument_lists().push_back({OpArgumentId(0), bias ? 3 : 2});
     t.builder().spans().arguments.set(SpanId(0), ArgumentListId(0));
-    t.op(next, 100, 150);
+    t.op("aten::add_", 100, 105);  // counts batches
+    t.op(next, 110, 160);
     return ids(report(t.build()));
   };
   EXPECT_THAT(net(true, "aten::batch_norm"), Contains("conv2d_bias_batch_norm"));
@@ -213,6 +241,46 @@ TEST(Report, FindsCopiesThatChangeNothing) {
   t.op("aten::copy_", 10, 90);
   t.op("aten::mm", 100, 200);
   EXPECT_EQ(first_id(t.build()), "extra_copies");
+}
+
+TEST(Report, FindsStepsThatTakeLonger) {
+  OpTrace t;
+  for (int i = 0; i < 6; ++i) {
+    t.span("ProfilerStep#" + std::to_string(i), SpanKind::Step, t.main(), 1000 * i,
+           1000 * i + (i == 3 ? 900 : 100));
+    t.op("aten::mm", 1000 * i, 1000 * i + (i == 3 ? 900 : 100));
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "outlier_steps");
+  EXPECT_EQ(found.findings.front().saving_ns, 800'000);
+  EXPECT_THAT(found.findings.front().detail, HasSubstr("aten::mm took 800.000 us more"));
+}
+
+TEST(Report, FindsCommunicationThatNothingHides) {
+  OpTrace t;
+  launch(t, 1, 0, 10, 100);
+  t.kernel("ncclDevKernel_AllReduce", 100, 300).correlation(2);
+  t.runtime("cudaLaunchKernelExC", 20, 22).correlation(2);
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "exposed_communication");
+  EXPECT_EQ(found.findings.front().saving_ns, 200'000);
+}
+
+TEST(Report, KnowsWhoHeldMostMemory) {
+  OpTrace t;
+  t.op("aten::mm", 0, 100);
+  t.builder().allocations().push_back({.time_ns = 10'000,
+                                       .track = t.main(),
+                                       .address = 1,
+                                       .bytes = 4096,
+                                       .device_type = DeviceType::Cuda,
+                                       .device_index = 0,
+                                       .span = SpanId(0)});
+  const Report found = report(t.build());
+  ASSERT_EQ(found.memory.size(), 1U);
+  EXPECT_EQ(found.memory[0].owner, "aten::mm");
+  EXPECT_EQ(found.findings.back().id, "memory_peak_cuda:0");
+  EXPECT_EQ(found.findings.back().saving_ns, 0);
 }
 
 TEST(Report, RanksByWhatCouldBeSaved) {

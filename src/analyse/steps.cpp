@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analyse/report_data.h"
+#include "analyse/sum.h"
 #include "base/text.h"
 
 namespace sonde {
@@ -41,12 +42,12 @@ class OwnTimes {
       if (spans.track[span] != track || spans.start_ns[span] >= end_ns) break;
       if ((spans.flags[span] & SpanFlags::kAsync) != 0) continue;
       const StringId name = spans.kind[span] == SpanKind::Step ? StringId() : spans.name[span];
-      by_name_[name.value()] += spans.duration_ns[span];
+      detail::add_to(by_name_[name.value()], spans.duration_ns[span]);
       if (span == step || !spans.parent[span].valid()) continue;
       const SpanId parent = spans.parent[span];
       const bool of_step = spans.kind[parent] == SpanKind::Step;
-      by_name_[of_step ? StringId::kInvalid : spans.name[parent].value()] -=
-          spans.duration_ns[span];
+      detail::take_from(by_name_[of_step ? StringId::kInvalid : spans.name[parent].value()],
+                        spans.duration_ns[span]);
     }
   }
   Nanos of(std::uint32_t name) const {
@@ -57,7 +58,8 @@ class OwnTimes {
   std::pair<std::uint32_t, Nanos> grown(const OwnTimes& usual) const {
     std::pair<std::uint32_t, Nanos> most{StringId::kInvalid, 0};
     for (const auto& [name, own_ns] : by_name_) {
-      const Nanos more_ns = own_ns - usual.of(name);
+      Nanos more_ns = own_ns;
+      detail::take_from(more_ns, usual.of(name));
       if (std::tuple(more_ns, most.first) > std::tuple(most.second, name)) most = {name, more_ns};
     }
     return most;
@@ -116,7 +118,7 @@ class StepMaker {
     std::vector<Nanos> lengths;
     lengths.reserve(out_.steps.size());
     for (const StepTime& step : out_.steps) lengths.push_back(step.host_ns());
-    for (const Nanos length : lengths) out_.total_ns += length;
+    for (const Nanos length : lengths) detail::add_to(out_.total_ns, length);
     out_.least_ns = *std::min_element(lengths.begin(), lengths.end());
     out_.most_ns = *std::max_element(lengths.begin(), lengths.end());
     out_.mean_ns = static_cast<double>(out_.total_ns) / static_cast<double>(lengths.size());
@@ -145,7 +147,7 @@ class StepMaker {
       if (!is_far || excess_ns <= kLeastExcess * static_cast<double>(out_.median_ns)) continue;
       step.is_outlier = true;
       ++out_.outliers;
-      out_.outliers_excess_ns += step.host_ns() - out_.median_ns;
+      detail::add_to(out_.outliers_excess_ns, step.host_ns() - out_.median_ns);
       step.why = reason(step, usual_times, usual->step);
     }
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/sum.h"
 #include "base/text.h"
 #include "cli/report.h"
 
@@ -165,7 +166,7 @@ class TextReport {
   void names(std::string_view title, const std::vector<NameTime>& all) {
     if (all.empty()) return;
     Nanos whole_ns = 0;
-    for (const NameTime& one : all) whole_ns += one.self_ns;
+    for (const NameTime& one : all) detail::add_to(whole_ns, one.self_ns);
     line("\n{:>13}{:>9}{:>12}  {}", "time", "share", "times", title);
     for (std::size_t i = 0; i < std::min(all.size(), kMostNames); ++i)
       line("{:>13}{:>9}{:>12}  {}", duration_text(all[i].self_ns), share(all[i].self_ns, whole_ns),

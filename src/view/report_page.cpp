@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyse/sum.h"
 #include "base/text.h"
 #include "view/flame.h"
 #include "view/page.h"
@@ -132,7 +133,7 @@ class ReportJson {
       NameTime rest;
       rest.name = "(" + count_text(all.size() - kMostNames) + " more)";
       for (std::size_t i = kMostNames; i < all.size(); ++i) {
-        rest.self_ns += all[i].self_ns;
+        detail::add_to(rest.self_ns, all[i].self_ns);
         rest.count += all[i].count;
       }
       shown.push_back(rest);
