@@ -72,7 +72,7 @@ class Document {
     for (const RawMember& member : parts_.metadata) {
       if (member.key == "traceEvents") {
         return {ErrorCode::Invalid, name_ + ": \"traceEvents\" at byte " +
-                                        std::to_string(offset(member.key.data())) +
+                                        std::to_string(offset(member.key.begin())) +
                                         " is no array, and this no trace"};
       }
       if (keys.size() > 60) break;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -136,10 +138,6 @@ class EdgeCloser {
   std::uint64_t unmatched_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 // The value of a key; empty if the object has none.
 std::string_view member(std::string_view object, std::string_view wanted) {
   std::string_view found;
@@ -150,14 +148,25 @@ std::string_view member(std::string_view object, std::string_view wanted) {
   return found;
 }
 
+std::set<std::string_view> keys_of(std::string_view object) {
+  std::set<std::string_view> keys;
+  for_each_member(object, [&keys](std::string_view key, std::string_view) {
+    keys.insert(key);
+    return true;
+  });
+  return keys;
+}
+
 }  // namespace
 
 void keep_end(TraceBuilder& builder, SpanId span, const SpanEnd& end) {
   const auto keep_members = [&](std::string_view begin_object, std::string_view end_object,
                                 const std::string& prefix, const auto& is_kept) {
+    std::optional<std::set<std::string_view>> begun;
     for_each_member(end_object, [&](std::string_view key, std::string_view value) {
       if (!is_kept(key)) return true;
-      const bool is_twice = !member(begin_object, key).empty();
+      if (!begun) begun = keys_of(begin_object);
+      const bool is_twice = begun->contains(key);
       keep_extra(builder, TableKind::Spans, span.value(),
                  prefix + (is_twice ? "end." : "") + decode_json_string(key), value);
       return true;

@@ -248,6 +248,7 @@ inline void EventParser::apply(const Piece& piece, std::uint32_t id, const char*
 
 inline const char* EventParser::value(const Piece& piece, const char* at) {
   std::string_view raw;
+  bool is_number = false;
   switch (piece.next) {
     case Next::Arg:
       return arg(piece, at);
@@ -257,8 +258,8 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
       at = scan_micros(at, end_, event_.time, event_.has_time);
       return at != nullptr ? at : broken(end_);
     case Next::Duration:
-      at = scan_micros(at, end_, event_.duration, event_.has_duration);
-      event_.is_bad_duration = !event_.has_duration;
+      at = scan_micros(at, end_, event_.duration, is_number);
+      if (!is_number) event_.duration = -1;
       return at != nullptr ? at : broken(end_);
     case Next::Id:
       return any(at, event_.id);

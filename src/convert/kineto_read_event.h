@@ -54,13 +54,11 @@ struct EventHead {
   char phase = 0;
   bool has_category = false;
   bool has_time = false;  // and it makes sense
-  bool has_duration = false;
-  bool is_bad_duration = false;  // there is one that is no number
   RawId name = kNoRaw;
   RawId known_arguments = kNoRaw;  // of argument_lists, if the arrays were seen before
   std::uint32_t place = kNoRaw;    // the same number: the same pid and tid
   std::int64_t time = 0;
-  std::int64_t duration = 0;
+  std::int64_t duration = 0;  // negative also if it is no number
   std::string_view category;  // contents of strings
   std::string_view name_text;
   std::string_view pid{kMissingId, 1};  // raw values

@@ -25,7 +25,7 @@ class Faults {
   // What stands between quotes.
   void look_at_text(std::string_view raw) {
     const std::size_t at = json_string_fault(raw);
-    if (at != std::string_view::npos) found_.push_back({raw, raw.data() + at});
+    if (at != std::string_view::npos) found_.push_back({raw, raw.begin() + at});
   }
 
   void look_at_value(std::string_view raw) {
@@ -55,17 +55,17 @@ class Faults {
  private:
   // Where a string of the value is no JSON, or else where the value begins.
   static const char* fault_in_strings(std::string_view raw) {
-    const char* const end = raw.data() + raw.size();
-    const char* at = std::find(raw.data(), end, '"');
+    const char* const end = raw.end();
+    const char* at = std::find(raw.begin(), end, '"');
     while (at < end) {
       const char* const quote = string_end(at + 1, end);
       if (quote == nullptr) break;
       const std::string_view content(at + 1, static_cast<std::size_t>(quote - at - 1));
       const std::size_t fault = json_string_fault(content);
-      if (fault != std::string_view::npos) return content.data() + fault;
+      if (fault != std::string_view::npos) return content.begin() + fault;
       at = std::find(quote + 1, end, '"');
     }
-    return raw.data();
+    return raw.begin();
   }
 
   std::vector<Fault> found_;

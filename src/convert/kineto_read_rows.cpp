@@ -131,8 +131,8 @@ void EventStager::stage_span() {
   span.kind = known.kind;
   span.track = track(known.on_device);
   if (event_.phase == 'X') {
-    span.duration = event_.has_duration ? event_.duration : 0;
-    if (span.duration < 0 || event_.is_bad_duration) note_bad_duration(span);
+    span.duration = event_.duration;
+    if (span.duration < 0) note_bad_duration(span);
     if (span.kind == SpanKind::GpuUserAnnotation && span.duration >= 2) {
       // Kineto writes them a nanosecond too long at both ends, so that viewers nest what they
       // cover.

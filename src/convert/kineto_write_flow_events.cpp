@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <cstddef>
 
 #include "convert/kineto_write_events.h"
 
 // The ends of flows: s where one begins, f where one ends, t where one comes and goes on.
 
 namespace sonde {
+
+namespace {
+
+// Of more flows that come to one span, the others are not looked through for one that goes on.
+constexpr std::size_t kMostArrivals = 1000;
+
+}  // namespace
 
 bool KinetoEvents::share_number(FlowId a, FlowId b) const {
   const FlowTable& flows = plan_.flows;
@@ -40,17 +48,21 @@ void KinetoEvents::span_flows(SpanId span, Cursors& cursors) {
                          time == flow_time(span, flows.from_ns[before], start);
     before = row;
     if (is_same) continue;
-    const auto comes = std::find_if(arrived_.begin(), arrived_.end(), [&](FlowId other) {
-      return other != row && share_number(row, other) && time == time_to(other);
+    const auto last =
+        arrived_.begin() + static_cast<std::ptrdiff_t>(std::min(arrived_.size(), kMostArrivals));
+    const auto comes = std::find_if(arrived_.begin(), last, [&](FlowId other) {
+      return other.valid() && other != row && share_number(row, other) && time == time_to(other);
     });
-    if (comes == arrived_.end()) {
+    if (comes == last) {
       flow(row, 's', line, time);
     } else {
       flow(*comes, 't', line, time, row);
-      arrived_.erase(comes);
+      *comes = FlowId();
     }
   }
-  for (const FlowId row : arrived_) flow(row, 'f', line, time_to(row));
+  for (const FlowId row : arrived_) {
+    if (row.valid()) flow(row, 'f', line, time_to(row));
+  }
   while (cursors.flows_to.has(span)) {
     const FlowId row(cursors.flows_to.take());
     flow(row, 'f', line, time_to(row));
