@@ -65,6 +65,7 @@ struct ProfilerOptions {
   bool with_stack = false;
   bool with_flops = false;  // asks for shapes too
   bool with_modules = false;
+  GpuLevel gpu_level = GpuLevel::Linked;
 
   // Every cycle is in the file in any case; this makes trace() all cycles instead of the last.
   bool acc_events = false;

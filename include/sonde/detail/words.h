@@ -55,6 +55,8 @@ enum class ExtendedKind : std::uint8_t {
   Device = 22,
   SourceLoss = 23,  // [name id | ledger kind << 32, count]: what a source knows to be missing
   GraphNode = 24,   // [node id, the node it is a copy of or 0]: made by the innermost open span
+  DeviceAllocation = 25,  // src/wire/device.h has the rest
+  Metadata = 26,          // [name id of the key | name id of the JSON text << 32]
 };
 
 constexpr unsigned kTicksShift = 18;
