@@ -29,7 +29,8 @@ void decode(std::uint32_t version, std::span<const std::uint8_t> bytes) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  decode(kCupti130, {data, size});
+  for (const std::uint32_t version : {kCupti118, kCupti126, kCupti130})
+    decode(version, {data, size});
   if (const auto file = read_kept_buffers({data, size})) {
     for (const KeptBuffer& buffer : file->buffers) decode(file->version, buffer.bytes);
   }

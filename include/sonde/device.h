@@ -124,6 +124,21 @@ typedef struct sonde_sync {
 } sonde_sync;
 void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync);
 
+/* Memory that a device's interface gave to the program or took back. Where the allocator of a
+ * tensor library tells of the same device (op.h), its word counts and this is left out of the
+ * trace. memory_kind: as the trace numbers MemoryKind, some of which are here. */
+enum { SONDE_MEMORY_PINNED = 2, SONDE_MEMORY_DEVICE = 3, SONDE_MEMORY_MANAGED = 5 };
+typedef struct sonde_device_allocation {
+  int64_t time_ns; /* as of sonde_device_span */
+  uint64_t address;
+  int64_t bytes; /* negative: given back */
+  uint8_t device_type;
+  uint8_t memory_kind;
+  int16_t device_index;
+  uint64_t correlation; /* of the call behind it */
+} sonde_device_allocation;
+void sonde_device_allocated(const sonde_device_allocation* allocation);
+
 /* A node was put into a graph of work by what this thread does now, or copied from another (0: it
  * was not). Work that a graph runs later names its node, and so is joined to whoever made it. */
 void sonde_graph_node(uint64_t node_id, uint64_t copied_from);
@@ -150,6 +165,10 @@ typedef struct sonde_device_properties {
   uint32_t memory_bus_bits;
 } sonde_device_properties;
 void sonde_device_is(const sonde_device_properties* device);
+
+/* A fact for the trace's metadata, by numbers of sonde_name; `json` is JSON text. What the session
+ * itself says under that key wins. */
+void sonde_metadata_is(uint32_t key, uint32_t json);
 
 /* What a source knows to be missing, for the ledger of the trace; kind: as the trace numbers
  * LedgerKind. Counts of the same kind and text are added up; of errors of a clock the largest

@@ -66,6 +66,7 @@ struct ProfilerOptions {
   bool with_stack = false;
   bool with_flops = false;  // asks for shapes too
   bool with_modules = false;
+  GpuLevel gpu_level = GpuLevel::Linked;
 
   // Runs while a cycle is recorded and is cleaned up by close(); it is to be registered before.
   std::shared_ptr<ExecutionTraceObserver> execution_trace_observer = nullptr;

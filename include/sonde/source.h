@@ -29,8 +29,9 @@ enum class Activity : std::uint8_t {
 // How much of a GPU is recorded.
 enum class GpuLevel : std::uint8_t {
   Linked = 0,  // its work, and the calls that launch, copy, wait, allocate or concern graphs
+               // (launches as the driver sees them: cuLaunchKernel)
   Lean = 1,    // its work alone, which then belongs to no operator
-  Full = 2,    // every call that Kineto shows
+  Full = 2,    // also waits with what they waited for, and every call that Kineto shows
 };
 
 // What a session asks its sources for.

@@ -1225,6 +1225,7 @@ struct AllocationRow {
   SpanId span{};  // The innermost span around it
   StackId stack{};
   std::int64_t event_index = -1;  // Place in the recorder's own list
+  MemoryKind memory_kind = MemoryKind::Unknown;  // Where the memory lies, if the source says so
 };
 
 struct AllocationTable {
@@ -1242,6 +1243,7 @@ struct AllocationTable {
   Column<SpanId> span;
   Column<StackId> stack;
   Column<std::int64_t> event_index{-1};
+  Column<MemoryKind> memory_kind{MemoryKind::Unknown};
 
   std::size_t size() const noexcept { return time_ns.size(); }
   bool empty() const noexcept { return size() == 0; }
@@ -1276,6 +1278,7 @@ struct AllocationTable {
     visit("span", self.span);
     visit("stack", self.stack);
     visit("event_index", self.event_index);
+    visit("memory_kind", self.memory_kind);
   }
 };
 

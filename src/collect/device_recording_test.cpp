@@ -52,6 +52,55 @@ void begin_op(const char* what, std::uint8_t scope = 0) {
   ASSERT_TRUE(sonde_op_begin(&op));
 }
 
+sonde_device_allocation memory(std::uint8_t kind, std::int64_t bytes, std::uint64_t correlation) {
+  return {now_ns(), 0x7f00'0000, bytes, SONDE_DEVICE_CUDA, kind, 1, correlation};
+}
+
+TEST(DeviceRecording, TellsWhoTookMemoryOfADevice) {
+  const Trace trace = recorded([] {
+    begin_op("load", 7);
+    call("cudaMalloc", 5);
+    sonde_end();
+    const sonde_device_allocation taken = memory(SONDE_MEMORY_MANAGED, 4096, 5);
+    const sonde_device_allocation pinned = memory(SONDE_MEMORY_PINNED, -512, 0);
+    sonde_device_allocated(&taken);
+    sonde_device_allocated(&pinned);
+  });
+  const AllocationTable& rows = trace.allocations();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows.bytes[0], 4096);
+  EXPECT_EQ(rows.address[0], 0x7f00'0000u);
+  EXPECT_EQ(rows.device_type[0], DeviceType::Cuda);
+  EXPECT_EQ(rows.device_index[0], 1);
+  EXPECT_EQ(rows.memory_kind[0], MemoryKind::Managed);
+  EXPECT_EQ(rows.span[0], find_span(trace, "cudaMalloc"));
+  EXPECT_EQ(rows.track[0], trace.spans().track[rows.span[0]]);
+  EXPECT_EQ(rows.bytes[1], -512);
+  EXPECT_EQ(rows.device_type[1], DeviceType::Cpu);
+  EXPECT_FALSE(rows.span[1].valid());
+}
+
+TEST(DeviceRecording, LeavesMemoryToTheAllocatorOfATensorLibrary) {
+  const Trace trace = recorded([] {
+    const sonde_allocation piece = {0x7f00'0100, 64, 64, 4096, SONDE_DEVICE_CUDA, 0, 1};
+    sonde_allocated(&piece);
+    const sonde_device_allocation whole = memory(SONDE_MEMORY_DEVICE, 4096, 0);
+    sonde_device_allocated(&whole);
+  });
+  ASSERT_EQ(trace.allocations().size(), 1u);
+  EXPECT_EQ(trace.allocations().bytes[0], 64);
+}
+
+TEST(DeviceRecording, KeepsFactsInTheMetadata) {
+  const Trace trace = recorded([] { sonde_metadata_is(name("cupti_version"), name("130001")); });
+  std::map<std::string, std::string> metadata;
+  for (std::size_t i = 0; i < trace.metadata().size(); ++i) {
+    metadata[std::string(trace.string(trace.metadata().key[i]))] =
+        trace.string(trace.metadata().value[i]);
+  }
+  EXPECT_EQ(metadata["cupti_version"], "130001");
+}
+
 TEST(DeviceRecording, JoinsWorkToTheOperatorThatLaunchedIt) {
   const Trace trace = recorded([] {
     begin_op("train", 7);

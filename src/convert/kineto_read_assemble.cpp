@@ -15,6 +15,7 @@
 #include "convert/json_string.h"
 #include "convert/json_text.h"
 #include "convert/kineto_read_arguments.h"
+#include "convert/kineto_read_captures.h"
 #include "convert/kineto_read_columns.h"
 #include "convert/kineto_read_edges.h"
 #include "convert/kineto_read_extras.h"
@@ -52,6 +53,7 @@ class Assembler {
     release_spans();
     set_end_tracks(ends);
     fill_other_tables();
+    join_captures(builder_);
     for (const ForeignFlow& foreign : foreign_flows_) {
       keep_extra(builder_, TableKind::Flows, foreign.flow.value(), "event.id", foreign.id);
     }

@@ -62,6 +62,7 @@ class EventStager {
   void take_value(StagedSpan& span, SpanField field, ArgKey key);
   void take_raw_value(StagedSpan& span, SpanField field, ArgKey key, RawMemo& memo);
   void stage_side_rows(SpanKind kind, std::uint32_t row);
+  void take_captured_by(SpanId& out);
   void stage_kernel(std::uint32_t row);
   void stage_copy(std::uint32_t row);
   void stage_sync(std::uint32_t row);

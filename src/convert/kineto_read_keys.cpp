@@ -52,6 +52,7 @@ constexpr std::array<std::string_view, kArgKeys> kArgTexts = {
     "priority",
     "channel",
     "channel_type",
+    "captured by correlation",
     "bytes",
     "memory bandwidth (GB/s)",
     "fromDevice",

@@ -72,6 +72,7 @@ enum class ArgKey : std::uint8_t {
   Priority,
   Channel,
   ChannelType,
+  CapturedBy,
   CopyBytes,
   Bandwidth,
   FromDevice,

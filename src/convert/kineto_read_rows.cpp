@@ -250,6 +250,15 @@ void EventStager::stage_side_rows(SpanKind kind, std::uint32_t row) {
   if (left_.has_any(kCollectiveSigns)) stage_collective(row);
 }
 
+// The number of the call, until spans have theirs.
+void EventStager::take_captured_by(SpanId& out) {
+  const bool is_there = left_.has(ArgKey::CapturedBy) && event_[ArgKey::CapturedBy].is_integer;
+  const std::int64_t number = is_there ? event_[ArgKey::CapturedBy].number : 0;
+  if (number <= 0 || number >= SpanId::kInvalid) return;
+  out = SpanId(static_cast<std::uint32_t>(number));
+  left_.remove(ArgKey::CapturedBy);
+}
+
 void EventStager::stage_kernel(std::uint32_t row) {
   KernelRow kernel;
   kernel.span = SpanId(row);
@@ -266,6 +275,7 @@ void EventStager::stage_kernel(std::uint32_t row) {
   take(ArgKey::GraphId, kernel.graph_id);
   take(ArgKey::GraphNodeId, kernel.graph_node_id);
   take(ArgKey::Priority, kernel.priority);
+  take_captured_by(kernel.captured_by);
   take(ArgKey::Channel, kernel.channel);
   take(ArgKey::ChannelType, kernel.channel_type);
   drop_if(ArgKey::Device, event_.pid);
@@ -285,6 +295,7 @@ void EventStager::stage_copy(std::uint32_t row) {
   take(ArgKey::ToContext, copy.destination_context);
   take(ArgKey::GraphId, copy.graph_id);
   take(ArgKey::GraphNodeId, copy.graph_node_id);
+  take_captured_by(copy.captured_by);
   drop_if(ArgKey::Device, event_.pid);
   drop_if(ArgKey::InDevice, event_.pid);
   drop_if(ArgKey::Stream, event_.tid);

@@ -54,6 +54,22 @@ TEST(KinetoRead, PutsDeviceWorkOnStreamsOfTheProcessThatRecorded) {
   EXPECT_TRUE(trace.extras().empty());
 }
 
+TEST(KinetoRead, JoinsWorkOfAGraphToTheCallThatCapturedIt) {
+  const Trace trace = read_events(R"json(
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 42, "tid": 43, "ts": 1, "dur": 1,
+     "args": {"cbid": 211, "correlation": 5}},
+    {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, "dur": 1,
+     "args": {"device": 0, "stream": 7, "graph node id": 3, "captured by correlation": 5}},
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD (Device -> Device)", "pid": 0, "tid": 7, "ts": 11, "dur": 1,
+     "args": {"device": 0, "stream": 7, "bytes": 1, "captured by correlation": 6}})json");
+  const SpanId call = trace.kernels().captured_by[KernelId(0)];
+  ASSERT_TRUE(call.valid());
+  EXPECT_EQ(trace.name(call), "cudaLaunchKernel");
+  EXPECT_FALSE(trace.copies().captured_by[CopyId(0)].valid());
+  // A call that is not there.
+  EXPECT_EQ(extra(trace, "captured by correlation"), "6");
+}
+
 TEST(KinetoRead, TellsAProcessFromADeviceOfTheSameNumber) {
   const Trace trace = read_events(R"(
     {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "train"}},

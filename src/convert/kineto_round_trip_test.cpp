@@ -107,6 +107,39 @@ TEST(RoundTripOnce, SpansThatOverlapReturnToTheirTrack) {
   expect_stable(trace);
 }
 
+TEST(RoundTripOnce, WhoCapturedAKernelIsKept) {
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({.pid = 1});
+  const TrackId thread =
+      builder.tracks().push_back({.process = process, .kind = TrackKind::Thread, .id = 2});
+  const TrackId stream = builder.tracks().push_back(
+      {.process = process, .kind = TrackKind::Stream, .id = 7, .device_index = 0});
+  SpanRow call;
+  call.name = builder.intern("cudaLaunchKernel");
+  call.track = thread;
+  call.kind = SpanKind::CudaRuntime;
+  call.start_ns = 1000;
+  call.duration_ns = 500;
+  call.correlation = 5;
+  SpanRow work = call;
+  work.name = builder.intern("add");
+  work.track = stream;
+  work.kind = SpanKind::Kernel;
+  work.start_ns = 9000;
+  work.correlation = 8;
+  const SpanId captured_by = builder.spans().push_back(call);
+  KernelRow kernel;
+  kernel.span = builder.spans().push_back(work);
+  kernel.graph_node_id = 3;
+  kernel.captured_by = captured_by;
+  builder.kernels().push_back(kernel);
+  const TempDir dir;
+  ASSERT_TRUE(export_chrome_trace(*std::move(builder).build(), dir.file("1.json")));
+  const Trace after = opened(dir.file("1.json"));
+  ASSERT_TRUE(after.kernels().captured_by[KernelId(0)].valid());
+  EXPECT_EQ(after.name(after.kernels().captured_by[KernelId(0)]), "cudaLaunchKernel");
+}
+
 TEST(RoundTripOnce, ARecordingOfOurOwnIsStable) {
   TraceBuilder builder;
   const ProcessId process = builder.processes().push_back({.pid = 4242,

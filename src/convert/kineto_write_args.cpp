@@ -89,6 +89,12 @@ char* KinetoEvents::device_and_stream(char* at, SpanId span, std::int64_t contex
   return integer_unless(at, ", \"correlation\": ", spans_.correlation[span], 0);
 }
 
+// The number of the call that put the work's node into its graph.
+char* KinetoEvents::captured_by(char* at, SpanId call) {
+  if (!call.valid()) return at;
+  return integer_unless(at, ", \"captured by correlation\": ", spans_.correlation[call], 0);
+}
+
 char* KinetoEvents::kernel_args(char* at, SpanId span, KernelId kernel) {
   const KernelTable& table = plan_.trace.kernels();
   at = integer_unless(at, ", \"queued\": ", table.queued_ns[kernel], -1);
@@ -109,6 +115,7 @@ char* KinetoEvents::kernel_args(char* at, SpanId span, KernelId kernel) {
   at = occupancy_args(at, kernel);
   at = integer_unless(at, ", \"graph id\": ", table.graph_id[kernel], -1);
   at = integer_unless(at, ", \"graph node id\": ", table.graph_node_id[kernel], -1);
+  at = captured_by(at, table.captured_by[kernel]);
   at = integer_unless(at, ", \"priority\": ", table.priority[kernel], table.priority.null_value());
   at = integer_unless(at, ", \"channel\": ", table.channel[kernel], -1);
   at = integer_unless(at, ", \"channel_type\": ", table.channel_type[kernel], -1);
@@ -164,7 +171,8 @@ char* KinetoEvents::copy_args(char* at, SpanId span, CopyId copy) {
   at = number_unless(at, ", \"memory bandwidth (GB/s)\": ", table.bandwidth[copy], -1);
   at = integer_unless(at, ", \"value\": ", table.value[copy], -1);
   at = integer_unless(at, ", \"graph id\": ", table.graph_id[copy], -1);
-  return integer_unless(at, ", \"graph node id\": ", table.graph_node_id[copy], -1);
+  at = integer_unless(at, ", \"graph node id\": ", table.graph_node_id[copy], -1);
+  return captured_by(at, table.captured_by[copy]);
 }
 
 char* KinetoEvents::sync_args(char* at, SpanId span, SyncId sync) {

@@ -220,6 +220,8 @@ void KinetoEvents::allocation(AllocationId row) {
   at = integer(at, ", \"Bytes\": ", table.bytes[row]);
   at = integer(at, ", \"Device Id\": ", table.device_index[row]);
   at = integer(at, ", \"Device Type\": ", static_cast<std::int64_t>(table.device_type[row]));
+  if (table.memory_kind[row] != MemoryKind::Unknown)
+    at = put(put(put(at, ", \"Memory kind\": \""), to_string(table.memory_kind[row])), "\"");
   if (table.address[row] != 0) at = put_unsigned(put(at, ", \"Addr\": "), table.address[row]);
   at = put(at, ", \"finished\": false");
   at = integer_unless(at, ", \"Ev Idx\": ", table.event_index[row], -1);

@@ -119,6 +119,7 @@ class KinetoEvents {
   char* call_args(char* at, SpanId span);
   char* device_args(char* at, SpanId span, Cursors& cursors);
   char* device_and_stream(char* at, SpanId span, std::int64_t context);
+  char* captured_by(char* at, SpanId call);
   char* kernel_args(char* at, SpanId span, KernelId kernel);
   char* occupancy_args(char* at, KernelId kernel);
   char* copy_args(char* at, SpanId span, CopyId copy);

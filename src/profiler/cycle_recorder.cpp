@@ -24,6 +24,7 @@ SourceRequest request_of(const ProfilerOptions& options) {
   request.with_stack = options.with_stack;
   request.with_flops = options.with_flops;
   request.with_modules = options.with_modules;
+  request.gpu_level = options.gpu_level;
   return request;
 }
 

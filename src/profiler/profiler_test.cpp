@@ -243,6 +243,7 @@ TEST_F(ProfilerCalls, ThereIsNoTraceBeforeACycleEnded) {
 TEST_F(ProfilerCalls, TheOptionsReachTheSession) {
   ProfilerOptions flags = options({});
   flags.profile_memory = flags.with_stack = flags.with_flops = flags.with_modules = true;
+  flags.gpu_level = GpuLevel::Full;
   flags.budget_bytes = 12345;
   flags.policy = BufferPolicy::Drop;
   flags.crash_safe = false;
@@ -256,6 +257,7 @@ TEST_F(ProfilerCalls, TheOptionsReachTheSession) {
   EXPECT_TRUE(log_->options.request.with_stack);
   EXPECT_TRUE(log_->options.request.with_flops);
   EXPECT_TRUE(log_->options.request.with_modules);
+  EXPECT_EQ(log_->options.request.gpu_level, GpuLevel::Full);
   EXPECT_EQ(log_->options.budget_bytes, 12345u);
   EXPECT_EQ(log_->options.policy, BufferPolicy::Drop);
   EXPECT_FALSE(log_->options.crash_safe);

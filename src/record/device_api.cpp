@@ -68,6 +68,13 @@ void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync) {
   write_span<kSyncWords>(*span, [&](FieldPacker fields) { sync_fields(*sync, fields); });
 }
 
+void sonde_device_allocated(const sonde_device_allocation* allocation) {
+  if (!session_records()) return;
+  std::array<std::uint64_t, kDeviceAllocationWords> words;
+  device_allocation_fields(*allocation, FieldPacker(words.data()));
+  write_words(ExtendedKind::DeviceAllocation, words);
+}
+
 void sonde_graph_node(uint64_t node_id, uint64_t copied_from) {
   if (!session_records()) return;
   write_words(ExtendedKind::GraphNode, std::array<std::uint64_t, 2>{node_id, copied_from});
@@ -78,6 +85,12 @@ void sonde_device_is(const sonde_device_properties* device) {
   std::array<std::uint64_t, kDeviceWords> words;
   device_fields(*device, FieldPacker(words.data()));
   write_words(ExtendedKind::Device, words);
+}
+
+void sonde_metadata_is(uint32_t key, uint32_t json) {
+  if (!session_records() || key == 0 || json == 0) return;
+  write_words(ExtendedKind::Metadata,
+              std::array<std::uint64_t, 1>{key | (std::uint64_t{json} << 32)});
 }
 
 void sonde_lost(uint8_t kind, uint32_t name, uint64_t count) {

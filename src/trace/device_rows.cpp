@@ -28,12 +28,6 @@ bool is_device_work(SpanKind kind) {
   return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
 }
 
-template <typename Enum>
-Enum known(std::uint8_t number, Enum otherwise) {
-  const auto value = static_cast<Enum>(number);
-  return is_known(value) ? value : otherwise;
-}
-
 }  // namespace
 
 DeviceRows::DeviceRows(Recording& recording, const DecodeContext& context)
@@ -109,56 +103,9 @@ void DeviceRows::finish() {
   add_devices();
   add_all_work();
   add_covers();
+  add_memory();
+  add_metadata();
   add_losses();
-}
-
-template <typename Visit>
-void DeviceRows::for_each_record(ExtendedKind kind, const Visit& visit) const {
-  for (const std::vector<std::uint64_t>& words : words_) {
-    for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
-      if (detail::extended_kind(words[i]) != kind) continue;
-      visit(std::span(words).subspan(i + 1, detail::payload_words(words[i])));
-    }
-  }
-}
-
-StringId DeviceRows::text_of(std::uint32_t name) const {
-  return recording_.names[recording_.names.find(name)].name;
-}
-
-void DeviceRows::add_devices() {
-  for_each_record(ExtendedKind::Device, [this](std::span<const std::uint64_t> words) {
-    sonde_device_properties device = {};
-    detail::device_fields(device, FieldUnpacker(words.data()));
-    const auto number = [](std::uint32_t value) {
-      return value != 0 ? static_cast<std::int32_t>(value) : -1;
-    };
-    DeviceRow row;
-    row.process = process_;
-    row.type = known(device.type, DeviceType::Unknown);
-    row.index = device.index;
-    row.name = text_of(device.name);
-    if (device.total_memory_bytes != 0)
-      row.total_memory_bytes = static_cast<std::int64_t>(device.total_memory_bytes);
-    if (device.compute_major != 0) {
-      row.compute_major = static_cast<std::int32_t>(device.compute_major);
-      row.compute_minor = static_cast<std::int32_t>(device.compute_minor);
-    }
-    row.multiprocessors = number(device.multiprocessors);
-    row.warp_size = number(device.warp_size);
-    row.max_threads_per_block = number(device.max_threads_per_block);
-    row.max_threads_per_multiprocessor = number(device.max_threads_per_multiprocessor);
-    row.registers_per_block = number(device.registers_per_block);
-    row.registers_per_multiprocessor = number(device.registers_per_multiprocessor);
-    row.shared_bytes_per_block = number(device.shared_bytes_per_block);
-    row.shared_bytes_per_block_optin = number(device.shared_bytes_per_block_optin);
-    row.shared_bytes_per_multiprocessor = number(device.shared_bytes_per_multiprocessor);
-    row.clock_khz = number(device.clock_khz);
-    row.memory_clock_khz = number(device.memory_clock_khz);
-    row.memory_bus_bits = number(device.memory_bus_bits);
-    devices_[{device.type, device.index}] = row;  // each window tells them again
-  });
-  for (const auto& [key, row] : devices_) builder_.devices().push_back(row);
 }
 
 void DeviceRows::add_all_work() {
@@ -223,7 +170,7 @@ TrackId DeviceRows::track_of(const sonde_device_span& span) {
 
 void DeviceRows::add_work(const Work& work) {
   SpanRow row;
-  row.kind = known(work.span.kind, SpanKind::Other);
+  row.kind = known_or(work.span.kind, SpanKind::Other);
   row.start_ns = clock_.to_ns(work.span.start_ns);
   row.duration_ns = std::max<Nanos>(0, work.span.duration_ns);
   Nanos end_ns = 0;
@@ -322,9 +269,9 @@ void DeviceRows::add_copy(const Work& work, SpanId span, Nanos duration_ns) {
     sonde_copy copy = {};
     detail::copy_fields(copy, FieldUnpacker(work.more));
     row.bytes = static_cast<std::int64_t>(copy.bytes);
-    row.kind = known(copy.kind, CopyKind::Unknown);
-    row.source_kind = known(copy.source_kind, MemoryKind::Unknown);
-    row.destination_kind = known(copy.destination_kind, MemoryKind::Unknown);
+    row.kind = known_or(copy.kind, CopyKind::Unknown);
+    row.source_kind = known_or(copy.source_kind, MemoryKind::Unknown);
+    row.destination_kind = known_or(copy.destination_kind, MemoryKind::Unknown);
     if (row.kind == CopyKind::Memset) row.value = copy.value;
     if (row.kind == CopyKind::PtoP) {
       row.source_device = copy.source_device;
@@ -351,7 +298,7 @@ void DeviceRows::add_sync(const Work& work, SpanId span) {
   if (work.more_words >= kSyncWords) {
     sonde_sync sync = {};
     detail::sync_fields(sync, FieldUnpacker(work.more));
-    row.kind = known(sync.kind, SyncKind::Unknown);
+    row.kind = known_or(sync.kind, SyncKind::Unknown);
     if (sync.event_id != 0xffffffff) {
       row.event_id = sync.event_id;
       row.wait_on_stream =
@@ -391,26 +338,6 @@ void DeviceRows::add_covers() {
     row.window = spans.window[annotation];
     spans.push_back(row);
   }
-}
-
-void DeviceRows::add_losses() {
-  std::map<std::pair<LedgerKind, std::uint32_t>, std::uint64_t> losses;
-  for_each_record(ExtendedKind::SourceLoss, [&](std::span<const std::uint64_t> words) {
-    const auto kind = known(static_cast<std::uint8_t>(words[0] >> 32), LedgerKind::Note);
-    std::uint64_t& count = losses[{kind, static_cast<std::uint32_t>(words[0])}];
-    count = kind == LedgerKind::ClockErrorNs ? std::max(count, words[1]) : count + words[1];
-  });
-  for (const auto& [key, count] : losses) {
-    const StringId text = text_of(key.second);
-    const std::string detail(text.valid() ? builder_.strings()[text] : std::string_view());
-    builder_.add_ledger(key.first, count, "source", detail, process_);
-  }
-  const auto note = [this](LedgerKind kind, std::uint64_t count, std::string_view detail) {
-    if (count > 0) builder_.add_ledger(kind, count, "reader", detail, process_);
-  };
-  note(LedgerKind::Uncorrelated, uncorrelated_, "device work without the call behind it");
-  note(LedgerKind::OutOfWindow, out_of_window_, "device work outside the windows");
-  note(LedgerKind::Undecodable, undecodable_, "device work at impossible times");
 }
 
 }  // namespace sonde

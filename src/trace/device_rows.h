@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -51,9 +52,19 @@ class DeviceRows {
   };
 
   template <typename Visit>
-  void for_each_record(detail::ExtendedKind kind, const Visit& visit) const;
+  void for_each_record(detail::ExtendedKind kind, const Visit& visit) const {
+    for (const std::vector<std::uint64_t>& words : words_) {
+      for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
+        if (detail::extended_kind(words[i]) != kind) continue;
+        visit(std::span(words).subspan(i + 1, detail::payload_words(words[i])));
+      }
+    }
+  }
   void add_devices();
   void add_all_work();
+  void add_memory();
+  AllocationRow allocation_row(const sonde_device_allocation& memory) const;
+  void add_metadata();
   void add_losses();
   void add_work(const Work& work);
   void add_kernel(const Work& work, SpanId span);
@@ -85,7 +96,15 @@ class DeviceRows {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Cover> covers_;  // annotation, track
   std::uint64_t uncorrelated_ = 0;
   std::uint64_t out_of_window_ = 0;
+  std::uint64_t memory_out_of_window_ = 0;
   std::uint64_t undecodable_ = 0;
 };
+
+// A number from outside, if it is one of the enum's.
+template <typename Enum>
+Enum known_or(std::uint8_t number, Enum otherwise) {
+  const auto value = static_cast<Enum>(number);
+  return is_known(value) ? value : otherwise;
+}
 
 }  // namespace sonde

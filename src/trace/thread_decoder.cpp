@@ -278,8 +278,8 @@ class ThreadDecoder {
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1,
-                                              1, 1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2, 2};
+    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1,
+                                              1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2, 5, 1, 2};
     const auto number = static_cast<std::size_t>(kind);
     if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
       ++out_.undecodable;
@@ -335,6 +335,8 @@ class ThreadDecoder {
         break;
       case ExtendedKind::DeviceSpan:
       case ExtendedKind::Device:
+      case ExtendedKind::DeviceAllocation:
+      case ExtendedKind::Metadata:
       case ExtendedKind::SourceLoss:
         out_.device_words.push_back(
             detail::make_extended(0, kind, static_cast<std::uint32_t>(payload.size())));

@@ -1441,6 +1441,7 @@ AllocationId AllocationTable::push_back(const AllocationRow& values) {
   span.push_back(values.span);
   stack.push_back(values.stack);
   event_index.push_back(values.event_index);
+  memory_kind.push_back(values.memory_kind);
   return AllocationId(size() - 1);
 }
 
@@ -1458,6 +1459,7 @@ AllocationRow AllocationTable::row(std::size_t at) const {
   values.span = span[at];
   values.stack = stack[at];
   values.event_index = event_index[at];
+  values.memory_kind = memory_kind[at];
   return values;
 }
 
@@ -1474,6 +1476,7 @@ void AllocationTable::append(AllocationTable&& other) {
   span.append(std::move(other.span));
   stack.append(std::move(other.stack));
   event_index.append(std::move(other.event_index));
+  memory_kind.append(std::move(other.memory_kind));
 }
 
 void AllocationTable::resize(std::size_t rows) {

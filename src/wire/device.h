@@ -9,6 +9,8 @@
 //               stream | context << 32
 //               correlation
 //               then, by kind, a kernel, a copy or a wait, if more is known
+//   DeviceAllocation  time, as CLOCK_REALTIME tells it; address; bytes; correlation
+//               device type | memory kind << 8 | device index << 16
 //   Device      name id | type << 32 | index << 48, and the properties
 
 #include <cstddef>
@@ -23,6 +25,7 @@ inline constexpr std::size_t kDeviceSpanWords = 5;
 inline constexpr std::size_t kKernelWords = 10;
 inline constexpr std::size_t kCopyWords = 5;
 inline constexpr std::size_t kSyncWords = 3;
+inline constexpr std::size_t kDeviceAllocationWords = 5;
 inline constexpr std::size_t kDeviceWords = 9;
 
 namespace detail {
@@ -120,6 +123,17 @@ void sync_fields(Sync& sync, Fields&& fields) {
   fields(sync.event_id, 32);
   fields(sync.wait_on_stream, 64);
   fields(sync.wait_on_correlation, 64);
+}
+
+template <typename Allocation, typename Fields>
+void device_allocation_fields(Allocation& allocation, Fields&& fields) {
+  fields(allocation.time_ns, 64);
+  fields(allocation.address, 64);
+  fields(allocation.bytes, 64);
+  fields(allocation.correlation, 64);
+  fields(allocation.device_type, 8);
+  fields(allocation.memory_kind, 8);
+  fields(allocation.device_index, 48);
 }
 
 template <typename Device, typename Fields>

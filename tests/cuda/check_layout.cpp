@@ -13,7 +13,9 @@ namespace layout = sonde::cuda::layout;
 
 #define SONDE_SAME(record, field, offset) static_assert(offsetof(record, field) == (offset))
 
-using Kernel = CUpti_ActivityKernel9;
+// CUpti_ActivityKernel8 is of 11.8, 9 of 12.0.
+using Kernel = CUpti_ActivityKernel8;
+static_assert(offsetof(CUpti_ActivityKernel9, clusterX) == layout::Kernel::kCluster);
 SONDE_SAME(Kernel, registersPerThread, layout::Kernel::kRegisters);
 SONDE_SAME(Kernel, start, layout::Kernel::kStart);
 SONDE_SAME(Kernel, end, layout::Kernel::kEnd);
@@ -82,6 +84,18 @@ SONDE_SAME(CUpti_ActivityOverhead, overheadKind, layout::Overhead::kOverheadKind
 SONDE_SAME(CUpti_ActivityOverhead, start, layout::Overhead::kStart);
 SONDE_SAME(CUpti_ActivityOverhead, end, layout::Overhead::kEnd);
 
+SONDE_SAME(CUpti_ActivityMemory3, memoryOperationType, layout::Memory::kOperation);
+SONDE_SAME(CUpti_ActivityMemory3, memoryKind, layout::Memory::kMemoryKind);
+SONDE_SAME(CUpti_ActivityMemory3, correlationId, layout::Memory::kCorrelation);
+SONDE_SAME(CUpti_ActivityMemory3, address, layout::Memory::kAddress);
+SONDE_SAME(CUpti_ActivityMemory3, bytes, layout::Memory::kBytes);
+SONDE_SAME(CUpti_ActivityMemory3, timestamp, layout::Memory::kTime);
+SONDE_SAME(CUpti_ActivityMemory3, deviceId, layout::Memory::kDevice);
+SONDE_SAME(CUpti_ActivityMemory3, contextId, layout::Memory::kContext);
+SONDE_SAME(CUpti_ActivityMemory3, streamId, layout::Memory::kStream);
+
+SONDE_SAME(CUpti_ActivityExternalCorrelation, externalKind,
+           layout::ExternalCorrelation::kExternalKind);
 SONDE_SAME(CUpti_ActivityExternalCorrelation, externalId, layout::ExternalCorrelation::kExternalId);
 SONDE_SAME(CUpti_ActivityExternalCorrelation, correlationId,
            layout::ExternalCorrelation::kCorrelation);
@@ -91,6 +105,43 @@ SONDE_SAME(CUpti_ActivitySynchronization2, cudaEventSyncId, layout::Synchronizat
 SONDE_SAME(CUpti_ActivityCudaEvent2, deviceId, layout::CudaEvent::kDevice);
 SONDE_SAME(CUpti_ActivityCudaEvent2, deviceTimestamp, layout::CudaEvent::kDeviceTime);
 SONDE_SAME(CUpti_ActivityCudaEvent2, cudaEventSyncId, layout::CudaEvent::kSyncId);
+#endif
+
+// How long a record is, by version.
+constexpr std::size_t bytes_of(sonde::cuda::ActivityKind kind, std::uint32_t version) {
+  std::size_t bytes = 0;
+  for (const layout::RecordBytes& record : layout::kRecordBytes) {
+    if (record.kind == kind && version >= record.since) bytes = record.bytes;
+  }
+  return bytes;
+}
+using sonde::cuda::ActivityKind;
+#define SONDE_SIZE(record, kind, version) \
+  static_assert(sizeof(record) == bytes_of(ActivityKind::kind, sonde::cuda::version))
+
+SONDE_SIZE(CUpti_ActivityKernel8, ConcurrentKernel, kCupti118);
+SONDE_SIZE(CUpti_ActivityKernel9, ConcurrentKernel, kCupti120);
+SONDE_SIZE(CUpti_ActivityMemcpy5, Memcpy, kCupti118);
+SONDE_SIZE(CUpti_ActivityMemcpyPtoP4, MemcpyPeer, kCupti118);
+SONDE_SIZE(CUpti_ActivityMemset4, Memset, kCupti118);
+SONDE_SIZE(CUpti_ActivityAPI, Runtime, kCupti118);
+SONDE_SIZE(CUpti_ActivityAPI, Driver, kCupti118);
+SONDE_SIZE(CUpti_ActivitySynchronization, Synchronization, kCupti118);
+SONDE_SIZE(CUpti_ActivityCudaEvent, CudaEvent, kCupti118);
+SONDE_SIZE(CUpti_ActivityOverhead, Overhead, kCupti118);
+SONDE_SIZE(CUpti_ActivityMemory3, Memory, kCupti118);
+SONDE_SIZE(CUpti_ActivityExternalCorrelation, ExternalCorrelation, kCupti118);
+#if CUPTI_API_VERSION >= 26
+SONDE_SIZE(CUpti_ActivityOverhead2, Overhead, kCupti122);
+SONDE_SIZE(CUpti_ActivityOverhead3, Overhead, kCupti124);
+SONDE_SIZE(CUpti_ActivityMemory4, Memory, kCupti126);
+SONDE_SIZE(CUpti_ActivityMemcpy6, Memcpy, kCupti128);
+SONDE_SIZE(CUpti_ActivitySynchronization2, Synchronization, kCupti128);
+SONDE_SIZE(CUpti_ActivityCudaEvent2, CudaEvent, kCupti128);
+#endif
+#if CUPTI_API_VERSION >= 130000
+SONDE_SIZE(CUpti_ActivityKernel10, ConcurrentKernel, kCupti130);
+SONDE_SAME(CUpti_ActivityKernel10, clusterX, layout::Kernel::kCluster);
 #endif
 
 SONDE_SAME(CUpti_CallbackData, functionName, offsetof(sonde::cuda::CallbackData, function_name));

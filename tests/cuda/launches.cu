@@ -49,7 +49,8 @@ __global__ void count_down(cudaGraphConditionalHandle handle, int* left) {
 }
 
 struct Counts {
-  long kernels = 0, copies = 0, fills = 0, graph_launches = 0, graph_kernels = 0;
+  long kernels = 0, copies = 0, fills = 0, graph_launches = 0, graph_kernels = 0, allocations = 0,
+       releases = 0;
 };
 
 void on_one_thread(int launches) {
@@ -79,6 +80,8 @@ void copies(Counts& counts) {
   CHECK(cudaMemset(device, 7, kBytes));
   counts.copies += 5;
   counts.fills += 1;
+  counts.allocations += 3;
+  counts.releases += 3;
   CHECK(cudaFreeHost(pinned));
   CHECK(cudaFree(managed));
   CHECK(cudaFree(device));
@@ -107,6 +110,8 @@ void events_and_special_launches(Counts& counts) {
   with_shared<<<200, 128, kShared, first>>>(data);
   CHECK(cudaDeviceSynchronize());
   counts.kernels += 5;
+  counts.allocations += 1;
+  counts.releases += 1;
   CHECK(cudaFree(data));
 }
 
@@ -156,6 +161,7 @@ void graphs(Counts& counts) {
   CHECK(cudaGraphLaunch(loop, stream));
   CHECK(cudaStreamSynchronize(stream));
   counts.graph_launches += 1;
+  counts.allocations += 2;
 }
 
 int main(int argc, char** argv) {
@@ -167,12 +173,14 @@ int main(int argc, char** argv) {
   for (std::thread& thread : threads) thread.join();
   counts.kernels += long{kThreads} * launches;
   counts.fills += kThreads;
+  counts.allocations += kThreads;
+  counts.releases += kThreads;
   copies(counts);
   events_and_special_launches(counts);
   graphs(counts);
   std::printf("{\"kernels\": %ld, \"copies\": %ld, \"fills\": %ld, \"graph_launches\": %ld, "
-              "\"graph_kernels\": %ld}\n",
+              "\"graph_kernels\": %ld, \"allocations\": %ld, \"releases\": %ld}\n",
               counts.kernels, counts.copies, counts.fills, counts.graph_launches,
-              counts.graph_kernels);
+              counts.graph_kernels, counts.allocations, counts.releases);
   return 0;
 }

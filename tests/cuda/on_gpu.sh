@@ -18,12 +18,18 @@ g++ -std=c++20 -I"$root/src" -I"$root/include" -I"$cuda/extras/CUPTI/include" -I
 nvcc -std=c++17 -arch=native -O2 -o "$work/launches" "$root/tests/cuda/launches.cu" || exit 1
 for level in linked full lean; do
   echo "== a CUDA program without torch, $level"
-  "$sonde" run "--gpu=$level" -o "$work/launches.sonde" -- "$work/launches" 1000 >"$work/counts.json" || failed=1
+  "$sonde" run "--gpu=$level" --memory -o "$work/launches.sonde" -- "$work/launches" 1000 >"$work/counts.json" || failed=1
   "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
-  python3 "$root/tests/cuda/check_launches.py" "$work/counts.json" "$work/launches.json" ||
-    { [[ $level == lean ]] || failed=1; }
+  python3 "$root/tests/cuda/check_launches.py" "$level" "$work/counts.json" "$work/launches.json" || failed=1
 done
-SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run -q --gpu -o "$work/small.sonde" -- "$work/launches" 3 \
+for level in linked full; do
+  echo "== its calls as CUPTI records them, $level"
+  SONDE_CUDA_LOG_CALLS=$work/calls "$sonde" run -q "--gpu=$level" -o "$work/launches.sonde" -- "$work/launches" 200 \
+    >"$work/counts.json" || failed=1
+  "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
+  python3 "$root/tests/cuda/check_links.py" "$work/calls" "$work/launches.json" || failed=1
+done
+SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run -q --gpu=full --memory -o "$work/small.sonde" -- "$work/launches" 3 \
   >"$work/small.json"
 
 echo "== torch $(python3 -c 'import torch; print(torch.__version__)')"
@@ -38,6 +44,31 @@ SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/trai
 python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.json" || failed=1
 python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 "$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
+echo "== operators behind the work, as external correlation has them"
+g++ -std=c++20 -shared -fPIC -I"$root/src" -o "$work/libtag_ranges.so" "$root/tests/cuda/tag_ranges.cpp" -ldl || failed=1
+for level in linked full; do
+  NVTX_INJECTION64_PATH=$work/libtag_ranges.so TAG_RANGES_FILE=$work/tags SONDE_CUDA_LOG_CALLS=$work/calls \
+    "$sonde" run -q "--gpu=$level" -o "$work/tagged.sonde" -- python3 "$root/tests/cuda/train.py" --nvtx || failed=1
+  "$sonde" export "$work/tagged.sonde" -o "$work/tagged.json" || failed=1
+  python3 "$root/tests/cuda/check_links.py" "$work/calls" "$work/tagged.json" "$work/tags" || failed=1
+done
+echo "== told to another tool: cuda::profiler, emit_nvtx"
+nvcc -std=c++17 -arch=native -cudart shared -I"$root/include" -o "$work/control" "$root/tests/cuda/control.cu" \
+  -L"$build/lib" -lsonde -lsonde_record -Xlinker -rpath="$build/lib" || failed=1
+profiled() { # OPTIONS...: names of the kernels that Nsight Compute then looks at
+  ncu --section LaunchStats "$@" "$work/control" 2>&1 | sed -nE 's/^ +([a-z_]+)\(\).*Context.*/\1/p' | sort | uniq -c | xargs
+}
+if command -v ncu >/dev/null; then
+  for expected in "2 in_window:--profile-from-start off" "3 in_scope:--nvtx --nvtx-include told/"; do
+    read -ra options <<<"${expected#*:}"
+    found=$(profiled "${options[@]}")
+    if [[ $found == "${expected%%:*}" ]]; then echo "ok   ${expected#*:}: $found"; else
+      echo "DIFF ${expected#*:}: '$found', not '${expected%%:*}'" && failed=1
+    fi
+  done
+else
+  echo "     there is no ncu"
+fi
 for _ in 1 2 3; do
   python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/plain.times"
   python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/torch.times" --torch "$work/long.json"
@@ -46,7 +77,11 @@ for _ in 1 2 3; do
   for run in plain torch sonde; do echo "$run: $(cat "$work/$run.times")"; done
 done
 echo "== who captured what a graph runs"
-"$sonde" dump "$work/train.sonde" 2>/dev/null | grep -m3 captured_by
+"$sonde" dump "$work/train.sonde" 2>/dev/null | grep -m1 captured_by
+grep -o '"captured by correlation": [0-9]*' "$work/train.json" | head -3
+"$sonde" export "$work/train.json" -o "$work/again.json" && cmp <(grep -c '"captured by correlation"' "$work/train.json") \
+  <(grep -c '"captured by correlation"' "$work/again.json") || failed=1
+grep -E '"(cupti|cuda_runtime|cuda_driver)_version"' "$work/train.json" || failed=1
 if [[ -n $kept ]]; then
   cp "$work"/*.cupti "$work/small.json" "$work/small.sonde" "$work/train.sonde" "$kept/"
   gzip -c "$work/torch.json" >"$kept/torch.json.gz"

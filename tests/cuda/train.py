@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Some training steps on a GPU inside of an annotation "measured", the same work each time.
 
-usage: train.py [--torch TRACE.json] [--steps N] [--times FILE]
+usage: train.py [--torch TRACE.json | --nvtx] [--steps N] [--times FILE]
   --torch   records them with torch.profiler and writes its trace
+  --nvtx    tells NVTX of every operator
   --times   writes seconds for a step and, with --torch, for stopping, as JSON
 """
 
@@ -31,6 +32,7 @@ class Net(torch.nn.Module):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--torch")
+    parser.add_argument("--nvtx", action="store_true")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--times")
     args = parser.parse_args()
@@ -67,6 +69,8 @@ def main():
     if args.torch:
         activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
         profiler = torch.profiler.profile(activities=activities)
+    elif args.nvtx:
+        profiler = torch.autograd.profiler.emit_nvtx()
     stopped = 0.0
     with profiler:
         with torch.profiler.record_function("measured"):

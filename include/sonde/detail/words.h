@@ -55,8 +55,10 @@ enum class ExtendedKind : std::uint8_t {
   Device = 22,
   SourceLoss = 23,  // [name id | ledger kind << 32, count]: what a source knows to be missing
   GraphNode = 24,   // [node id, the node it is a copy of or 0]: made by the innermost open span
-  OpShort = 25,     // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
-                    // OpBegin without forward thread whose numbers have 32 bits
+  DeviceAllocation = 25,  // src/wire/device.h has the rest
+  Metadata = 26,          // [name id of the key | name id of the JSON text << 32]
+  OpShort = 27,  // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
+                 // OpBegin without forward thread whose numbers have 32 bits
 };
 
 constexpr unsigned kTicksShift = 18;

@@ -159,6 +159,23 @@ void read_overhead(const Record& record, Activity& activity) {
   activity.overhead_kind = record.u32(L::kOverheadKind);
 }
 
+void read_memory(const Record& record, Activity& activity) {
+  using L = layout::Memory;
+  constexpr std::uint32_t kRelease = 2;
+  constexpr std::uint64_t kMost = INT64_MAX;
+  activity.type = Activity::Type::Memory;
+  activity.span.correlation = record.u32(L::kCorrelation);
+  sonde_device_allocation& memory = activity.memory;
+  memory.time_ns = static_cast<std::int64_t>(std::min(record.u64(L::kTime), kMost));
+  memory.address = record.u64(L::kAddress);
+  const auto bytes = static_cast<std::int64_t>(std::min(record.u64(L::kBytes), kMost));
+  memory.bytes = record.u32(L::kOperation) == kRelease ? -bytes : bytes;
+  memory.memory_kind = static_cast<std::uint8_t>(record.u32(L::kMemoryKind));
+  memory.device_type = SONDE_DEVICE_CUDA;
+  memory.device_index = static_cast<std::int16_t>(record.u32(L::kDevice));
+  memory.correlation = activity.span.correlation;
+}
+
 void read_call(const Record& record, std::uint8_t kind, Activity& activity) {
   using L = layout::Api;
   activity.type = Activity::Type::Call;
@@ -173,6 +190,7 @@ void read_tag(const Record& record, Activity& activity) {
   using L = layout::ExternalCorrelation;
   activity.type = Activity::Type::Tag;
   activity.span.correlation = record.u32(L::kCorrelation);
+  activity.external_kind = record.u32(L::kExternalKind);
   activity.external_id = record.u64(L::kExternalId);
 }
 
@@ -198,6 +216,8 @@ std::size_t bytes_read(ActivityKind kind, std::uint32_t version) {
     case ActivityKind::Runtime:
     case ActivityKind::Driver:
       return layout::Api::kLeast;
+    case ActivityKind::Memory:
+      return layout::Memory::kLeast;
     case ActivityKind::ExternalCorrelation:
       return layout::ExternalCorrelation::kLeast;
   }
@@ -237,6 +257,9 @@ bool read(std::span<const std::uint8_t> bytes, std::uint32_t version, Activity& 
     case ActivityKind::Driver:
       read_call(record, SONDE_SPAN_CUDA_DRIVER, activity);
       return true;
+    case ActivityKind::Memory:
+      read_memory(record, activity);
+      return true;
     case ActivityKind::ExternalCorrelation:
       read_tag(record, activity);
       return true;
@@ -254,28 +277,13 @@ bool lacks_times(const Activity& activity) {
 
 }  // namespace
 
-std::size_t ActivityDecoder::record_bytes(std::uint32_t kind) const {
-  // The sizes of 13.0; others are left to the library.
-  if (version_ < kCupti130 || version_ >= kCupti131) return 0;
-  switch (static_cast<ActivityKind>(kind)) {
-    case ActivityKind::ConcurrentKernel:
-      return 216;
-    case ActivityKind::Memcpy:
-    case ActivityKind::MemcpyPeer:
-      return 96;
-    case ActivityKind::Memset:
-      return 88;
-    case ActivityKind::Runtime:
-    case ActivityKind::Driver:
-      return 40;
-    case ActivityKind::ExternalCorrelation:
-      return 24;
-    case ActivityKind::Synchronization:
-    case ActivityKind::CudaEvent:
-    case ActivityKind::Overhead:
-      return 56;
+ActivityDecoder::ActivityDecoder(std::uint32_t version, const Cupti* cupti)
+    : version_(version), cupti_(cupti) {
+  if (version >= layout::kFirstUnknown) return;
+  for (const layout::RecordBytes& record : layout::kRecordBytes) {  // the later win
+    if (version >= record.since)
+      record_bytes_[static_cast<std::size_t>(record.kind)] = record.bytes;
   }
-  return 0;
 }
 
 // Where the record after the one at `at` begins; 0 if nobody knows.

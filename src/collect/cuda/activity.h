@@ -7,6 +7,7 @@
 //   const ActivityDecoder decoder(version);
 //   decoder.decode(buffer, [&](const Activity& activity) { … });
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,25 +20,36 @@ namespace sonde::cuda {
 
 // One record. Which of the details counts goes by span.kind; names are still CUPTI's.
 struct Activity {
-  enum class Type : std::uint8_t { Kernel, Copy, Fill, Wait, EventRecorded, Overhead, Call, Tag };
+  enum class Type : std::uint8_t {
+    Kernel,
+    Copy,
+    Fill,
+    Wait,
+    EventRecorded,
+    Overhead,
+    Memory,
+    Call,
+    Tag
+  };
   Type type = Type::Kernel;
   sonde_device_span span = {};  // its name is not set, its kind is
   sonde_kernel kernel = {};
   sonde_copy copy = {};
   sonde_sync sync = {};
+  sonde_device_allocation memory = {};
   std::uint64_t event_sync_id = 0;    // of waits and events: joins them; 0: not known
   const char* kernel_name = nullptr;  // mangled; only to be looked at through the decoder's owner
   std::uint32_t overhead_kind = 0;
   std::uint64_t external_id = 0;  // of a Tag, which joins it to span.correlation
-  std::uint32_t thread = 0;       // of a Call
+  std::uint32_t external_kind = 0;
+  std::uint32_t thread = 0;  // of a Call
   std::uint32_t callback_id = 0;
 };
 
 class ActivityDecoder {
  public:
   // `cupti` walks over records whose size is not known here; null: they end the buffer.
-  explicit ActivityDecoder(std::uint32_t version, const Cupti* cupti = nullptr)
-      : version_(version), cupti_(cupti) {}
+  explicit ActivityDecoder(std::uint32_t version, const Cupti* cupti = nullptr);
 
   using Visit = std::function<void(const Activity&)>;
   struct Counts {
@@ -49,13 +61,16 @@ class ActivityDecoder {
   Counts decode(std::span<const std::uint8_t> buffer, const Visit& visit) const;
 
   // The size of a record, 0 if it is not known.
-  std::size_t record_bytes(std::uint32_t kind) const;
+  std::size_t record_bytes(std::uint32_t kind) const {
+    return kind < record_bytes_.size() ? record_bytes_[kind] : 0;
+  }
 
  private:
   std::size_t next_record(std::span<const std::uint8_t> buffer, std::size_t at) const;
 
   std::uint32_t version_;
   const Cupti* cupti_;
+  std::array<std::uint16_t, 64> record_bytes_ = {};  // by kind
 };
 
 }  // namespace sonde::cuda

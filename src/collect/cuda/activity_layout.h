@@ -54,8 +54,43 @@ struct CudaEvent {
 struct Overhead {
   static constexpr std::size_t kOverheadKind = 4, kStart = 24, kEnd = 32, kLeast = 40;
 };
-struct ExternalCorrelation {
-  static constexpr std::size_t kExternalId = 8, kCorrelation = 16, kLeast = 20;
+struct Memory {
+  static constexpr std::size_t kOperation = 4, kMemoryKind = 8, kCorrelation = 12, kAddress = 16,
+                               kBytes = 24, kTime = 32, kDevice = 52, kContext = 56, kStream = 60,
+                               kLeast = 64;
 };
+struct ExternalCorrelation {
+  static constexpr std::size_t kExternalKind = 4, kExternalId = 8, kCorrelation = 16, kLeast = 20;
+};
+
+// How long records are, and since which version.
+struct RecordBytes {
+  ActivityKind kind;
+  std::uint32_t since;
+  std::uint16_t bytes;
+};
+inline constexpr RecordBytes kRecordBytes[] = {
+    {ActivityKind::ConcurrentKernel, kCupti118, 200},
+    {ActivityKind::ConcurrentKernel, kCupti120, 208},
+    {ActivityKind::ConcurrentKernel, kCupti130, 216},
+    {ActivityKind::Memcpy, kCupti118, 88},
+    {ActivityKind::Memcpy, kCupti128, 96},
+    {ActivityKind::MemcpyPeer, kCupti118, 96},
+    {ActivityKind::Memset, kCupti118, 88},
+    {ActivityKind::Runtime, kCupti118, 40},
+    {ActivityKind::Driver, kCupti118, 40},
+    {ActivityKind::Synchronization, kCupti118, 40},
+    {ActivityKind::Synchronization, kCupti128, 56},
+    {ActivityKind::CudaEvent, kCupti118, 24},
+    {ActivityKind::CudaEvent, kCupti128, 56},
+    {ActivityKind::Overhead, kCupti118, 40},
+    {ActivityKind::Overhead, kCupti122, 48},
+    {ActivityKind::Overhead, kCupti124, 56},
+    {ActivityKind::Memory, kCupti118, 120},
+    {ActivityKind::Memory, kCupti126, 128},
+    {ActivityKind::ExternalCorrelation, kCupti118, 24},
+};
+// Later ones have others.
+inline constexpr std::uint32_t kFirstUnknown = kCupti131;
 
 }  // namespace sonde::cuda::layout

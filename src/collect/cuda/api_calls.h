@@ -13,9 +13,10 @@
 namespace sonde::cuda {
 
 enum class Level : std::uint8_t {
-  Linked = 0,  // calls that launch, copy, wait, allocate or concern graphs
+  Linked = 0,  // calls that launch, copy, wait, allocate or concern graphs; launches by the
+               // driver's function alone, also those of the runtime
   Lean = 1,    // no calls at all
-  Full = 2,    // every call that Kineto shows
+  Full = 2,    // every call that Kineto shows; waits with what they waited for; CUPTI's overhead
 };
 
 // Whether a call of this name, as CUPTI has it, is recorded.

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -22,9 +23,11 @@
 
 #include "collect/cuda/api_calls.h"
 #include "collect/cuda/buffers.h"
+#include "collect/cuda/call_log.h"
 #include "collect/cuda/cupti.h"
 #include "collect/cuda/driver.h"
 #include "collect/cuda/kept_buffers.h"
+#include "collect/cuda/runtime.h"
 #include "collect/cuda/work_recorder.h"
 #include "sonde/cuda.h"
 #include "sonde/op.h"
@@ -47,9 +50,12 @@ std::uint32_t name(const std::string& text) {
 class CudaSource {
  public:
   // Cheap: a program that uses no CUDA pays for no more.
-  bool prepare(Level level, std::string& why) {
+  bool prepare(Level level, bool with_memory, std::string& why) {
     const std::lock_guard lock(mutex_);
-    if (running_ == 0) level_ = level;  // what was enabled by it must be disabled by it
+    if (running_ == 0) {  // what was enabled by it must be disabled by it
+      level_ = level;
+      with_memory_ = with_memory;
+    }
     if (is_deferred() || driver_is_there()) return true;
     why = "there is no NVIDIA driver (libcuda.so.1)";
     return false;
@@ -162,8 +168,16 @@ class CudaSource {
     std::vector<ActivityKind> kinds = {ActivityKind::ConcurrentKernel, ActivityKind::Memcpy,
                                        ActivityKind::Memset};
     if (level_ == Level::Lean) return kinds;
-    kinds.insert(kinds.end(),
-                 {ActivityKind::Synchronization, ActivityKind::CudaEvent, ActivityKind::Overhead});
+    // Any of these makes every launch dearer: docs/decisions/0017-launches-in-the-driver.md.
+    if (level_ == Level::Full) {
+      kinds.insert(kinds.end(), {ActivityKind::Synchronization, ActivityKind::CudaEvent,
+                                 ActivityKind::Overhead});
+    }
+    if (with_memory_) kinds.push_back(ActivityKind::Memory);
+    if (CallLog::is_wanted()) {
+      kinds.insert(kinds.end(), {ActivityKind::ExternalCorrelation, ActivityKind::Runtime,
+                                 ActivityKind::Driver});
+    }
     return kinds;
   }
 
@@ -226,6 +240,7 @@ class CudaSource {
     ::pthread_setname_np(::pthread_self(), "sonde cuda");
     const ActivityDecoder decoder(cupti_.version, &cupti_);
     const std::unique_ptr<KeptBuffers> kept = KeptBuffers::from_environment(cupti_.version);
+    const std::unique_ptr<CallLog> calls = CallLog::from_environment();
     WorkRecorder recorder;
     ActivityDecoder::Counts counts;
     for (;;) {
@@ -242,6 +257,7 @@ class CudaSource {
       const std::span<const std::uint8_t> bytes(filled.buffer, filled.bytes);
       const ActivityDecoder::Counts found = decoder.decode(bytes, [&](const Activity& activity) {
         if (kept != nullptr) kept->note(activity);
+        if (calls != nullptr) calls->add(activity);
         recorder.add(activity);
       });
       if (kept != nullptr) kept->add(bytes);
@@ -251,7 +267,22 @@ class CudaSource {
       buffers_.give_back(filled.buffer, filled.bytes);
     }
     tell_devices(recorder);
+    tell_versions();
     tell_losses(counts);
+  }
+
+  // Under the keys that Kineto's traces have.
+  void tell_versions() {
+    const auto tell = [](const char* key, std::uint32_t version) {
+      if (version != 0) sonde_metadata_is(name(key), name(std::to_string(version)));
+    };
+    tell("cupti_version", cupti_.version);
+    tell("cuda_driver_version", static_cast<std::uint32_t>(driver_version()));
+    if (runtime_version_ == 0) {
+      const std::optional<Runtime> runtime = Runtime::find();
+      if (runtime) runtime_version_ = static_cast<std::uint32_t>(runtime->version());
+    }
+    tell("cuda_runtime_version", runtime_version_);
   }
 
   static void tell_devices(WorkRecorder& recorder) {
@@ -290,6 +321,7 @@ class CudaSource {
  private:
   std::mutex mutex_;
   Level level_ = Level::Linked;
+  bool with_memory_ = false;
   int running_ = 0;
   bool cuda_began_ = false;
   bool opened_ = false;
@@ -302,6 +334,7 @@ class CudaSource {
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint64_t> scrapped_{0};
   std::uint64_t refused_before_ = 0;
+  std::uint32_t runtime_version_ = 0;
   alignas(8) std::uint8_t scrap_[64 << 10] = {};
 };
 
@@ -313,7 +346,8 @@ Level level_of(const sonde_request& request) {
 
 int prepare(void* /*self*/, const sonde_request* request, char* why, std::size_t why_bytes) {
   std::string reason;
-  if (CudaSource::instance().prepare(level_of(*request), reason)) return 0;
+  const bool with_memory = request->profile_memory != 0;
+  if (CudaSource::instance().prepare(level_of(*request), with_memory, reason)) return 0;
   std::snprintf(why, why_bytes, "%s", reason.c_str());
   return 1;
 }

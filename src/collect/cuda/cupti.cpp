@@ -22,6 +22,7 @@ std::vector<std::string> folders() {
   for (const std::string& home : found) {
     all.push_back(home + "/extras/CUPTI/lib64/");
     all.push_back(home + "/lib64/");
+    all.push_back(home + "/lib/");
   }
   return all;
 }

@@ -23,6 +23,7 @@ enum class ActivityKind : std::uint32_t {
   CudaEvent = 36,
   Synchronization = 38,
   ExternalCorrelation = 39,
+  Memory = 49,  // MEMORY2, which tells of taking and giving back apart
 };
 
 enum class CallbackDomain : std::uint32_t { Driver = 1, Runtime = 2, Resource = 3 };
@@ -92,6 +93,10 @@ Result<Cupti> open_cupti();
 
 // Versions as cuptiGetVersion numbers them.
 constexpr std::uint32_t kCupti118 = 18;
+constexpr std::uint32_t kCupti120 = 19;
+constexpr std::uint32_t kCupti122 = 20;
+constexpr std::uint32_t kCupti124 = 22;
+constexpr std::uint32_t kCupti126 = 24;
 constexpr std::uint32_t kCupti128 = 26;
 constexpr std::uint32_t kCupti129 = 27;
 constexpr std::uint32_t kCupti130 = 130000;

@@ -76,6 +76,12 @@ void synchronize_devices() {
   }
 }
 
+int driver_version() {
+  int version = 0;
+  const auto get_version = find<int (*)(int*)>("cuDriverGetVersion");
+  return get_version != nullptr && get_version(&version) == 0 ? version : 0;
+}
+
 bool device_properties(std::int16_t index, sonde_device_properties& device, char* name,
                        std::size_t name_bytes) {
   const auto get_device = find<int (*)(int*, int)>("cuDeviceGet");

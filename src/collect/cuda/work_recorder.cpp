@@ -119,6 +119,9 @@ void WorkRecorder::add(const Activity& activity) {
     case Activity::Type::Wait:
       waits_.push_back(activity);
       break;
+    case Activity::Type::Memory:
+      sonde_device_allocated(&activity.memory);
+      break;
     case Activity::Type::Call:
     case Activity::Type::Tag:
       break;

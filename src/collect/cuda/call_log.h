@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// CUPTI's own records of calls and of tags (external correlation) in a text file, for a test that
+// holds against them what Sonde says of calls and of who made them (tests/cuda/check_links.py). A
+// program writes it if the variable SONDE_CUDA_LOG_CALLS names one; CUPTI then records every call,
+// which Sonde otherwise does without.
+//
+//   call CORRELATION runtime|driver THREAD START_NS END_NS
+//   tag CORRELATION EXTERNAL_KIND EXTERNAL_ID
+
+#include <cstdio>
+#include <memory>
+
+#include "collect/cuda/activity.h"
+
+namespace sonde::cuda {
+
+class CallLog {
+ public:
+  static bool is_wanted();
+  // Null if it is not wanted, or the file cannot be written.
+  static std::unique_ptr<CallLog> from_environment();
+  ~CallLog() { std::fclose(file_); }
+  CallLog(const CallLog&) = delete;
+  CallLog& operator=(const CallLog&) = delete;
+
+  // Others than calls and tags are nothing.
+  void add(const Activity& activity);
+
+ private:
+  explicit CallLog(std::FILE* file) : file_(file) {}
+  std::FILE* file_;
+};
+
+}  // namespace sonde::cuda
