@@ -91,6 +91,19 @@ TEST(DeviceRecording, LeavesMemoryToTheAllocatorOfATensorLibrary) {
   EXPECT_EQ(trace.allocations().bytes[0], 64);
 }
 
+TEST(DeviceRecording, OfCallsWithOneNumberTheLastLaunchedTheWork) {
+  const Trace trace = recorded([] {
+    begin_op("aten::add");
+    call("cuLibraryLoadData", 9);
+    call("cuLaunchKernel", 9);
+    sonde_end();
+    const sonde_device_span kernel = work("add_kernel", SONDE_SPAN_KERNEL, 9);
+    sonde_device_ran(&kernel);
+  });
+  ASSERT_EQ(trace.flows().size(), 1u);
+  EXPECT_EQ(trace.flows().from_span[0], find_span(trace, "cuLaunchKernel"));
+}
+
 TEST(DeviceRecording, KeepsFactsInTheMetadata) {
   const Trace trace = recorded([] { sonde_metadata_is(name("cupti_version"), name("130001")); });
   std::map<std::string, std::string> metadata;

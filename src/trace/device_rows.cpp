@@ -120,10 +120,18 @@ void DeviceRows::add_all_work() {
 
 SpanId DeviceRows::call_of(std::uint64_t correlation) const {
   if (correlation == 0) return {};
-  const auto found = std::lower_bound(
+  auto at = std::lower_bound(
       calls_.begin(), calls_.end(), correlation,
       [](const Call& call, std::uint64_t wanted) { return call.correlation < wanted; });
-  return found != calls_.end() && found->correlation == correlation ? found->span : SpanId();
+  if (at == calls_.end() || at->correlation != correlation) return {};
+  // Of calls after one another that share a number the last is the one: CUDA's runtime loads a
+  // kernel when it is first launched, and what it asks of the driver has the launch's number.
+  const SpanTable& spans = builder_.spans();
+  SpanId call = at->span;
+  for (++at; at != calls_.end() && at->correlation == correlation; ++at) {
+    if (spans.start_ns[at->span] >= spans.start_ns[call] + spans.duration_ns[call]) call = at->span;
+  }
+  return call;
 }
 
 // The window that the work lies in or reaches into; -1: none.
