@@ -60,6 +60,7 @@ class Stretches {
   void add(const Coverage& coverage) {
     all_.insert(all_.end(), coverage.stretches().begin(), coverage.stretches().end());
   }
+  std::size_t size() const noexcept { return all_.size(); }
   Coverage united();
 
  private:

@@ -10,8 +10,8 @@
 
 #include "analyse/event_data.h"
 #include "analyse/graph_names.h"
-#include "analyse/intervals.h"
 #include "analyse/launches.h"
+#include "analyse/sum.h"
 #include "base/big_vector.h"
 
 namespace sonde {
@@ -210,13 +210,13 @@ class Coverage {
   void add_host_time(const Owner& owner, Nanos time_ns) {
     switch (owner.kind) {
       case Owner::Kind::Region:
-        add_ns(result_.regions[owner.row].share.host_ns, time_ns);
+        add_to(result_.regions[owner.row].share.host_ns, time_ns);
         break;
       case Owner::Kind::Outside:
-        add_ns(result_.outside_ops[owner.row].host_ns, time_ns);
+        add_to(result_.outside_ops[owner.row].host_ns, time_ns);
         break;
       case Owner::Kind::Overhead:
-        add_ns(result_.overhead.host_ns, time_ns);
+        add_to(result_.overhead.host_ns, time_ns);
         break;
       case Owner::Kind::Nobody:
         break;
@@ -225,7 +225,7 @@ class Coverage {
 
   void add_guard(SpanId span) {
     ++result_.overhead.guard_checks;
-    add_ns(result_.overhead.guard_ns, spans_.duration_ns[span]);
+    add_to(result_.overhead.guard_ns, spans_.duration_ns[span]);
   }
 
   std::uint32_t outside_row(StringId name, SpanId frame) {
@@ -256,21 +256,21 @@ class Coverage {
         owner.kind == Owner::Kind::Region ? result_.regions[owner.row].share : result_.outside;
     const Nanos duration_ns = spans_.duration_ns[launch.work];
     ++share.device_pieces;
-    add_ns(share.device_ns, duration_ns);
+    add_to(share.device_ns, duration_ns);
     if (is_triton_kernel(trace_.name(launch.work))) ++share.triton_kernels;
     if (owner.kind == Owner::Kind::Outside)
-      add_ns(result_.outside_ops[owner.row].device_ns, duration_ns);
+      add_to(result_.outside_ops[owner.row].device_ns, duration_ns);
   }
 
   void finish() {
     for (const GraphRegion& region : result_.regions) {
       result_.inside.ops += region.share.ops;
-      add_ns(result_.inside.host_ns, region.share.host_ns);
+      add_to(result_.inside.host_ns, region.share.host_ns);
       result_.inside.device_pieces += region.share.device_pieces;
       result_.inside.triton_kernels += region.share.triton_kernels;
-      add_ns(result_.inside.device_ns, region.share.device_ns);
+      add_to(result_.inside.device_ns, region.share.device_ns);
     }
-    for (const OutsideOp& op : result_.outside_ops) add_ns(result_.outside.host_ns, op.host_ns);
+    for (const OutsideOp& op : result_.outside_ops) add_to(result_.outside.host_ns, op.host_ns);
     for (const auto& [both, count] : breaks_)
       result_.breaks.push_back({std::string(frame_name(trace_.string(both.first))),
                                 std::string(frame_name(trace_.string(both.second))), count});

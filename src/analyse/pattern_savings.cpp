@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/pattern_savings.h"
 
-#include <utility>
+#include "analyse/sum.h"
 
 namespace sonde::detail {
 
-void PatternSavings::add_work(Intervals& to, SpanId first, SpanId last) const {
-  for (const Launch& launch : launches_.below(first, last)) to.push_back(interval(launch.work));
+void PatternSavings::add_work(Stretches& to, SpanId first, SpanId last) const {
+  for (const Launch& launch : launches_.below(first, last)) add_span(to, launch.work);
 }
 
 // The call, and the device work that comes of it.
-void PatternSavings::add_call(Intervals& to, SpanId span) const {
-  to.push_back(interval(span));
+void PatternSavings::add_call(Stretches& to, SpanId span) const {
+  add_span(to, span);
   add_work(to, span, span);
 }
 
 // The device work alone; on the host the call is the work.
-void PatternSavings::add_kernels(Intervals& to, SpanId span) const {
+void PatternSavings::add_kernels(Stretches& to, SpanId span) const {
   const std::size_t before = to.size();
   add_work(to, span, span);
-  if (to.size() == before) to.push_back(interval(span));
+  if (to.size() == before) add_span(to, span);
 }
 
 // The addition of the bias, where it is a call of its own.
-void PatternSavings::add_bias(Intervals& to, SpanId conv2d) const {
+void PatternSavings::add_bias(Stretches& to, SpanId conv2d) const {
   const std::size_t before = to.size();
   const std::uint32_t end = rows_end(trace_, conv2d);
   for (std::uint32_t row = conv2d.value() + 1; row < end; ++row) {
@@ -33,7 +33,7 @@ void PatternSavings::add_bias(Intervals& to, SpanId conv2d) const {
 }
 
 // What loading took on the threads that load synchronously.
-void PatternSavings::add_batches(Intervals& to, const std::vector<SpanId>& loaders) const {
+void PatternSavings::add_batches(Stretches& to, const std::vector<SpanId>& loaders) const {
   std::vector<bool> loads(trace_.tracks().size());
   for (const SpanId loader : loaders) {
     const TrackId track = trace_.spans().track[loader];
@@ -42,13 +42,13 @@ void PatternSavings::add_batches(Intervals& to, const std::vector<SpanId>& loade
   for (std::size_t track = 0; track < loads.size(); ++track) {
     if (!loads[track]) continue;
     for (const SpanId span : trace_.track_spans(TrackId(track))) {
-      if (tree_.is(span, Word::LoaderNext)) to.push_back(interval(span));
+      if (tree_.is(span, Word::LoaderNext)) add_span(to, span);
     }
   }
 }
 
 Nanos PatternSavings::of(Pattern pattern, const std::vector<SpanId>& matched) const {
-  Intervals all;
+  Stretches all;
   if (pattern == Pattern::SynchronizedDataLoader) add_batches(all, matched);
   std::uint32_t counted = 0;  // rows up to here are part of a match
   for (const SpanId span : matched) {
@@ -74,16 +74,17 @@ Nanos PatternSavings::of(Pattern pattern, const std::vector<SpanId>& matched) co
         break;
     }
   }
-  return covered_ns(std::move(all));
+  return all.united().total_ns();
 }
 
 Nanos PatternSavings::of(const std::vector<IndexingLoop>& loops) const {
   Nanos total_ns = 0;
   for (const IndexingLoop& loop : loops) {
-    Intervals all = {{trace_.spans().start_ns[loop.first], trace_.end_ns(loop.last)}};
+    Stretches all;
+    all.add(trace_.spans().start_ns[loop.first], trace_.end_ns(loop.last));
     add_work(all, loop.first, loop.last);
-    const Nanos time_ns = covered_ns(std::move(all));
-    add_ns(total_ns, time_ns - time_ns / loop.rounds);
+    const Nanos time_ns = all.united().total_ns();
+    add_to(total_ns, time_ns - time_ns / loop.rounds);
   }
   return total_ns;
 }

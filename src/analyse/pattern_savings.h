@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "analyse/intervals.h"
+#include "analyse/coverage.h"
 #include "analyse/launches.h"
 #include "analyse/pattern_rules.h"
 
@@ -22,16 +22,14 @@ class PatternSavings {
   Nanos of(const std::vector<IndexingLoop>& loops) const;
 
  private:
-  using Intervals = std::vector<Interval>;
-
-  Interval interval(SpanId span) const {
-    return {trace_.spans().start_ns[span], trace_.end_ns(span)};
+  void add_span(Stretches& to, SpanId span) const {
+    to.add(trace_.spans().start_ns[span], trace_.end_ns(span));
   }
-  void add_work(Intervals& to, SpanId first, SpanId last) const;
-  void add_call(Intervals& to, SpanId span) const;
-  void add_kernels(Intervals& to, SpanId span) const;
-  void add_bias(Intervals& to, SpanId conv2d) const;
-  void add_batches(Intervals& to, const std::vector<SpanId>& loaders) const;
+  void add_work(Stretches& to, SpanId first, SpanId last) const;
+  void add_call(Stretches& to, SpanId span) const;
+  void add_kernels(Stretches& to, SpanId span) const;
+  void add_bias(Stretches& to, SpanId conv2d) const;
+  void add_batches(Stretches& to, const std::vector<SpanId>& loaders) const;
 
   const Trace& trace_;
   const PatternTree& tree_;
