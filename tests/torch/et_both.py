@@ -11,24 +11,12 @@ Sonde sees the whole program; both see what runs inside the annotation "both see
 import sys
 
 import torch
+from train_both import Net
 
 try:
     from torch.profiler import ExecutionTraceObserver as Observer
 except ImportError:  # torch 1.13
     from torch.profiler import ExecutionGraphObserver as Observer
-
-
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv = torch.nn.Conv2d(3, 16, 3)
-        self.block = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
-        self.wide = torch.nn.Linear(16 * 6 * 6, 64)
-        self.out = torch.nn.Linear(64, 10)
-
-    def forward(self, x):
-        features = self.wide(torch.relu(self.conv(x)).flatten(1))
-        return self.out(self.block(features.unsqueeze(1)).squeeze(1))
 
 
 def main() -> int:
