@@ -111,7 +111,8 @@ const IttTool& IttTool::get() {
 void IttTool::push(const char* name) const {
   const Program& self = program();
   if (!is_there_ || self.domain->flags == 0) return;
-  as<TaskBegin>(self.functions.task_begin)(self.domain, Id{}, Id{}, handle_of(name));
+  as<TaskBegin>(self.functions.task_begin)(self.domain, itt_abi::Id{}, itt_abi::Id{},
+                                           handle_of(name));
 }
 
 void IttTool::pop() const {
