@@ -95,7 +95,7 @@ TEST(ChakraWrite, HasANodeForEachInTheOrderOfIds) {
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     const std::uint64_t id = nodes[i].numbers.at(1).front();
     ASSERT_LT(nodes[i - 1].numbers.at(1).front(), id);
-    for (const std::uint64_t field : {4, 5}) {
+    for (const std::uint64_t field : {4U, 5U}) {
       for (const std::uint64_t other : packed(nodes[i], field)) ASSERT_LT(other, id);
     }
   }
