@@ -154,6 +154,9 @@ endfunction()
 # sonde_precompile(TARGET [HEADER…]): with SONDE_PRECOMPILE, for targets of many sources.
 function(sonde_precompile target)
   if(SONDE_PRECOMPILE)
+    # g++ 12 forgets which of what it precompiled are system headers, and warns of what it sees in them.
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
     target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
                                                 <unordered_map> <vector> ${ARGN})
   endif()
