@@ -236,9 +236,10 @@ void find_in_memory(const ReportData& data, Report& report) {
     report.findings.push_back(
         {.id = "memory_grows_" + name,
          .title = "Memory grows from step to step on " + name,
-         .detail = fmt::format("{} in {} blocks from {}, taken in {} steps, were never given back.",
-                               bytes_text(static_cast<std::uint64_t>(leak.bytes)),
-                               count_text(leak.blocks), leak.op, count_text(leak.steps)),
+         .detail = fmt::format(
+             "{} in {} blocks from {}, taken in {} steps, were held when the last ended.",
+             bytes_text(static_cast<std::uint64_t>(leak.bytes)), count_text(leak.blocks), leak.op,
+             count_text(leak.steps)),
          .advice = "Losses and outputs that are kept for later hold their whole graph: keep "
                    ".detach() or .item() of them at the end of a step.",
          .command = "sonde memory TRACE --device " + name,

@@ -17,8 +17,9 @@ std::int64_t sum(const std::vector<MemoryShare>& shares) {
   return bytes;
 }
 
-// Each step keeps one block of `aten::cat` and frees what `aten::mm` made.
-Trace leaking_training(int steps) {
+// Each step keeps one block of `aten::cat` and frees what `aten::mm` made; a program that ends well
+// frees the rest after its last step.
+Trace leaking_training(int steps, bool ends_well = false) {
   MemoryTrace t;
   t.had(5000);
   for (int i = 0; i < steps; ++i) {
@@ -30,6 +31,8 @@ Trace leaking_training(int steps) {
     t.alloc(at + 31, 0x1000 + std::uint64_t(i), 200);
     t.free(at + 50, 0x100, 1000);
   }
+  for (int i = 0; ends_well && i < steps; ++i)
+    t.free(steps * 100 + i, 0x1000 + std::uint64_t(i), 200);
   return t.build();
 }
 
@@ -96,6 +99,13 @@ TEST(MemoryLeaks, AreWhatSeveralStepsKept) {
   EXPECT_EQ(leaks[0].blocks, 3U) << "the last step may still need its own";
   EXPECT_EQ(leaks[0].steps, 3U);
   EXPECT_EQ(leaks[0].bytes, 600);
+}
+
+TEST(MemoryLeaks, AreSeenAlsoInAProgramThatFreesAllAtItsEnd) {
+  const MemoryProfile profile = memory_profile(leaking_training(4, true));
+  const std::vector<MemoryLeak> leaks = memory_leaks(profile, profile.devices.front());
+  ASSERT_EQ(leaks.size(), 1U);
+  EXPECT_EQ(leaks[0].blocks, 3U);
 }
 
 TEST(MemoryLeaks, AreNoneWithoutSteps) {

@@ -125,6 +125,7 @@ std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceM
   const std::vector<Step> steps = steps_of(profile, device.process);
   if (steps.size() < 2) return {};
   const Nanos last_start_ns = steps.back().start_ns;
+  const Nanos last_end_ns = steps.back().end_ns;
   std::vector<MemoryCategory> category(device.blocks.size(), MemoryCategory::Unknown);
   for (const MemoryEvent& event : device.events) category[event.block] = event.to;
 
@@ -144,7 +145,8 @@ std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceM
   };
   for (std::uint32_t i = 0; i < device.blocks.size(); ++i) {
     const MemoryBlock& block = device.blocks[i];
-    if (block.death.valid() || !block.birth.valid()) continue;
+    if (!block.birth.valid()) continue;
+    if (block.death.valid() && profile.died_ns(block) <= last_end_ns) continue;
     const Nanos born_ns = profile.born_ns(block);
     const auto after =
         std::upper_bound(steps.begin(), steps.end(), born_ns,

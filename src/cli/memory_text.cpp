@@ -161,10 +161,10 @@ class TextReport {
   void leaks() {
     if (report_.steps.size() < 2) return;
     if (report_.leaks.empty()) {
-      line("\nNothing that a step took before the last was still held at the end.");
+      line("\nNothing that a step took before the last was still held when that ended.");
       return;
     }
-    line("\n{:>12}{:>10}{:>8}  {:<16}Held at the end, born in a step before the last", "bytes",
+    line("\n{:>12}{:>10}{:>8}  {:<16}Held when the last step ended, born in one before it", "bytes",
          "blocks", "steps", "category");
     rows(report_.leaks.size(), [&](std::size_t i) {
       const MemoryLeak& leak = report_.leaks[i];

@@ -77,8 +77,8 @@ struct StepMemory {
 // In the order of time; empty if the trace has no steps.
 std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device);
 
-// Blocks of one place and category that were born in some step, outlived the step after it, and
-// were alive at the end.
+// Blocks of one place and category that were born in a step before the last and alive when that
+// ended. What a program gives back as it ends was held no less.
 struct MemoryLeak {
   std::string op;
   std::string stack;  // " < " between frames; empty if none was recorded
