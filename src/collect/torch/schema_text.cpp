@@ -35,9 +35,16 @@ std::string value_text(const c10::IValue& value) {
   return "[" + text + "]";
 }
 
-// Lists of the same number are written as that number: `int[2] stride=1`.
-std::string default_text(const c10::IValue& value) {
-  if (!value.isIntList() || value.toListRef().size() < 2) return value_text(value);
+bool is_int_list(const c10::TypePtr& type) {
+  return type->kind() == c10::TypeKind::ListType &&
+         type->castRaw<c10::ListType>()->getElementType()->kind() == c10::TypeKind::IntType;
+}
+
+// Lists of the same number are written as that number, `int[2] stride=1`, but not those of symbolic
+// numbers: `SymInt[2] stride=[1, 1]`.
+std::string default_text(const c10::TypePtr& type, const c10::IValue& value) {
+  if (!is_int_list(type) || !value.isIntList() || value.toListRef().size() < 2)
+    return value_text(value);
   const c10::ArrayRef<c10::IValue> items = value.toListRef();
   const bool all_same = std::all_of(items.begin(), items.end(), [&](const c10::IValue& item) {
     return item.toInt() == items.front().toInt();
@@ -55,7 +62,8 @@ std::string argument_text(const c10::Argument& argument) {
   std::ostringstream stream;
   stream << without_default(argument);
   std::string text = stream.str();
-  if (argument.default_value()) text += "=" + default_text(*argument.default_value());
+  if (argument.default_value())
+    text += "=" + default_text(argument.real_type(), *argument.default_value());
   return text;
 }
 
