@@ -29,9 +29,14 @@ using Initialize = int(GetExportTable* get_table);  // not 0: a tool is there
 // Tables.
 constexpr std::uint32_t kCallbacks = 1;
 constexpr std::uint32_t kVersionInfo = 3;
-// Modules.
+// Modules. Tools refuse a program that lacks one of them, also those that name objects of CUDA and
+// OpenCL and the one of locks, of which Sonde calls nothing.
 constexpr std::int32_t kCore = 1;
+constexpr std::int32_t kCuda = 2;
+constexpr std::int32_t kOpenCl = 3;
+constexpr std::int32_t kCudaRuntime = 4;
 constexpr std::int32_t kCore2 = 5;
+constexpr std::int32_t kSync = 6;
 
 struct CallbacksTable {
   std::size_t struct_size;
@@ -84,6 +89,12 @@ struct Core2 {
     Count
   };
 };
+
+// What `Count` is in the modules of which Sonde calls nothing.
+constexpr unsigned kCudaCount = 9;
+constexpr unsigned kOpenClCount = 15;
+constexpr unsigned kCudaRuntimeCount = 7;
+constexpr unsigned kSyncCount = 7;
 
 // Domains, registered strings and resources are the tool's own objects.
 using Handle = void*;

@@ -13,7 +13,6 @@ namespace sonde {
 namespace {
 
 using nvtx_abi::Core;
-using nvtx_abi::Core2;
 using nvtx_abi::Function;
 
 // Functions of the tool, null where it has none, and the array of their addresses that it is given.
@@ -23,7 +22,11 @@ class Functions {
   Functions() {
     for (std::size_t i = 1; i < Count; ++i) addresses_[i] = &functions_[i];
   }
-  nvtx_abi::FunctionTable table() { return addresses_.data(); }
+  int give(nvtx_abi::FunctionTable* table, unsigned* size) {
+    if (table != nullptr) *table = addresses_.data();
+    if (size != nullptr) *size = Count;
+    return 1;
+  }
 
   template <typename Type>
   Type* get(unsigned number) const {
@@ -37,7 +40,11 @@ class Functions {
 
 struct Program {
   Functions<Core::Count> core;
-  Functions<Core2::Count> core2;
+  Functions<nvtx_abi::Core2::Count> core2;
+  Functions<nvtx_abi::kCudaCount> cuda;
+  Functions<nvtx_abi::kOpenClCount> open_cl;
+  Functions<nvtx_abi::kCudaRuntimeCount> cuda_runtime;
+  Functions<nvtx_abi::kSyncCount> sync;
 };
 
 // Leaked: scopes may end while the program's statics are destroyed.
@@ -47,11 +54,22 @@ Program& program() {
 }
 
 int get_module_functions(std::int32_t module, nvtx_abi::FunctionTable* table, unsigned* size) {
-  const bool is_core = module == nvtx_abi::kCore;
-  if (!is_core && module != nvtx_abi::kCore2) return 0;
-  if (table != nullptr) *table = is_core ? program().core.table() : program().core2.table();
-  if (size != nullptr) *size = is_core ? unsigned{Core::Count} : unsigned{Core2::Count};
-  return 1;
+  switch (module) {
+    case nvtx_abi::kCore:
+      return program().core.give(table, size);
+    case nvtx_abi::kCore2:
+      return program().core2.give(table, size);
+    case nvtx_abi::kCuda:
+      return program().cuda.give(table, size);
+    case nvtx_abi::kOpenCl:
+      return program().open_cl.give(table, size);
+    case nvtx_abi::kCudaRuntime:
+      return program().cuda_runtime.give(table, size);
+    case nvtx_abi::kSync:
+      return program().sync.give(table, size);
+    default:
+      return 0;
+  }
 }
 
 const void* get_export_table(std::uint32_t table) {

@@ -18,20 +18,19 @@ __global__ void outside() {}
 int main() {
   cudaFree(nullptr);
   {
-    const sonde::cuda::profiler::profile window;
-    if (!window.started()) {
-      std::fprintf(stderr, "control: %s\n", window.started().error().message.c_str());
-      return 1;
-    }
-    in_window<<<1, 1>>>();
-    in_window<<<1, 1>>>();
-    cudaDeviceSynchronize();
-  }
-  outside<<<1, 1>>>();
-  {
     const sonde::emit_nvtx emit;
     SONDE_SCOPE("told");
     for (int i = 0; i < 3; ++i) in_scope<<<1, 1>>>();
+    cudaDeviceSynchronize();
   }
+  outside<<<1, 1>>>();
+  // Last: once told to stop, tools look at nothing any more.
+  const sonde::cuda::profiler::profile window;
+  if (!window.started()) {
+    std::fprintf(stderr, "control: %s\n", window.started().error().message.c_str());
+    return 1;
+  }
+  in_window<<<1, 1>>>();
+  in_window<<<1, 1>>>();
   return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }

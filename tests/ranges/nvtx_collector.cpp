@@ -46,6 +46,24 @@ void offer(FunctionTable table, unsigned number, Type* function) {
   *table[number] = reinterpret_cast<Function*>(function);
 }
 
+// Nsight Compute refuses a program that lacks a module, also one of which it is told nothing.
+bool has_all_modules(const CallbacksTable& callbacks) {
+  constexpr struct {
+    std::int32_t module;
+    unsigned count;
+  } kModules[] = {{kCore, 16},       {kCuda, 9},   {kOpenCl, 15},
+                  {kCudaRuntime, 7}, {kCore2, 16}, {kSync, 7}};
+  for (const auto [module, count] : kModules) {
+    FunctionTable table = nullptr;
+    unsigned size = 0;
+    if (callbacks.get_module_functions(module, &table, &size) == 0 || size != count) return false;
+    for (unsigned i = 1; i < count; ++i) {
+      if (table[i] == nullptr) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): NVTX's name
@@ -55,7 +73,8 @@ extern "C" int InitializeInjectionNvtx2(GetExportTable* get_table) {
   FunctionTable table = nullptr;
   unsigned size = 0;
   if (callbacks == nullptr || version == nullptr || version->version != kVersion) return 0;
-  if (callbacks->get_module_functions(kCore, &table, &size) == 0 || size < Core::Count) return 0;
+  if (!has_all_modules(*callbacks)) return 0;
+  if (callbacks->get_module_functions(kCore, &table, &size) == 0) return 0;
   offer(table, Core::RangePushA, push);
   offer(table, Core::RangePop, pop);
   offer(table, Core::MarkA, mark);
