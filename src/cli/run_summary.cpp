@@ -26,6 +26,7 @@ constexpr std::size_t kMostFiles = 8;
 
 struct Recorded {
   std::string shown_path;
+  std::size_t spans = 0;
   bool has_gpu = false;
   std::string why_no_gpu = {};  // as the source said
   std::string text;             // "12 spans in 3.250 s, nothing lost"
@@ -92,10 +93,11 @@ Recorded look_at(const std::string& path, bool still_runs) {
     remove_recording(path);
     return result;
   }
+  result.spans = trace->spans().size();
   look_for_gpu(*trace, result);
   const TraceFacts facts = gather_facts(*trace);
   result.text =
-      fmt::format("{} spans in {}, {}", count_text(trace->spans().size()),
+      fmt::format("{} spans in {}, {}", count_text(result.spans),
                   duration_text(trace->last_ns() - trace->first_ns()), losses_text(facts));
   if (!still_runs) make_whole(*trace, path);
   return result;
@@ -105,6 +107,7 @@ bool runs(std::int64_t pid) {
   return ::kill(static_cast<pid_t>(pid), 0) == 0;
 }
 
+// The fullest first: a launcher comes before its ranks, and has nothing to show.
 std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   std::vector<Recorded> recordings;
   for (const ReportEntry& entry : report) {
@@ -113,6 +116,8 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
     Recorded found = look_at(entry.text, runs(entry.pid));
     if (!found.text.empty()) recordings.push_back(std::move(found));
   }
+  std::stable_sort(recordings.begin(), recordings.end(),
+                   [](const Recorded& a, const Recorded& b) { return a.spans > b.spans; });
   return recordings;
 }
 

@@ -49,7 +49,7 @@ Result<std::string> fill_output_name(const std::string& given) {
       filled += std::to_string(::getpid());
     } else if (word == "{rank}") {
       const auto info = distributed_info();
-      filled += std::to_string(info ? info->rank : 0);
+      filled += info ? std::to_string(info->rank) : "none";
     } else if (word == "{host}") {
       filled += host_name();
     } else if (word == "{program}") {

@@ -264,7 +264,7 @@ TEST(Session, LeavesAWholeFileAndNoLiveBuffers) {
 TEST(Session, FillsThePatternOfItsName) {
   const TempDir dir;
   const auto session = open_session({.output = dir.file("run-{pid}-{rank}.sonde")});
-  EXPECT_EQ(session->path(), dir.file("run-" + std::to_string(::getpid()) + "-0.sonde"));
+  EXPECT_EQ(session->path(), dir.file("run-" + std::to_string(::getpid()) + "-none.sonde"));
   const auto unknown = Session::open({.output = dir.file("run-{colour}.sonde")});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, ::testing::HasSubstr("{colour} is not known"));

@@ -34,6 +34,16 @@ TEST(Children, NeverShareAFileWhoseNameTheyWouldAllHave) {
   EXPECT_TRUE(std::filesystem::exists(dir.file("run.sonde")));
 }
 
+TEST(Children, AreNamedFirstWhereTheyHaveMoreToShow) {
+  const TempDir dir;
+  const std::string two = "'" RUN_SCOPES "' work 10; RANK=0 WORLD_SIZE=2 '" RUN_SCOPES "' work 20";
+  Launched launched(dir, sonde_run({"-o", "run-{rank}.sonde", "--", "/bin/sh", "-c", two}));
+  EXPECT_EQ(launched.wait(), 0);
+  const std::string errors = launched.errors();
+  EXPECT_LT(errors.find("run-0.sonde: 20 spans"), errors.find("run-none.sonde: 10 spans"));
+  EXPECT_NE(errors.find("; next: sonde table run-0.sonde\n"), std::string::npos) << errors;
+}
+
 TEST(Children, KnowNothingOfSondeIfTheyAreNotFollowed) {
   const TempDir dir;
   std::string output;
