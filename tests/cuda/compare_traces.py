@@ -6,6 +6,7 @@ usage: compare_traces.py TORCH.json SONDE.json
 """
 
 import collections
+import gzip
 import json
 import sys
 
@@ -15,8 +16,14 @@ NOT_COMPARED = {"External id", "correlation", "device", "context", "stream", "qu
                 "memory bandwidth (GB/s)"}
 
 
+def enclosing(op, events, kernels):
+    around = [e for e in events if e.get("cat") == "cpu_op" and e["tid"] == op["tid"] and e["name"] not in kernels and
+              e["ts"] <= op["ts"] and op["ts"] + op["dur"] <= e["ts"] + e["dur"]]
+    return max(around, key=lambda e: e["ts"], default=op)
+
+
 def load(path):
-    with open(path, encoding="utf-8") as file:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     measured = [e for e in events if e.get("cat") == "user_annotation" and e["name"] == "measured"]
     if len(measured) != 1:
@@ -25,12 +32,17 @@ def load(path):
     end = begin + measured[0]["dur"]
     calls = {}
     ops = {}
+    kernels = {e["name"] for e in events if e.get("cat") == "kernel"}
     for event in events:
         inside = event.get("ph") == "X" and begin <= event["ts"] <= end
         if inside and event.get("cat") in ("cuda_runtime", "cuda_driver"):
             calls[event["args"]["correlation"]] = event
         if event.get("cat") == "cpu_op" and "External id" in event.get("args", {}):
-            ops[event["args"]["External id"]] = event["name"]
+            ops[event["args"]["External id"]] = event
+    # While torch.profiler is on, and only then, Inductor makes an operator around each Triton kernel that has the
+    # kernel's own name: the operator around that one is compared.
+    for number, op in ops.items():
+        ops[number] = (enclosing(op, events, kernels) if op["name"] in kernels else op)["name"]
     work = [e for e in events if e.get("cat") in WORK and e["args"]["correlation"] in calls]
     return {"calls": calls, "ops": ops, "work": work, "events": events}
 
@@ -57,7 +69,14 @@ def main():
     ok = report("device work by name", *(counter(e["name"] for e in t["work"]) for t in both))
     launching = [counter(t["calls"][e["args"]["correlation"]]["name"] for e in t["work"]) for t in both]
     ok &= report("work by the call behind it", *launching)
-    ok &= report("calls by name", *(counter(e["name"] for e in t["calls"].values()) for t in both))
+    called = [counter(e["name"] for e in t["calls"].values()) for t in both]
+    # Kineto has no names for the newest calls of CUDA: they are compared by their number.
+    unnamed = called[0].pop("INVALID", 0)
+    newer = called[1] - called[0]
+    if unnamed and sum(newer.values()) == unnamed:
+        print(f"     calls that only sonde has names for: {dict(newer)}")
+        called[1] -= newer
+    ok &= report("calls by name", *called)
     linked = [counter((e["name"][:60], t["ops"].get(e["args"].get("External id"), "none")) for e in t["work"])
               for t in both]
     ok &= report("work by its operator", *linked)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tests/cuda/compiled.py MODE [--torch FILE]: three steps of a program that torch captured as graphs.
+"""tests/cuda/compiled.py MODE [--torch FILE]: three steps of a program that torch captured as graphs, in an
+annotation "measured".
 
 MODE is `compile` (Inductor, one graph break), `graphs` (the same with CUDA graphs) or `script` (TorchScript). With
 --torch the steps are recorded by torch.profiler; without, for `sonde run --signal-start USR1 --signal-stop USR2`, the
@@ -46,6 +47,13 @@ def step(net: torch.nn.Module, x: torch.Tensor) -> None:
     x.mul(2).add(1)
 
 
+def measured(net: torch.nn.Module, x: torch.Tensor) -> None:
+    with torch.profiler.record_function("measured"):
+        for _ in range(STEPS):
+            step(net, x)
+        torch.cuda.synchronize()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=["compile", "graphs", "script"])
@@ -59,16 +67,12 @@ def main() -> None:
     torch.cuda.synchronize()
     if options.torch:
         with torch.profiler.profile(record_shapes=True) as profiler:
-            for _ in range(STEPS):
-                step(net, x)
-            torch.cuda.synchronize()
+            measured(net, x)
         profiler.export_chrome_trace(options.torch)
         return
     os.kill(os.getpid(), signal.SIGUSR1)
     time.sleep(0.5)  # until recording is on
-    for _ in range(STEPS):
-        step(net, x)
-    torch.cuda.synchronize()
+    measured(net, x)
     os.kill(os.getpid(), signal.SIGUSR2)
     time.sleep(0.5)
 

@@ -44,6 +44,14 @@ SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/trai
 python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.json" || failed=1
 python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 "$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
+echo "== four ranks that share the GPU"
+ranks=(python3 -m torch.distributed.run --nproc-per-node 4 "$root/tests/cuda/ranks.py")
+OMP_NUM_THREADS=1 "${ranks[@]}" --torch "$work" || failed=1
+OMP_NUM_THREADS=1 "$sonde" run --gpu=full -o "$work/rank{rank}.sonde" -- "${ranks[@]}" || failed=1
+for rank in 0 1 2 3; do
+  "$sonde" export "$work/rank$rank.sonde" -o "$work/rank$rank.json" || failed=1
+  python3 "$root/tests/cuda/compare_traces.py" "$work/torch$rank.json" "$work/rank$rank.json" || failed=1
+done
 echo "== operators behind the work, as external correlation has them"
 g++ -std=c++20 -shared -fPIC -I"$root/src" -o "$work/libtag_ranges.so" "$root/tests/cuda/tag_ranges.cpp" -ldl || failed=1
 for level in linked full; do
