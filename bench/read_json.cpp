@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading big JSON traces, beside what the same bytes cost when they are only parsed or inflated.
 //
-//   build/release/bin/bench_read_json TRACE.json[.gz] [folder, default .] [millions of events …]
+//   build/release/bin/bench_read_json TRACE.json[.gz] [folder, default .] [millions of events,
+//   default 1 4 10]
 //
 // The trace is repeated in a temporary file, each time later and with other ids, until it has that
 // many events.
@@ -231,7 +232,7 @@ Cost best_of(int runs, const std::function<void()>& body,
 }
 
 void print(const char* what, Cost cost, double bytes, double events, const Cost* reference) {
-  std::printf("  %-42s %7.3f s %6.3f GB/s %6.2f M events/s, CPU %6.3f s (kernel %.3f)", what,
+  std::printf("  %-43s %7.3f s %6.3f GB/s %6.2f M events/s, CPU %6.3f s (kernel %.3f)", what,
               cost.seconds, bytes / cost.seconds / 1e9, events / cost.seconds / 1e6,
               cost.cpu_seconds, cost.kernel_seconds);
   if (reference != nullptr) {
@@ -275,37 +276,71 @@ Cost parse_dom(std::string_view text, double events, SmallText& small) {
   return again;
 }
 
-// Gives back what the allocator kept, then touches memory once and gives it up too: a reader gets
-// fresh pages, but such that the system has at hand. A guest that hands what is free to its host
-// gets it back at ten times the price of clearing it, which says nothing about a reader.
-void warm_memory(double bytes) {
+// What a reader finds when it asks for memory.
+enum class Pages {
+  Fresh,  // clears every page, as in a new process
+  Kept,   // has what the last run used, as simdjson's parser has
+};
+
+// Fresh: gives back what the allocator kept, then touches memory once and gives it up too: a reader
+// gets fresh pages, but such that the system has at hand. A guest that hands what is free to its
+// host gets it back at ten times the price of clearing it, which says nothing about a reader.
+void prepare_memory(Pages pages, double bytes) {
+  if (pages == Pages::Kept) return;
   ::malloc_trim(0);
   std::vector<char> memory;
   reserve_filled(memory, static_cast<std::size_t>(bytes));
 }
 
-void open(const std::string& path, const char* what, unsigned threads, double bytes, double events,
+// From now on the allocator gives nothing back.
+void keep_pages() {
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_MAX, 0);
+  ::mallopt(M_TRIM_THRESHOLD, -1);
+}
+
+void let_pages_go() {
+  ::mallopt(M_MMAP_MAX, 65536);
+  ::mallopt(M_TRIM_THRESHOLD, 128 << 10);
+  ::malloc_trim(0);
+}
+
+struct Reading {
+  const char* what;
+  unsigned threads;
+  Pages pages = Pages::Fresh;
+};
+
+void open(const std::string& path, const Reading& reading, double bytes, double events,
           const Cost* reference, int runs) {
   std::optional<Trace> trace;
   auto rss_before = bench::status_bytes("VmRSS");
   const auto read = [&] {
-    Result<Trace> opened = open_trace(path, {.threads = threads});
+    Result<Trace> opened = open_trace(path, {.threads = reading.threads});
     if (!opened || !opened->ledger().empty()) std::abort();
     trace = *std::move(opened);
   };
   const auto prepare = [&] {
     trace.reset();
-    warm_memory(0.75 * bytes);
+    prepare_memory(reading.pages, 0.75 * bytes);
     bench::reset_peak_rss();
     rss_before = bench::status_bytes("VmRSS");
   };
+  const bool keeps = reading.pages == Pages::Kept;
+  if (keeps) {
+    keep_pages();
+    read();
+  }
   const Cost cost = best_of(runs, read, prepare);
-  print(what, cost, bytes, events, reference);
-  if (!trace) return;
-  const Memory memory = memory_of(*trace);
-  std::printf("  %-44s %8.1f and %.1f for arguments; peak RSS %.0f MiB more\n", "  bytes an event",
-              memory.events / events, memory.arguments / events,
-              static_cast<double>(bench::status_bytes("VmHWM") - rss_before) / 1048576.0);
+  print(reading.what, cost, bytes, events, reference);
+  if (trace && !keeps) {
+    const Memory memory = memory_of(*trace);
+    std::printf("  %-44s %8.1f and %.1f for arguments; peak RSS %.0f MiB more\n",
+                "  bytes an event", memory.events / events, memory.arguments / events,
+                static_cast<double>(bench::status_bytes("VmHWM") - rss_before) / 1048576.0);
+  }
+  trace.reset();
+  if (keeps) let_pages_go();
 }
 
 void measure(const Repeater& repeater, const std::string& folder, double millions,
@@ -325,8 +360,13 @@ void measure(const Repeater& repeater, const std::string& folder, double million
     dom = parse_dom(text->text(), events, small);
   }
   const int runs = millions > 5 ? 3 : 7;
-  open(path, "open_trace, one thread", 1, size, events, &dom, runs);
-  open(path, "open_trace, two threads", 2, size, events, &dom, runs);
+  const auto open_text = [&](const Reading& reading) {
+    open(path, reading, size, events, &dom, runs);
+  };
+  open_text({"open_trace, one thread, in fresh memory", 1});
+  open_text({"open_trace, one thread, in the same memory", 1, Pages::Kept});
+  open_text({"open_trace, two threads, in fresh memory", 2});
+  open_text({"open_trace, two threads, in the same memory", 2, Pages::Kept});
   Cost inflating;
   {
     const Result<PaddedBytes> bytes = PaddedBytes::map_file(packed);
@@ -336,8 +376,8 @@ void measure(const Repeater& repeater, const std::string& folder, double million
     });
     print("inflating alone", inflating, size, events, nullptr);
   }
-  open(packed, "open_trace of .gz, one thread", 1, size, events, &inflating, runs);
-  open(packed, "open_trace of .gz, two threads", 2, size, events, &inflating, runs);
+  open(packed, {"open_trace of .gz, one thread", 1}, size, events, &inflating, runs);
+  open(packed, {"open_trace of .gz, two threads", 2}, size, events, &inflating, runs);
   ::unlink(path.c_str());
   ::unlink(packed.c_str());
 }
@@ -364,8 +404,7 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 2 ? argv[2] : ".";
   SmallText small;
   if (argc <= 3) {
-    measure(repeater, folder, 1, small);
-    measure(repeater, folder, 10, small);
+    for (const double millions : {1.0, 4.0, 10.0}) measure(repeater, folder, millions, small);
   }
   for (int i = 3; i < argc; ++i) measure(repeater, folder, std::atof(argv[i]), small);
   return 0;

@@ -150,7 +150,7 @@ class Document {
   const char* read_events(const char* at) {
     const auto rest = static_cast<std::size_t>(end_ - at);
     // Some for each thread, so that all are busy to the end.
-    const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{8} * threads_;
+    const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{2} * threads_;
     const std::size_t stretch_bytes =
         std::clamp(rest / stretches, kShortestStretch, kLongestStretch);
     std::vector<const char*> starts = {skip_space(at)};

@@ -66,7 +66,7 @@ const char* EventParser::pieces(const char* at) {
       if (piece == nullptr) return nullptr;
       id = piece == &passing_ ? kNoPiece : static_cast<std::uint32_t>(piece - pieces_.data());
     }
-    if (piece->says_something) apply(*piece, id, at);
+    if (piece->says_something) apply(id != kNoPiece ? said_[id] : said_passing_, id, at);
     before = id;
     context = piece->ends_in_args ? Context::Args : Context::Event;
     at += piece->size;
@@ -97,13 +97,12 @@ std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
 const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const char* at,
                                                      Context context) {
   Piece piece;
-  if (!read_piece(at, context, piece)) return nullptr;
-  piece.says_something = piece.has_phase || piece.has_category || !piece.pid.empty() ||
-                         !piece.tid.empty() || !piece.scope.empty() ||
-                         !piece.binding_point.empty() || piece.args_begin >= 0 ||
-                         piece.args_end >= 0;
+  Said said;
+  if (!read_piece(at, context, piece, said)) return nullptr;
+  piece.says_something = said.is_something();
   if (mending_ || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
     passing_ = piece;
+    said_passing_ = said;
     return &passing_;
   }
   RawMemo& texts = piece_texts_[static_cast<std::size_t>(context)];
@@ -112,6 +111,7 @@ const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const
   if (text == ids.size()) {
     ids.push_back(static_cast<std::uint32_t>(pieces_.size()));
     pieces_.push_back(piece);
+    said_.push_back(said);
   }
   const std::uint32_t id = ids[text];
   if (before != kNoPiece) {
@@ -124,7 +124,7 @@ const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const
 
 // Goes from behind a value, or from the '{' of an event, to the next value that is not part of the
 // piece.
-bool EventParser::read_piece(const char* at, Context context, Piece& piece) {
+bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said& said) {
   const char* begin = at;
   piece.text = begin;
   bool in_args = context == Context::Args;
@@ -142,7 +142,7 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece) {
     if (at >= end_) return broken(end_) != nullptr;
     if (*at == '}' && in_args) {
       in_args = false;
-      piece.args_end = static_cast<std::int32_t>(at + 1 - begin);
+      said.args_end = static_cast<std::int32_t>(at + 1 - begin);
       at = skip_space(at + 1);
       continue;
     }
@@ -155,23 +155,25 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece) {
     if (*at != '"') return broken(at) != nullptr;
     const char* quote = string_end(at + 1, end_);
     if (quote == nullptr) return broken(end_) != nullptr;
-    piece.key = view(at + 1, quote);
+    const std::string_view key = view(at + 1, quote);
+    piece.key = key.data();
+    piece.key_size = static_cast<std::uint32_t>(key.size());
     at = skip_space(quote + 1);
     if (*at != ':') return broken(at) != nullptr;
     at = skip_space(at + 1);
     if (at - begin > INT32_MAX) return broken(at) != nullptr;
-    if (!in_args && piece.key == "args" && *at == '{') {
-      piece.args_begin = static_cast<std::int32_t>(at - begin);
+    if (!in_args && key == "args" && *at == '{') {
+      said.args_begin = static_cast<std::int32_t>(at - begin);
       in_args = true;
       is_first = true;
       at = skip_space(at + 1);
       continue;
     }
     if (in_args) {
-      piece.arg = arg_key(piece.key);
+      piece.arg = arg_key(key);
       piece.next = piece.arg == ArgKey::Unknown ? Next::UnknownArg : Next::Arg;
     } else {
-      const char* after = read_member(piece.key, at, piece);
+      const char* after = read_member(key, at, piece, said);
       if (after == nullptr) return false;
       if (after != at) {
         at = skip_space(after);
@@ -185,29 +187,30 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece) {
 }
 
 // Takes values in that seldom change. Returns `at` for the others.
-const char* EventParser::read_member(std::string_view key, const char* at, Piece& piece) {
+const char* EventParser::read_member(std::string_view key, const char* at, Piece& piece,
+                                     Said& said) {
   std::string_view raw;
   const auto content = [&raw] { return is_quoted(raw) ? unquoted(raw) : raw; };
   const char* after = nullptr;
   switch (event_key(key)) {
     case EventKey::Phase:
       after = any(at, raw);
-      piece.has_phase = true;
-      if (after != nullptr) piece.phase = content().size() == 1 ? content()[0] : '\0';
+      said.has_phase = true;
+      if (after != nullptr) said.phase = content().size() == 1 ? content()[0] : '\0';
       return after;
     case EventKey::Category:
       after = any(at, raw);
-      piece.has_category = true;
-      if (after != nullptr) piece.category = content();
+      said.has_category = true;
+      if (after != nullptr) said.category = content();
       return after;
     case EventKey::Pid:
-      return any(at, piece.pid);
+      return any(at, said.pid);
     case EventKey::Tid:
-      return any(at, piece.tid);
+      return any(at, said.tid);
     case EventKey::Scope:
-      return any(at, piece.scope);
+      return any(at, said.scope);
     case EventKey::BindingPoint:
-      return any(at, piece.binding_point);
+      return any(at, said.binding_point);
     case EventKey::Name:
       piece.next = Next::Name;
       return at;
@@ -228,22 +231,22 @@ const char* EventParser::read_member(std::string_view key, const char* at, Piece
   return at;
 }
 
-inline void EventParser::apply(const Piece& piece, std::uint32_t id, const char* at) {
-  if (piece.has_phase) event_.phase = piece.phase;
-  if (piece.has_category) {
+inline void EventParser::apply(const Said& said, std::uint32_t id, const char* at) {
+  if (said.has_phase) event_.phase = said.phase;
+  if (said.has_category) {
     event_.has_category = true;
-    event_.category = piece.category;
+    event_.category = said.category;
   }
-  if (!piece.pid.empty() || !piece.tid.empty()) {
-    const bool has_both = !piece.pid.empty() && !piece.tid.empty();
+  if (!said.pid.empty() || !said.tid.empty()) {
+    const bool has_both = !said.pid.empty() && !said.tid.empty();
     event_.place = has_both ? id : kNoPiece;
-    if (!piece.pid.empty()) event_.pid = piece.pid;
-    if (!piece.tid.empty()) event_.tid = piece.tid;
+    if (!said.pid.empty()) event_.pid = said.pid;
+    if (!said.tid.empty()) event_.tid = said.tid;
   }
-  if (!piece.scope.empty()) event_.scope = piece.scope;
-  if (!piece.binding_point.empty()) event_.binding_point = piece.binding_point;
-  if (piece.args_begin >= 0) event_.args = view(at + piece.args_begin, at + piece.args_begin);
-  if (piece.args_end >= 0) event_.args = view(event_.args.begin(), at + piece.args_end);
+  if (!said.scope.empty()) event_.scope = said.scope;
+  if (!said.binding_point.empty()) event_.binding_point = said.binding_point;
+  if (said.args_begin >= 0) event_.args = view(at + said.args_begin, at + said.args_begin);
+  if (said.args_end >= 0) event_.args = view(event_.args.begin(), at + said.args_end);
 }
 
 inline const char* EventParser::value(const Piece& piece, const char* at) {
@@ -265,14 +268,14 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
       return any(at, event_.id);
     case Next::UnknownArg:
       at = any(at, raw);
-      if (at != nullptr) event_.unknown_args.push_back({piece.key, raw});
+      if (at != nullptr) event_.unknown_args.push_back({piece.key_text(), raw});
       return at;
     case Next::UnknownKey:
     case Next::End:
       break;
   }
   at = any(at, raw);
-  if (at != nullptr) event_.unknown_keys.push_back({piece.key, raw});
+  if (at != nullptr) event_.unknown_keys.push_back({piece.key_text(), raw});
   return at;
 }
 
@@ -317,12 +320,12 @@ inline const char* EventParser::arg(const Piece& piece, const char* at) {
   ArgValue& value = event_.values[static_cast<std::size_t>(piece.arg)];
   if (is_digit(*at) || *at == '-') {
     const JsonInteger number = scan_integer(at);
-    value = {piece.key.begin(), at, number.end, number.value, number.is_integer};
+    value = {piece.key, at, number.end, number.value, number.is_integer};
   } else {
     std::string_view raw;
     const char* after = any(at, raw);
     if (after == nullptr) return nullptr;
-    value = {piece.key.begin(), at, after, 0, false};
+    value = {piece.key, at, after, 0, false};
   }
   event_.present.add(piece.arg);
   if (is_array) arrays_end_ = value.end;

@@ -76,7 +76,10 @@ struct Event : EventHead {
   std::vector<RawMember> unknown_keys;
 
   void clear() {
-    static_cast<EventHead&>(*this) = EventHead();
+    // Copied from memory: one made on the stack is written in words and read back in larger ones,
+    // which waits for the writes.
+    static constexpr EventHead kEmpty;
+    static_cast<EventHead&>(*this) = kEmpty;
     if (!unknown_args.empty()) unknown_args.clear();
     if (!unknown_keys.empty()) unknown_keys.clear();
   }
@@ -115,25 +118,38 @@ class EventParser {
   // Where a piece begins: at the '{' of an event, or behind a value of the event or of its args.
   enum class Context : std::uint8_t { Start, Event, Args };
 
+  // What is looked at for every value of every event, and so kept small.
   struct Piece {
     const char* text = nullptr;
+    const char* key = nullptr;  // of the value behind it
     std::uint32_t size = 0;
+    std::uint32_t key_size = 0;
+    std::array<std::uint32_t, kFollowers> followers = {kNoPiece, kNoPiece, kNoPiece, kNoPiece};
     Next next = Next::End;
     ArgKey arg = ArgKey::Unknown;
+    bool ends_in_args = false;
+    bool says_something = false;
+
+    std::string_view key_text() const { return {key, key_size}; }
+  };
+
+  // What a piece says of its event; empty: nothing.
+  struct Said {
     char phase = 0;
     bool has_phase = false;
     bool has_category = false;
-    bool ends_in_args = false;
-    bool says_something = false;
-    std::int32_t args_begin = -1;  // offsets in the text
+    std::int32_t args_begin = -1;  // offsets in the piece
     std::int32_t args_end = -1;
-    std::string_view key;
     std::string_view category;
-    std::string_view pid;  // empty: not said here
+    std::string_view pid;
     std::string_view tid;
     std::string_view scope;
     std::string_view binding_point;
-    std::array<std::uint32_t, kFollowers> followers = {kNoPiece, kNoPiece, kNoPiece, kNoPiece};
+
+    bool is_something() const {
+      return has_phase || has_category || !pid.empty() || !tid.empty() || !scope.empty() ||
+             !binding_point.empty() || args_begin >= 0 || args_end >= 0;
+    }
   };
 
   // The text of the arrays of one call, from the first value to the last.
@@ -147,9 +163,9 @@ class EventParser {
   const char* pieces(const char* at);
   std::uint32_t known_piece(std::uint32_t before, const char* at);
   const Piece* learned_piece(std::uint32_t before, const char* at, Context context);
-  bool read_piece(const char* at, Context context, Piece& piece);
-  const char* read_member(std::string_view key, const char* at, Piece& piece);
-  void apply(const Piece& piece, std::uint32_t id, const char* at);
+  bool read_piece(const char* at, Context context, Piece& piece, Said& said);
+  const char* read_member(std::string_view key, const char* at, Piece& piece, Said& said);
+  void apply(const Said& said, std::uint32_t id, const char* at);
   const char* value(const Piece& piece, const char* at);
   const char* name(const char* at);
   const char* learned_name(const char* at);
@@ -170,10 +186,12 @@ class EventParser {
   bool predicting_ = true;
 
   std::vector<Piece> pieces_;
+  std::vector<Said> said_;              // by each of them
   std::array<RawMemo, 3> piece_texts_;  // by Context
   std::array<std::vector<std::uint32_t>, 3> piece_ids_;
   std::uint32_t last_piece_ = kNoPiece;
   Piece passing_;  // one that is not kept
+  Said said_passing_;
 
   // Where the arrays of the current event stand, if they are neighbours.
   const char* arrays_begin_ = nullptr;

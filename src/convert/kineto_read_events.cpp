@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "convert/json_number.h"
 #include "convert/json_text.h"
@@ -11,7 +12,10 @@ namespace sonde {
 
 namespace {
 
-constexpr std::size_t kUsualEventBytes = 300;
+constexpr std::size_t kLookAhead = 2048;  // bytes that are asked for before they are needed
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kUsualEventBytes = 5 * kCacheLine;
+constexpr std::ptrdiff_t kSampled = 32;  // one part in so many tells what the rest holds
 
 bool is_event_key(const char* key, const char* end) {
   const char* quote = string_end(key, std::min(key + 16, end));
@@ -53,9 +57,8 @@ EventStager::EventStager(const char* text, const char* end)
 EventStager::~EventStager() = default;
 
 Stretch EventStager::read(const char* at, const char* limit) {
-  const std::size_t events = static_cast<std::size_t>(limit - at) / kUsualEventBytes;
-  staged_->spans.reserve(events);
-  staged_->span_values.reserve(3 * events);
+  const char* const sample_end = at + (limit - at) / kSampled;
+  bool is_sampled = false;
   bool first = true;
   for (;;) {
     at = skip_space(at);
@@ -63,10 +66,21 @@ Stretch EventStager::read(const char* at, const char* limit) {
     if (*at == ']') return {Stretch::End::Closed, at + 1, false};
     if (at >= limit && !first) return {Stretch::End::Limit, at, false};
     first = false;
+    if (at >= sample_end && !std::exchange(is_sampled, true)) make_room(kSampled);
+    for (std::size_t i = 0; i < kUsualEventBytes; i += kCacheLine)
+      __builtin_prefetch(at + kLookAhead + i);
     if (!read_event(at)) return {Stretch::End::Text, end_, true};
     at = skip_space(at);
     if (*at == ',') ++at;
   }
+}
+
+// Rows that outgrow their memory are copied, and their new pages cleared, again and again.
+void EventStager::make_room(double times) {
+  staged_->visit_rows([times](auto& rows) {
+    constexpr double kSpare = 1.1;
+    rows.reserve(static_cast<std::size_t>(kSpare * times * static_cast<double>(rows.size())));
+  });
 }
 
 // False if the text ends inside the event.

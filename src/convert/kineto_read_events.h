@@ -39,6 +39,7 @@ class EventStager {
   std::unique_ptr<Staged> take() { return std::move(staged_); }
 
  private:
+  void make_room(double times);
   bool read_event(const char*& at);
   const char* resynchronise(const char* event, const char* failed_at);
   void stage();

@@ -179,6 +179,23 @@ struct Staged {
   std::uint64_t events = 0;
   Troubles troubles;
 
+  // What there is most of.
+  template <typename Visit>
+  void visit_rows(const Visit& visit) {
+    visit(spans);
+    visit(span_values);
+    visit(flows);
+    visit(kernels);
+    visit(copies);
+    visit(api_calls);
+    visit(syncs);
+    visit(collectives);
+    visit(python_calls);
+    visit(allocations);
+    visit(instants);
+    visit(counters);
+  }
+
   // kNoRaw if the span has no such field.
   RawId raw_of(const StagedSpan& span, SpanField field) const {
     if (!span.has(field)) return kNoRaw;
