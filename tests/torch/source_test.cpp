@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,27 @@ TEST(TorchSource, ASecondProfilerThatWantsShapesGetsThem) {
   }
   EXPECT_TRUE(found);
   EXPECT_FALSE(plain.events().empty());
+}
+
+// PyTorch's trace has 0 for all of them unless an execution trace or NVTX listens too.
+TEST(TorchSource, EveryOperatorHasARecordFunctionIdOfItsOwn) {
+  sonde::torch::attach();
+  Profiler prof;
+  prof.start();
+  for (int i = 0; i < 100; ++i) at::ones({2, 3}).relu();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace);
+  std::set<std::int64_t> ids;
+  std::size_t operators = 0;
+  for (const SpanId span : trace->all_spans()) {
+    if (trace->spans().kind[span] != SpanKind::CpuOp) continue;
+    ++operators;
+    ids.insert(trace->spans().record_function_id[span]);
+  }
+  EXPECT_GE(operators, 200u);
+  EXPECT_EQ(ids.size(), operators);
+  EXPECT_GT(*ids.begin(), 0);
 }
 
 TEST(TorchSource, ScalarsAndListsAreWrittenAsTorchWritesThem) {
