@@ -33,7 +33,7 @@ std::vector<std::string> what_is_missing(const Trace& trace, bool has_operators,
   } else if (!has_tensors) {
     missing.emplace_back(
         "the trace does not say which tensors operators were given: categories are guessed from "
-        "when blocks lived, and what was there before and stayed is not seen");
+        "when blocks lived, and what was there before and stayed from shapes");
   } else if (!has_gradient) {
     missing.emplace_back("no gradients were seen, from which categories are told");
   }
@@ -105,11 +105,12 @@ MemoryProfile memory_profile(const Trace& trace) {
   MemoryProfile profile;
   profile.trace = trace;
   detail::FollowedBlocks followed = detail::follow_blocks(trace);
-  const detail::Flow flow = detail::trace_flow(trace, followed);
+  detail::Flow flow = detail::trace_flow(trace, followed);
   profile.has_tensors = !followed.uses_by_span.empty();
-  const std::vector<MemoryCategory> categories =
-      profile.has_tensors ? detail::categorise(trace, followed, flow)
-                          : detail::guess_categories(trace, followed, flow);
+  std::vector<MemoryCategory> categories = profile.has_tensors
+                                               ? detail::categorise(trace, followed, flow)
+                                               : detail::guess_categories(trace, followed, flow);
+  if (!profile.has_tensors) detail::add_unseen_tensors(trace, followed, flow, categories);
   profile.missing =
       what_is_missing(trace, !flow.leaves.empty(), profile.has_tensors, has_gradients(categories));
   profile.devices = detail::list_events(trace, std::move(followed), flow, categories);

@@ -13,9 +13,6 @@
 namespace sonde::detail {
 namespace {
 
-// All that a device can ever have given out; sums of more would not fit their numbers.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
-
 // The uses of tensors by one call.
 struct Call {
   Nanos start_ns;

@@ -7,6 +7,7 @@
 //   trace_flow()         which calls read, wrote, made and freed which blocks, in which versions
 //   categorise()         what the versions of the blocks were for
 //   guess_categories()   the same for traces that do not say what operators were given
+//   add_unseen_tensors() blocks of such traces that were there all the time
 //   list_events()        the result
 
 #include <cstdint>
@@ -17,6 +18,8 @@
 
 namespace sonde::detail {
 
+// All that a device can ever have given out; sums of more would not fit their numbers.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 constexpr std::uint32_t kNoBlock = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
 
@@ -76,5 +79,16 @@ std::vector<MemoryCategory> categorise(const Trace& trace, const FollowedBlocks&
                                        const Flow& flow);
 std::vector<MemoryCategory> guess_categories(const Trace& trace, const FollowedBlocks& followed,
                                              const Flow& flow);
+
+// Stretches of calls by gradients, in their order.
+struct BackwardPhase {
+  Nanos start_ns;
+  Nanos end_ns;
+};
+std::vector<BackwardPhase> backward_phases(const Trace& trace, const Flow& flow);
+
+// Adds a block, a version of it and its category for each; returns how many.
+std::size_t add_unseen_tensors(const Trace& trace, FollowedBlocks& followed, Flow& flow,
+                               std::vector<MemoryCategory>& categories);
 
 }  // namespace sonde::detail

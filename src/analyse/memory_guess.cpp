@@ -20,11 +20,11 @@ namespace {
 constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
-// A stretch of calls by gradients.
-struct Phase {
-  Nanos start_ns;
-  Nanos end_ns;
-};
+bool belongs_to_backward(const Trace& trace, const Flow& flow, std::uint32_t leaf) {
+  if (flow.backward[leaf] != 0) return true;
+  const SpanId parent = trace.spans().parent[flow.leaves[leaf]];
+  return parent.valid() && trace.name(parent).substr(0, kEngine.size()) == kEngine;
+}
 
 class Guess {
  public:
@@ -32,7 +32,7 @@ class Guess {
       : trace_(trace), followed_(followed), flow_(flow) {}
 
   std::vector<MemoryCategory> run() {
-    find_phases();
+    phases_ = backward_phases(trace_, flow_);
     std::vector<MemoryCategory> result(flow_.versions_first.back(), MemoryCategory::Unknown);
     for (std::uint32_t block = 0; block < followed_.blocks.size(); ++block) {
       const MemoryCategory category = of(followed_.blocks[block]);
@@ -43,23 +43,6 @@ class Guess {
   }
 
  private:
-  bool belongs_to_backward(std::uint32_t leaf) const {
-    if (flow_.backward[leaf] != 0) return true;
-    const SpanId parent = trace_.spans().parent[flow_.leaves[leaf]];
-    return parent.valid() && trace_.name(parent).substr(0, kEngine.size()) == kEngine;
-  }
-
-  void find_phases() {
-    bool inside = false;
-    for (std::uint32_t leaf = 0; leaf < flow_.leaves.size(); ++leaf) {
-      const SpanId span = flow_.leaves[leaf];
-      const bool backward = belongs_to_backward(leaf);
-      if (backward && !inside) phases_.push_back({trace_.spans().start_ns[span], 0});
-      if (backward) phases_.back().end_ns = std::max(phases_.back().end_ns, trace_.end_ns(span));
-      inside = backward;
-    }
-  }
-
   std::uint32_t leaf_of(AllocationId row) const {
     const SpanId span = row.valid() ? followed_.span_of_allocation[row.index()] : SpanId();
     return span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
@@ -74,8 +57,8 @@ class Guess {
     const Nanos died_ns = block.death.valid() ? allocations.time_ns[block.death] : kNever;
     const auto next = std::upper_bound(
         phases_.begin(), phases_.end(), born_ns,
-        [](Nanos time_ns, const Phase& phase) { return time_ns < phase.start_ns; });
-    if (belongs_to_backward(born_in)) {
+        [](Nanos time_ns, const BackwardPhase& phase) { return time_ns < phase.start_ns; });
+    if (belongs_to_backward(trace_, flow_, born_in)) {
       const bool outlives = next == phases_.begin() || died_ns > (next - 1)->end_ns;
       return outlives ? MemoryCategory::Gradient : MemoryCategory::AutogradDetail;
     }
@@ -87,10 +70,23 @@ class Guess {
   const Trace& trace_;
   const FollowedBlocks& followed_;
   const Flow& flow_;
-  std::vector<Phase> phases_;
+  std::vector<BackwardPhase> phases_;
 };
 
 }  // namespace
+
+std::vector<BackwardPhase> backward_phases(const Trace& trace, const Flow& flow) {
+  std::vector<BackwardPhase> phases;
+  bool inside = false;
+  for (std::uint32_t leaf = 0; leaf < flow.leaves.size(); ++leaf) {
+    const SpanId span = flow.leaves[leaf];
+    const bool backward = belongs_to_backward(trace, flow, leaf);
+    if (backward && !inside) phases.push_back({trace.spans().start_ns[span], 0});
+    if (backward) phases.back().end_ns = std::max(phases.back().end_ns, trace.end_ns(span));
+    inside = backward;
+  }
+  return phases;
+}
 
 std::vector<MemoryCategory> guess_categories(const Trace& trace, const FollowedBlocks& followed,
                                              const Flow& flow) {
