@@ -166,13 +166,20 @@ std::string AppendFile::readable_path() const {
   return path_.empty() ? "/proc/self/fd/" + std::to_string(fd_) : path_;
 }
 
+Error told_as(Error error, const std::string& temporary, const std::string& path) {
+  const std::size_t at = error.message.find(temporary);
+  if (at != std::string::npos) error.message.replace(at, temporary.size(), path);
+  return error;
+}
+
 Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
   {
-    SONDE_TRY(AppendFile file, AppendFile::create(temporary));
-    if (auto written = file.append(bytes); !written) {
+    Result<AppendFile> file = AppendFile::create(temporary);
+    if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
+    if (auto written = file->append(bytes); !written) {
       ::unlink(temporary.c_str());
-      return Failure(std::move(written).error());
+      return Failure(told_as(std::move(written).error(), temporary, path));
     }
   }
   if (std::rename(temporary.c_str(), path.c_str()) != 0) {

@@ -67,6 +67,9 @@ class AppendFile {
   std::uint64_t size_ = 0;
 };
 
+// An error about a temporary file, told under the name that was asked for.
+Error told_as(Error error, const std::string& temporary, const std::string& path);
+
 // Writes `bytes` to a temporary name beside `path` and renames it: whole or not at all.
 Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes);
 Result<void> write_file_whole(const std::string& path, std::string_view text);

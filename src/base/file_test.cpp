@@ -40,7 +40,10 @@ TEST_F(FileTest, NamesThePathAndTheReason) {
   ASSERT_FALSE(folder);
   EXPECT_NE(folder.error().message.find("is a folder"), std::string::npos);
 
-  EXPECT_FALSE(write_file_whole(path("no/such/folder"), std::string_view("x")));
+  const Result<void> written = write_file_whole(path("no/such/folder"), std::string_view("x"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message.find(path("no/such/folder") + ": "), 0u)
+      << written.error().message;
 }
 
 TEST_F(FileTest, MapsAnEmptyFileAsNoBytes) {

@@ -6,8 +6,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/progress.h"
@@ -103,8 +107,21 @@ Recorded look_at(const std::string& path, bool still_runs) {
   return result;
 }
 
+// One that has ended and that nobody asked after, as happens in containers, still has its number.
+bool has_not_ended(std::int64_t pid) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t state = text.rfind(") ");  // the name before it may hold anything
+  return state == std::string::npos || state + 2 >= text.size() || text[state + 2] != 'Z';
+}
+
+// One that was just killed takes some time to end.
 bool runs(std::int64_t pid) {
-  return ::kill(static_cast<pid_t>(pid), 0) == 0;
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries && has_not_ended(pid); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return has_not_ended(pid);
 }
 
 // The fullest first: a launcher comes before its ranks, and has nothing to show.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "collect/output_name.h"
 #include "sonde/distributed.h"
@@ -323,7 +324,7 @@ Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
   auto file = RecordingFile::create(temporary);
   if (!file) {
     unpin();
-    return Failure(std::move(file).error());
+    return Failure(told_as(std::move(file).error(), temporary, path));
   }
   RecordingFile& out = **file;
   ProcessBlock process;
@@ -346,8 +347,9 @@ Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
     std::filesystem::rename(temporary, path, failed);
     if (failed) sealed = Failure(ErrorCode::Io, path + ": cannot replace: " + failed.message());
   }
-  if (!sealed) std::filesystem::remove(temporary, failed);
-  return sealed;
+  if (sealed) return {};
+  std::filesystem::remove(temporary, failed);
+  return Failure(told_as(std::move(sealed).error(), temporary, path));
 }
 
 }  // namespace sonde

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/file.h"
 #include "trace/block_file.h"
 #include "trace/block_layout.h"
 
@@ -66,12 +67,7 @@ EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload,
 Result<BlockWriter> BlockWriter::create(const std::string& path) {
   const std::string temporary = path.empty() ? "" : path + ".tmp" + std::to_string(getpid());
   auto file = AppendFile::create(temporary);
-  if (!file) {
-    // Told under the name that was asked for.
-    Error error = std::move(file).error();
-    error.message.replace(0, temporary.size(), path);
-    return Failure(std::move(error));
-  }
+  if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
   BlockWriter writer(*std::move(file));
   FileHeader header;
   header.version = kFormatVersion;

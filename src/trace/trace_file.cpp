@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/file.h"
 #include "trace/recording_reader.h"
 
 namespace sonde {
@@ -56,8 +57,9 @@ Result<void> save_trace(const Trace& trace, const std::string& path) {
   if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
     written = io_failure(path, "write", errno);
   }
-  if (!written) unlink(temporary.c_str());
-  return written;
+  if (written) return {};
+  unlink(temporary.c_str());
+  return Failure(told_as(std::move(written).error(), temporary, path));
 }
 
 }  // namespace sonde

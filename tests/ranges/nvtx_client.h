@@ -47,12 +47,14 @@ namespace nvtx_client {
 
 using Function = void();
 
-// Slots of the modules CORE (1) and CORE2 (5).
+// How many slots each module has: CORE, CUDA, OPENCL, CUDART, CORE2, SYNC.
+constexpr unsigned kSlots[] = {0, 16, 9, 15, 7, 16, 7};
+constexpr int kCore = 1;
+constexpr int kCore2 = 5;
+
 struct Instance {
-  std::array<Function*, 16> core = {};
-  std::array<Function*, 16> core2 = {};
-  std::array<Function**, 17> core_table = {};
-  std::array<Function**, 17> core2_table = {};
+  std::array<std::array<Function*, 16>, 7> modules = {};
+  std::array<std::array<Function**, 17>, 7> tables = {};
 };
 
 inline Instance& slots() {
@@ -67,9 +69,9 @@ struct Callbacks {
 
 inline int get_table(int module, Function**** table, unsigned* size) {
   Instance& self = slots();
-  if (module != 1 && module != 5) return 0;
-  *table = module == 1 ? self.core_table.data() : self.core2_table.data();
-  *size = 16;
+  if (module < 1 || module > 6) return 0;
+  *table = self.tables[static_cast<std::size_t>(module)].data();
+  *size = kSlots[module];
   return 1;
 }
 
@@ -89,9 +91,9 @@ inline const void* get_export_table(std::uint32_t id) {
 
 inline void initialise() {
   Instance& self = slots();
-  for (std::size_t i = 1; i < 16; ++i) {
-    self.core_table[i] = &self.core[i];
-    self.core2_table[i] = &self.core2[i];
+  for (std::size_t module = 1; module < self.modules.size(); ++module) {
+    for (std::size_t i = 1; i < kSlots[module]; ++i)
+      self.tables[module][i] = &self.modules[module][i];
   }
   const char* const path = std::getenv("NVTX_INJECTION64_PATH");
   void* const library = path != nullptr ? dlopen(path, RTLD_LAZY) : nullptr;
@@ -105,6 +107,12 @@ inline Instance& ready() {
   static const bool is_ready = (initialise(), true);
   static_cast<void>(is_ready);
   return slots();
+}
+inline std::array<Function*, 16>& core() {
+  return ready().modules[kCore];
+}
+inline std::array<Function*, 16>& core2() {
+  return ready().modules[kCore2];
 }
 
 template <typename Result, typename... Arguments>
@@ -121,43 +129,42 @@ void call_void(Function* slot, Arguments... arguments) {
 }  // namespace nvtx_client
 
 inline void nvtxMarkA(const char* message) {
-  nvtx_client::call_void(nvtx_client::ready().core[2], message);
+  nvtx_client::call_void(nvtx_client::core()[2], message);
 }
 inline nvtxRangeId_t nvtxRangeStartA(const char* message) {
-  return nvtx_client::call(nvtx_client::ready().core[5], nvtxRangeId_t{0}, message);
+  return nvtx_client::call(nvtx_client::core()[5], nvtxRangeId_t{0}, message);
 }
 inline void nvtxRangeEnd(nvtxRangeId_t range) {
-  nvtx_client::call_void(nvtx_client::ready().core[7], range);
+  nvtx_client::call_void(nvtx_client::core()[7], range);
 }
 inline int nvtxRangePushEx(const nvtxEventAttributes_t* attributes) {
-  return nvtx_client::call(nvtx_client::ready().core[8], -2, attributes);
+  return nvtx_client::call(nvtx_client::core()[8], -2, attributes);
 }
 inline int nvtxRangePushA(const char* message) {
-  return nvtx_client::call(nvtx_client::ready().core[9], -2, message);
+  return nvtx_client::call(nvtx_client::core()[9], -2, message);
 }
 inline int nvtxRangePushW(const wchar_t* message) {
-  return nvtx_client::call(nvtx_client::ready().core[10], -2, message);
+  return nvtx_client::call(nvtx_client::core()[10], -2, message);
 }
 inline int nvtxRangePop() {
-  return nvtx_client::call(nvtx_client::ready().core[11], -2);
+  return nvtx_client::call(nvtx_client::core()[11], -2);
 }
 inline int nvtxDomainRangePushEx(nvtxDomainHandle_t domain,
                                  const nvtxEventAttributes_t* attributes) {
-  return nvtx_client::call(nvtx_client::ready().core2[4], -2, domain, attributes);
+  return nvtx_client::call(nvtx_client::core2()[4], -2, domain, attributes);
 }
 inline int nvtxDomainRangePop(nvtxDomainHandle_t domain) {
-  return nvtx_client::call(nvtx_client::ready().core2[5], -2, domain);
+  return nvtx_client::call(nvtx_client::core2()[5], -2, domain);
 }
 inline void nvtxDomainNameCategoryA(nvtxDomainHandle_t domain, std::uint32_t category,
                                     const char* name) {
-  nvtx_client::call_void(nvtx_client::ready().core2[8], domain, category, name);
+  nvtx_client::call_void(nvtx_client::core2()[8], domain, category, name);
 }
 inline nvtxStringHandle_t nvtxDomainRegisterStringA(nvtxDomainHandle_t domain, const char* text) {
-  return nvtx_client::call(nvtx_client::ready().core2[10], nvtxStringHandle_t{nullptr}, domain,
-                           text);
+  return nvtx_client::call(nvtx_client::core2()[10], nvtxStringHandle_t{nullptr}, domain, text);
 }
 inline nvtxDomainHandle_t nvtxDomainCreateA(const char* name) {
-  return nvtx_client::call(nvtx_client::ready().core2[12], nvtxDomainHandle_t{nullptr}, name);
+  return nvtx_client::call(nvtx_client::core2()[12], nvtxDomainHandle_t{nullptr}, name);
 }
 
 // NOLINTEND(readability-identifier-naming,cppcoreguidelines-macro-usage)

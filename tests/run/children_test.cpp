@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Processes that a recorded program starts.
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include "launched.h"
 
 namespace sonde::testing {
@@ -42,6 +45,22 @@ TEST(Children, AreNamedFirstWhereTheyHaveMoreToShow) {
   const std::string errors = launched.errors();
   EXPECT_LT(errors.find("run-0.sonde: 20 spans"), errors.find("run-none.sonde: 10 spans"));
   EXPECT_NE(errors.find("; next: sonde table run-0.sonde\n"), std::string::npos) << errors;
+}
+
+TEST(Children, ThatAreKilledAndLeftBehindHaveEnded) {
+  const TempDir dir;
+  // Nobody reaps what the shell leaves: it comes to this process.
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const std::string begun = dir.file("begun");
+  const std::string shell = "'" RUN_SCOPES "' wait '" + begun + "' & while [ ! -e '" + begun +
+                            "' ]; do sleep 0.05; done; kill -9 $!";
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/bin/sh", "-c", shell}));
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_EQ(launched.errors().find("still runs"), std::string::npos) << launched.errors();
+  EXPECT_GT(spans_in(dir.file("run.sonde"), "work"), 0u);
+  EXPECT_FALSE(std::filesystem::exists(dir.file("run.sonde.live")));
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  ::waitpid(-1, nullptr, WNOHANG);
 }
 
 TEST(Children, KnowNothingOfSondeIfTheyAreNotFollowed) {
