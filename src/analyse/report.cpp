@@ -45,8 +45,9 @@ std::string verdict_of(const DeviceTime& device) {
 
 std::string verdict_of(const Report& report) {
   if (report.devices.empty()) {
-    return report.trace.spans().empty() ? "Nothing was recorded."
-                                        : "All work ran on the host: no device took part.";
+    if (report.trace.spans().empty()) return "Nothing was recorded.";
+    return report.is_whole() ? "All work ran on the host: no device took part."
+                             : "What is there of the trace ran on the host.";
   }
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),

@@ -2,15 +2,19 @@
 
 // `sonde info`: what is in a trace, what was lost, what recording cost.
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 
 #include "cli/commands.h"
 #include "cli/info_report.h"
 #include "cli/progress.h"
+#include "convert/gunzip.h"
+#include "convert/json_bytes.h"
+#include "convert/pickle.h"
 #include "convert/sqlite_read.h"
 #include "sonde/open.h"
 #include "trace/block_file.h"
@@ -18,10 +22,18 @@
 namespace sonde::cli {
 namespace {
 
-bool begins_as_database(const std::string& path) {
-  char begin[16] = {};
-  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
-  return is_sqlite({begin, sizeof(begin)});
+OtherFormat format_of(const std::string& path) {
+  const Result<PaddedBytes> file = PaddedBytes::map_file(path);
+  if (!file) return OtherFormat::Json;
+  if (is_sqlite(file->text())) return OtherFormat::Database;
+  std::span<const std::uint8_t> bytes = file->bytes();
+  std::optional<Gunzipped> begin;
+  if (is_gzip(bytes)) {
+    constexpr std::size_t kEnough = 4096;
+    Result<Gunzipped> some = gunzip(bytes.first(std::min(bytes.size(), kEnough)));
+    if (some) bytes = begin.emplace(*std::move(some)).text.bytes();
+  }
+  return is_pickle(bytes) ? OtherFormat::Snapshot : OtherFormat::Json;
 }
 
 // Of a file that open_trace() took.
@@ -36,7 +48,7 @@ FileFacts look_at_file(const std::string& path, const TraceFacts& facts) {
   return {.path = path,
           .bytes = std::filesystem::file_size(path, ignored),
           .version = std::nullopt,
-          .is_database = begins_as_database(path),
+          .other_format = format_of(path),
           .complete = !facts.ledger.contains(LedgerKind::Truncated) &&
                       !facts.ledger.contains(LedgerKind::DamagedBytes)};
 }

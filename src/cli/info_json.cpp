@@ -55,10 +55,23 @@ class JsonReport {
     json_.end_array();
   }
 
+  std::string_view format_word() const {
+    if (file_.version) return "sonde";
+    switch (file_.other_format) {
+      case OtherFormat::Database:
+        return "sqlite";
+      case OtherFormat::Snapshot:
+        return "snapshot";
+      case OtherFormat::Json:
+        break;
+    }
+    return "json";
+  }
+
   void head() {
     json_.key("file").value(file_.path);
     json_.key("bytes").value(file_.bytes);
-    json_.key("format").value(file_.version ? "sonde" : file_.is_database ? "sqlite" : "json");
+    json_.key("format").value(format_word());
     json_.key("format_version");
     if (file_.version) {
       json_.value(*file_.version);

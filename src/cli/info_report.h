@@ -13,12 +13,14 @@
 
 namespace sonde::cli {
 
+enum class OtherFormat { Json, Database, Snapshot };
+
 struct FileFacts {
   std::string path;
   std::uint64_t bytes = 0;
   std::optional<std::uint32_t> version;  // of the `.sonde` format; none: another format
-  bool is_database = false;              // of another profiler; else that other format is JSON
-  bool complete = false;                 // it was ended properly, and nothing in it is damaged
+  OtherFormat other_format = OtherFormat::Json;
+  bool complete = false;  // it was ended properly, and nothing in it is damaged
 };
 
 struct InfoReport {

@@ -64,11 +64,22 @@ class TextReport {
     }
   }
 
+  std::string other_format() const {
+    switch (file_.other_format) {
+      case OtherFormat::Database:
+        return "an SQLite database";
+      case OtherFormat::Snapshot:
+        return "a snapshot of PyTorch's allocator";
+      case OtherFormat::Json:
+        break;
+    }
+    return "a JSON trace";
+  }
+
   void head() {
     line("{}", file_.path);
     const std::string format =
-        file_.version ? fmt::format("format version {}", *file_.version)
-                      : std::string(file_.is_database ? "an SQLite database" : "a JSON trace");
+        file_.version ? fmt::format("format version {}", *file_.version) : other_format();
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
          file_.complete ? "complete" : "recovered: cut short or damaged");
     if (trace_.last_ns() > trace_.first_ns()) {

@@ -91,6 +91,12 @@ struct Parser {
         ->type_name("FORMAT");
   }
 
+  void add_text_or_json(CLI::App* command) {
+    command->add_option("--format", format, "text (default) or json, whose keys are stable")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+  }
+
   // Programs want all rows, people a page of them.
   static void limit_rows(const CLI::App* command, Format wanted, TableOptions& options) {
     if (wanted != Format::Text && command->count("--row-limit") == 0) options.row_limit = -1;
@@ -225,9 +231,7 @@ struct Parser {
         ->add_option("--row-limit", memory.row_limit,
                      "Rows of each table (10; all in json); -1: all")
         ->type_name("N");
-    command->add_option("--format", format, "text (default) or json, whose keys are stable")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->type_name("FORMAT");
+    add_text_or_json(command);
     command->footer(
         "Record with `sonde run --memory --shapes` for categories, --stack for places.\n"
         "Example:\n  sonde memory train.sonde -o memory.html");
@@ -259,9 +263,7 @@ struct Parser {
         ->type_name("TRACE");
     command->add_option("--row-limit", et.row_limit, "Operators to list (10; all in json); -1: all")
         ->type_name("N");
-    command->add_option("--format", format, "text (default) or json, whose keys are stable")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->type_name("FORMAT");
+    add_text_or_json(command);
     command->footer(
         "`sonde run --et` writes one. Exits with 1 if ids, parents, tensors or the join are not as "
         "they should be.\n"
@@ -454,9 +456,7 @@ struct Parser {
   void add_doctor() {
     CLI::App* command =
         app.add_subcommand("doctor", "What Sonde finds on this machine, and what is missing");
-    command->add_option("--format", format, "text (default) or json, whose keys are stable")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->type_name("FORMAT");
+    add_text_or_json(command);
     command->footer("Example:\n  sonde doctor");
     command->callback([this] {
       doctor.format = chosen_format();
@@ -474,9 +474,7 @@ struct Parser {
     CLI::App* command =
         app.add_subcommand("info", "What is in a trace, what was lost, what recording cost");
     command->add_option("FILE", info.file, kTraceFile)->required()->type_name("");
-    command->add_option("--format", format, "text (default) or json, whose keys are stable")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->type_name("FORMAT");
+    add_text_or_json(command);
     command->footer("Example:\n  sonde info run.sonde --format json | python3 -m json.tool");
     command->callback([this] {
       info.json = format == "json";

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/big_vector.h"
 #include "base/file.h"
 #include "convert/json_text.h"
 
@@ -49,6 +50,7 @@ Result<PaddedBytes> PaddedBytes::with_capacity(std::size_t capacity) {
   if (data == MAP_FAILED) {
     return Failure(ErrorCode::Io, "no memory for " + std::to_string(capacity) + " bytes");
   }
+  ask_for_huge_pages(data, mapped);
   bytes.data_ = static_cast<char*>(data);
   bytes.mapped_ = mapped;
   return bytes;
