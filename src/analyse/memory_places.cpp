@@ -9,7 +9,6 @@
 namespace sonde::detail {
 namespace {
 
-constexpr std::string_view kBefore = "(before recording)";
 constexpr std::string_view kOutside = "(outside of operators)";
 constexpr std::uint64_t kBeforeKey = ~std::uint64_t{0};
 constexpr std::uint64_t kOutsideKey = kBeforeKey - 1;
@@ -26,7 +25,7 @@ std::uint64_t BlockPlaces::op_key(const MemoryBlock& block) const {
 }
 
 std::string BlockPlaces::op_text(const MemoryBlock& block) const {
-  if (!block.birth.valid()) return std::string(kBefore);
+  if (!block.birth.valid()) return std::string(kNoOpButBefore);
   return std::string(block.op.valid() ? trace_.name(block.op) : kOutside);
 }
 
@@ -45,7 +44,7 @@ std::uint64_t BlockPlaces::module_key(const MemoryBlock& block) const {
 }
 
 std::string BlockPlaces::module_text(const MemoryBlock& block) const {
-  if (!block.birth.valid()) return std::string(kBefore);
+  if (!block.birth.valid()) return std::string(kNoOpButBefore);
   const ModuleTable& modules = trace_.modules();
   std::vector<std::string_view> inner_first;
   for (ModuleId at = module_of(block); at.valid(); at = modules.parent[at]) {

@@ -6,11 +6,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "analyse/forward_ops.h"
 #include "sonde/analyse/memory.h"
 
 namespace sonde::detail {
+
+// What has no operator, since it was there when recording began.
+inline constexpr std::string_view kNoOpButBefore = "(before recording)";
 
 class BlockPlaces {
  public:

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "analyse/findings.h"
+#include "analyse/memory_places.h"
 #include "base/text.h"
 
 namespace sonde {
@@ -61,7 +62,10 @@ std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   for (const DeviceMemory* const device : data.memory_devices()) {
     const MemoryMoment peak = memory_moment(data.memory, *device, device->peak.event);
     if (peak.by_op.empty()) continue;
-    const MemoryShare& most = peak.by_op.front();
+    // Rather an operator than what was there before, of which no operator can be changed.
+    const bool has_other = peak.by_op.size() > 1;
+    const bool was_before = peak.by_op.front().name == detail::kNoOpButBefore;
+    const MemoryShare& most = peak.by_op[was_before && has_other ? 1 : 0];
     out.push_back({device->device, peak.live_bytes, most.name, most.bytes});
   }
   return out;
