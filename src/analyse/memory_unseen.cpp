@@ -162,7 +162,7 @@ class UnseenTensors {
       if (phase == phases.end()) return;
       const std::optional<DeviceNumber> device = device_of(leaf);
       const IdRange<OpArgumentId> arguments = trace_.arguments(leaf);
-      if (!device || arguments.size() == 0) continue;
+      if (!device || arguments.empty()) continue;
       const std::int64_t bytes = tensor_bytes(trace_, arguments[0]);
       if (bytes > 0) ++in_phase[{*device, bytes, trace_.op_arguments().dtype[arguments[0]]}];
     }
