@@ -149,7 +149,8 @@ class Document {
   // `at` is behind the bracket. Returns what follows the array, or the end of the text.
   const char* read_events(const char* at) {
     const auto rest = static_cast<std::size_t>(end_ - at);
-    // Some for each thread, so that all are busy to the end.
+    // Two for each thread, so that all are busy to the end; more would cost more, since each learns
+    // anew what events look like.
     const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{2} * threads_;
     const std::size_t stretch_bytes =
         std::clamp(rest / stretches, kShortestStretch, kLongestStretch);
