@@ -7,9 +7,11 @@
 //   state        how many tensors an optimizer keeps for each of those, by the optimizer's name
 //   inputs       what a call was given when no block was alive that could have held it
 //
-// All are bounds from below. Blocks that may be the same tensor are taken to be.
+// Blocks that may be the same tensor are taken to be. An optimizer is taken to have all parameters
+// that get gradients.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
@@ -169,7 +171,10 @@ class UnseenTensors {
     if (phase != phases.end()) end_phase();
   }
 
+  // Which parameters are whose is not said: each is taken to have what the least of all optimizers
+  // keeps.
   void find_states() {
+    std::int64_t each = std::numeric_limits<std::int64_t>::max();
     for (const SpanId span : trace_.all_spans()) {
       const SpanKind span_kind = trace_.spans().kind[span];
       if (span_kind != SpanKind::UserAnnotation && span_kind != SpanKind::Scope) continue;
@@ -177,11 +182,13 @@ class UnseenTensors {
       if (name.substr(0, kOptimizer.size()) != kOptimizer) continue;
       const std::string_view rest = name.substr(kOptimizer.size());
       optimizer_steps_.push_back(span);
-      const std::int64_t each = states_of(rest.substr(0, rest.find('.')), span);
+      each = std::min(each, states_of(rest.substr(0, rest.find('.')), span));
+    }
+    for (const SpanId step : optimizer_steps_) {
       for (const auto& [kind, count] : parameters_) {
         const std::int64_t seen_parameters = count - unseen_parameters_[kind];
         const std::int64_t seen =
-            std::max<std::int64_t>(0, kept_at(kind, trace_.end_ns(span)) - seen_parameters);
+            std::max<std::int64_t>(0, kept_at(kind, trace_.end_ns(step)) - seen_parameters);
         std::int64_t& unseen = unseen_states_[kind];
         unseen = std::max(unseen, each * count - seen);
       }

@@ -78,6 +78,15 @@ TEST(UnseenTensors, AreOneMoreWhereTheOptimizerCallsWhatOnlyThatNeeds) {
                                                  "optimizer_state 400", "optimizer_state 1200"));
 }
 
+// Which parameters are whose is not known: the optimizer that keeps less is taken for all.
+TEST(UnseenTensors, AreNoMoreThanTheLeastOfTwoOptimizersKeeps) {
+  MemoryTrace t;
+  training_step(t, 0, "Adagrad");
+  training_step(t, 100, "AdamW");
+  EXPECT_THAT(stayed(t), ElementsAre("parameter 400", "parameter 1200", "optimizer_state 400",
+                                     "optimizer_state 1200"));
+}
+
 TEST(UnseenTensors, AreNoneWhereBlocksOfTheirSizeWereSeen) {
   MemoryTrace t;
   t.alloc(-20, 0x1, 512);   // as the allocator rounds 400

@@ -63,7 +63,7 @@ Result<MemoryDevice> parse_memory_device(std::string_view text);
 enum class MemoryAction : std::uint8_t { Preexisting = 1, Create, IncrementVersion, Destroy };
 
 struct MemoryBlock {
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  // 0: not known, only that it was there
   std::int64_t bytes =
       0;               // of one that was there before and was not freed: what tensors show of it
   AllocationId birth;  // invalid: it was there before
