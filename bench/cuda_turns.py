@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures what tracing costs a kernel launch, by asking processes in turn: bench/cuda_launches.cu in C++, and, where
+there is a torch for the GPU, bench/cuda_operators.py.
+
+The speed of a shared host changes by a third from core to core and from minute to minute, more than what is measured.
+So one process of each mode is alive at once; on each core all of them are asked within some 50 ms, in an order drawn by
+lot, and what a mode adds is taken there: its nanoseconds less those of the untraced process. For a set of processes
+stands the middle one of these differences, or their mean, which has the rare dear launches too.
+
+usage: cuda_turns.py PROGRAM SONDE FOLDER SETS TURNS
+"""
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+
+program, sonde, folder = sys.argv[1:4]
+sets, turns = int(sys.argv[4]), int(sys.argv[5])
+operators = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_operators.py")]
+
+
+def recorded(name, command, *options):
+    return [sonde, "run", "-q", *options, "-o", f"{folder}/{name}.sonde", "--", *command]
+
+
+def launches(*how):
+    """Modes by name: what is run, of launches made like this. The others are held against the first."""
+    return {
+        **{mode: [program, mode, *how] for mode in ("kineto", "none", "kernel", "residue")},
+        **{level: recorded(level, [program, "none", *how], f"--gpu={level}") for level in ("lean", "linked", "full")},
+    }
+
+
+OPERATORS = {
+    "torch, cuda": [*operators, "cuda"],
+    "none": [*operators, "none"],
+    "torch, cpu+cuda": [*operators, "cpu+cuda"],
+    "sonde": recorded("operators", [*operators, "none"]),
+    **{f"sonde, {level}": recorded(f"operators-{level}", [*operators, "none"], f"--gpu={level}")
+       for level in ("linked", "full")},
+}
+WAYS = {
+    "the quickest round of each visit": (min, statistics.median),
+    "the middle round of each visit": (statistics.median, statistics.median),
+    "all rounds": (statistics.fmean, statistics.fmean),
+}
+
+
+def ask(process, core):
+    process.stdin.write(f"{core}\n")
+    process.stdin.flush()
+    return [float(ns) for ns in process.stdout.readline().split()]
+
+
+def measure_set(modes):
+    """The rounds of each mode: {mode: [rounds, a list for each core and turn]}."""
+    processes = {mode: subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                 for mode, command in modes.items()}
+    rounds = {mode: [] for mode in modes}
+    for _ in range(turns):
+        for core in sorted(os.sched_getaffinity(0)):
+            for mode in random.sample(list(modes), len(modes)):
+                rounds[mode].append(ask(processes[mode], core))
+    for mode, process in processes.items():
+        process.stdin.close()
+        if process.wait() != 0:
+            sys.exit(f"cuda_turns.py: {' '.join(modes[mode])}: exit status {process.returncode}")
+    return rounds
+
+
+def added(rounds, of_rounds, of_visits):
+    """What each mode adds, in ns."""
+    alone = [of_rounds(one) for one in rounds["none"]]
+    return {mode: of_visits([of_rounds(one) - none for one, none in zip(visits, alone)])
+            for mode, visits in rounds.items() if mode != "none"}
+
+
+def report(title, modes):
+    measured = [measure_set(modes) for _ in range(sets)]
+    for way, (of_rounds, of_visits) in WAYS.items():
+        alone = statistics.median(of_visits([of_rounds(one) for one in rounds["none"]]) for rounds in measured)
+        print(f"{title}, by {way}: {alone:.0f} ns alone")
+        each = [added(rounds, of_rounds, of_visits) for rounds in measured]
+        whole = next(iter(modes))
+        for mode in each[0]:
+            parts = [100 * one[mode] / one[whole] for one in each]
+            print(f"  {mode:<16} {statistics.median(one[mode] for one in each):+6.0f} ns {statistics.median(parts):4.0f} %"
+                  "   each set: " + " ".join(f"{part:.0f}" for part in parts))
+    sys.stdout.flush()
+
+
+report("a launch", launches())
+report("a launch that is checked", launches("checked"))
+if subprocess.run([sys.executable, "-c", "import torch; torch.zeros(1, device='cuda')"], stderr=subprocess.DEVNULL,
+                  check=False).returncode == 0:
+    report("an operator", OPERATORS)
