@@ -10,13 +10,15 @@
  *   static void start(void* self);
  *   static void stop(void* self);
  *   static const sonde_plugin plugin = {sizeof(plugin), SONDE_ACTIVITY_CPU, "mine", 0, prepare,
- *                                       start, stop};
+ *                                       start, stop, 0};
  *   sonde_add_plugin(&plugin);
  *
- * All three are called from the thread that starts or stops a session, one call at a time, and must
+ * They are called from the thread that starts or stops a session, one call at a time, and must
  * return fast. start() comes when a window has opened, stop() while it is still open: what a plugin
  * holds back, such as times that a device has told since, it records in stop() (device.h) or says
  * that it is lost.
+ *
+ * A plugin that holds back much, or for long, has a fourth, flush(): see below.
  *
  * The size that begins each struct is its version: structs grow at their ends only. */
 
@@ -53,6 +55,11 @@ typedef struct sonde_plugin {
   int (*prepare)(void* self, const sonde_request* request, char* why, size_t why_bytes);
   void (*start)(void* self);
   void (*stop)(void* self);
+  /* May be 0. Records what is held back and complete, so that little of it is lost when the program
+   * is killed, and a snapshot has what happened just before. Comes some times a second while a
+   * window is open, and before a snapshot, from a thread of Sonde's own; with several sessions at
+   * once also while another of them starts or stops. */
+  void (*flush)(void* self);
 } sonde_plugin;
 
 /* Serves all sessions that begin from now on. The struct and what it points at must stay; adding it

@@ -5,7 +5,7 @@
 // records through sonde.h like everybody else; a session only tells it when, and what is wanted.
 //
 // Sources are told of windows from the thread that starts or stops the session, one call at a time,
-// and must return fast: what takes long belongs behind stop().
+// and must return fast: what takes long belongs behind stop(). Only flush() comes from elsewhere.
 
 #include <cstdint>
 #include <memory>
@@ -56,6 +56,13 @@ class Source {
   virtual Result<void> prepare(const SourceRequest& request) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
+
+  // Whether it holds back what it knows, such as times that a device tells in batches.
+  virtual bool is_flushed() const { return false; }
+  // If so: record what is held back and complete. Comes some times a second while a window is open,
+  // and before a snapshot, from a thread of Sonde's own; with several sessions at once also while
+  // another of them starts or stops.
+  virtual void flush() {}
 };
 
 // Sources serve all sessions that begin after they were added. Adding one again is nothing.

@@ -21,6 +21,7 @@
 #include "agent/run_environment.h"
 #include "agent/start_stop_signals.h"
 #include "base/json.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "collect/sources.h"
 #include "sonde/op.h"
@@ -184,16 +185,12 @@ void Agent::open_server() {
 
 void Agent::start_thread() {
   const bool is_forked = session_ == nullptr;
-  sigset_t all;
-  sigset_t kept;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+  const SignalsBlocked blocked;
   try {
     std::thread([this, is_forked] { run(is_forked); }).detach();
   } catch (const std::system_error&) {
     add_to_report(options_.report, ReportKind::Error, "no thread could be started");
   }
-  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
 }
 
 void Agent::run(bool is_forked) {

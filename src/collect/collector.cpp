@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/collector.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "collect/output_name.h"
 #include "sonde/distributed.h"
@@ -112,18 +111,13 @@ void Collector::start_drainer() {
   if (drainer_running_) return;
   if (drainer_.joinable()) drainer_.join();
   quit_ = false;
-  // The program's signals are not for this thread.
-  sigset_t all;
-  sigset_t kept;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+  const SignalsBlocked blocked;
   try {
     drainer_ = std::thread([this] { run(); });
     drainer_running_ = true;
   } catch (const std::system_error&) {
     drainer_running_ = false;
   }
-  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
 }
 
 Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
@@ -314,6 +308,7 @@ Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
     index = 0;
     ++session->pins;
   }
+  session->sources.flush();
   const auto unpin = [&] {
     const std::lock_guard guard(mutex_);
     --session->pins;

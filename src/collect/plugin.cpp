@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/plugin.h"
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 
@@ -33,14 +34,21 @@ class PluginSource : public Source {
   }
   void start() override { plugin_.start(plugin_.self); }
   void stop() override { plugin_.stop(plugin_.self); }
+  bool is_flushed() const override {
+    constexpr std::size_t kSizeWithFlush = offsetof(sonde_plugin, flush) + sizeof(plugin_.flush);
+    return plugin_.size >= kSizeWithFlush && plugin_.flush != nullptr;
+  }
+  void flush() override { plugin_.flush(plugin_.self); }
 
  private:
   const sonde_plugin& plugin_;
 };
 
+// One that was built before there was flush() is.
 bool is_understood(const sonde_plugin* plugin) {
-  return plugin != nullptr && plugin->size >= sizeof(sonde_plugin) && plugin->name != nullptr &&
-         plugin->prepare != nullptr && plugin->start != nullptr && plugin->stop != nullptr &&
+  return plugin != nullptr && plugin->size >= offsetof(sonde_plugin, flush) &&
+         plugin->name != nullptr && plugin->prepare != nullptr && plugin->start != nullptr &&
+         plugin->stop != nullptr &&
          plugin->activity <= static_cast<std::uint32_t>(Activity::PrivateUse1);
 }
 

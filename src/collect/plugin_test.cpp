@@ -4,12 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collect/testing/recorded.h"
+#include "sonde/device.h"
+#include "sonde/op.h"
 #include "sonde/source.h"
+#include "trace/testing/temp_dir.h"
 
 namespace sonde {
 namespace {
@@ -44,13 +51,49 @@ void stop(void* self) {
 }
 
 const sonde_plugin kPlugin = {
-    sizeof(kPlugin), SONDE_ACTIVITY_PRIVATEUSE1, "a plugin", &calls(), prepare, start, stop};
+    sizeof(kPlugin), SONDE_ACTIVITY_PRIVATEUSE1, "a plugin", &calls(), prepare, start, stop,
+    nullptr};
+
+// A device's driver that tells of work only when it is asked: flushes() pieces of it.
+std::atomic<int>& flushes() {
+  static std::atomic<int> count{0};
+  return count;
+}
+void flush(void* /*self*/) {
+  sonde_device_span span = {};
+  span.name = sonde_name("held back", 9);
+  span.kind = SONDE_SPAN_KERNEL;
+  span.device_type = SONDE_DEVICE_OPENCL;
+  span.start_ns =
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  span.duration_ns = 1;
+  sonde_device_ran(&span);
+  ++flushes();
+}
+
+sonde_plugin plugin_with_flush() {
+  sonde_plugin plugin = kPlugin;
+  plugin.flush = flush;
+  return plugin;
+}
+
+void wait_for_flushes(int more) {
+  const int wanted = flushes() + more;
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (flushes() < wanted && std::chrono::steady_clock::now() < late)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+SessionOptions with_plugins() {
+  SessionOptions options;
+  options.request.activities = {Activity::Cpu, Activity::PrivateUse1};
+  return options;
+}
 
 Trace record_with_plugin(bool shapes) {
   EXPECT_EQ(sonde_add_plugin(&kPlugin), 0);
   EXPECT_EQ(sonde_add_plugin(&kPlugin), 0) << "again is nothing";
-  SessionOptions options;
-  options.request.activities = {Activity::Cpu, Activity::PrivateUse1};
+  SessionOptions options = with_plugins();
   options.request.record_shapes = shapes;
   const auto session = testing::open_session(std::move(options));
   Trace trace = testing::record_window(*session, [] {});
@@ -86,6 +129,52 @@ TEST(Plugin, ThatMakesNoSenseIsNotTaken) {
   sonde_plugin without_start = kPlugin;
   without_start.start = nullptr;
   EXPECT_NE(sonde_add_plugin(&without_start), 0);
+}
+
+// start ──flush──flush──…──stop: what it told each time is in the trace.
+TEST(Plugin, IsFlushedWhileAWindowIsOpen) {
+  calls() = {};
+  const sonde_plugin plugin = plugin_with_flush();
+  ASSERT_EQ(sonde_add_plugin(&plugin), 0);
+  const auto session = testing::open_session(with_plugins());
+  const int before = flushes();
+  const Trace trace = testing::record_window(*session, [] { wait_for_flushes(2); });
+  const int told = flushes() - before;
+  EXPECT_EQ(testing::count_spans(trace, "held back"), told);
+  EXPECT_GE(told, 2);
+  sonde_remove_plugin(&plugin);
+}
+
+TEST(Plugin, IsFlushedBeforeASnapshot) {
+  calls() = {};
+  const sonde_plugin plugin = plugin_with_flush();
+  ASSERT_EQ(sonde_add_plugin(&plugin), 0);
+  SessionOptions options = with_plugins();
+  options.policy = BufferPolicy::Ring;
+  const auto session = testing::open_session(std::move(options));
+  ASSERT_TRUE(session->begin_window(0));
+  const testing::TempDir dir;
+  const auto written = session->snapshot(dir.file("now.sonde"));
+  ASSERT_TRUE(written) << written.error().message;
+  session->end_window();
+  sonde_remove_plugin(&plugin);
+  const auto snapshot = open_sonde(dir.file("now.sonde"));
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_GE(testing::count_spans(*snapshot, "held back"), 1u);
+}
+
+TEST(Plugin, BuiltBeforeThereWasFlushIsTaken) {
+  calls() = {};
+  sonde_plugin old = plugin_with_flush();
+  old.size = offsetof(sonde_plugin, flush);
+  old.flush = [](void*) { FAIL() << "its struct ends before this"; };
+  ASSERT_EQ(sonde_add_plugin(&old), 0);
+  const sonde_plugin other = plugin_with_flush();  // so that there are flushes to wait for
+  ASSERT_EQ(sonde_add_plugin(&other), 0);
+  const auto session = testing::open_session(with_plugins());
+  testing::record_window(*session, [] { wait_for_flushes(2); });
+  sonde_remove_plugin(&old);
+  sonde_remove_plugin(&other);
 }
 
 }  // namespace

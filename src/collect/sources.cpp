@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/sources.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <system_error>
+
+#include "base/signals.h"
 
 namespace sonde {
 namespace {
+
+// So much of what a device tells may be lost with a program that is killed.
+constexpr std::chrono::milliseconds kFlushEvery(250);
 
 struct Registry {
   std::mutex mutex;
@@ -84,10 +94,43 @@ void ActiveSources::prepare(const SourceRequest& request, std::vector<std::strin
 }
 
 void ActiveSources::start() {
+  const std::lock_guard lock(mutex_);
+  started_ = true;
   for (const auto& source : sources_) source->start();
+  const auto is_flushed = [](const auto& source) { return source->is_flushed(); };
+  if (std::any_of(sources_.begin(), sources_.end(), is_flushed)) start_flusher();
+}
+
+void ActiveSources::start_flusher() {
+  const SignalsBlocked blocked;
+  try {
+    flusher_ = std::jthread([this](const std::stop_token& stopped) { flush_until(stopped); });
+  } catch (const std::system_error&) {  // then all comes with stop()
+  }
+}
+
+void ActiveSources::flush_until(const std::stop_token& stopped) {
+  ::pthread_setname_np(::pthread_self(), "sonde flush");
+  std::mutex mutex;
+  std::condition_variable_any waiting;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    waiting.wait_for(lock, stopped, kFlushEvery, [&] { return stopped.stop_requested(); });
+    if (stopped.stop_requested()) return;
+    flush();
+  }
+}
+
+void ActiveSources::flush() {
+  for (const auto& source : sources_) {
+    if (source->is_flushed()) source->flush();
+  }
 }
 
 void ActiveSources::stop() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(started_, false)) return;
+  flusher_ = {};
   for (const auto& source : sources_) source->stop();
 }
 

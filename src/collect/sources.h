@@ -4,7 +4,10 @@
 // The sources that were added, and what a session does to those that serve it.
 
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,9 +29,16 @@ class ActiveSources {
   void prepare(const SourceRequest& request, std::vector<std::string>& failures);
   void start();
   void stop();
+  void flush();
 
  private:
+  void start_flusher();
+  void flush_until(const std::stop_token& stopped);
+
   std::vector<std::shared_ptr<Source>> sources_;
+  std::mutex mutex_;  // a session may be stopped by two threads at once
+  bool started_ = false;
+  std::jthread flusher_;  // runs between start and stop if some source is flushed
 };
 
 }  // namespace sonde

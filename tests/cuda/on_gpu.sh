@@ -29,6 +29,14 @@ for level in linked full; do
   "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
   python3 "$root/tests/cuda/check_links.py" "$work/calls" "$work/launches.json" || failed=1
 done
+echo "== one that is killed"
+"$sonde" run -q --gpu -o "$work/killed.sonde" -- "$work/launches" 1000000 >/dev/null 2>&1 &
+recording=$!
+sleep 5
+kill -KILL "$(pgrep -P "$recording" -x launches)"
+wait "$recording"
+"$sonde" export "$work/killed.sonde" -o "$work/killed.json" || failed=1
+python3 "$root/tests/cuda/check_killed.py" "$work/killed.json" || failed=1
 SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run -q --gpu=full --memory -o "$work/small.sonde" -- "$work/launches" 3 \
   >"$work/small.json"
 

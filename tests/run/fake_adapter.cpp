@@ -45,7 +45,7 @@ void stop(void* /*self*/) {
 }
 
 const sonde_plugin kPlugin = {
-    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "fake torch", nullptr, prepare, start, stop};
+    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "fake torch", nullptr, prepare, start, stop, nullptr};
 
 }  // namespace
 

@@ -59,6 +59,7 @@ ActivityBuffers::Filled ActivityBuffers::next_filled(std::int64_t wait_ms) {
   if (filled_.empty()) return {};
   const Filled filled = filled_.front();
   filled_.pop_front();
+  ++in_decoding_;
   return filled;
 }
 
@@ -66,6 +67,14 @@ void ActivityBuffers::give_back(std::uint8_t* buffer, std::size_t used_bytes) {
   std::memset(buffer, 0, used_bytes);
   const std::lock_guard lock(mutex_);
   free_.push_back(buffer);
+  --in_decoding_;
+  if (in_decoding_ == 0 && filled_.empty()) decoded_.notify_all();
+}
+
+void ActivityBuffers::wait_decoded(std::int64_t wait_ms) {
+  std::unique_lock lock(mutex_);
+  decoded_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                    [this] { return in_decoding_ == 0 && filled_.empty(); });
 }
 
 void ActivityBuffers::wake() {

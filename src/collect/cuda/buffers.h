@@ -36,6 +36,8 @@ class ActivityBuffers {
   };
   // Waits for a filled one, at most that long, or until wake().
   Filled next_filled(std::int64_t wait_ms);
+  // Waits until none is left that was filled and is not decoded, at most that long.
+  void wait_decoded(std::int64_t wait_ms);
   // Decoded: it may be used again.
   void give_back(std::uint8_t* buffer, std::size_t used_bytes);
   void wake();
@@ -48,9 +50,11 @@ class ActivityBuffers {
   const std::size_t most_;
   mutable std::mutex mutex_;
   std::condition_variable filled_there_;
+  std::condition_variable decoded_;
   std::vector<std::uint8_t*> all_;
   std::vector<std::uint8_t*> free_;
   std::deque<Filled> filled_;
+  std::size_t in_decoding_ = 0;
   bool woken_ = false;
   std::uint64_t refused_ = 0;
 };

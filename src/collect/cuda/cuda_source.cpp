@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/signals.h"
 #include "collect/cuda/api_calls.h"
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/call_log.h"
@@ -38,7 +38,9 @@ namespace {
 
 constexpr std::size_t kBudgetBytes = std::size_t{256} << 20;
 constexpr std::size_t kPrepared = 4;
-constexpr std::int64_t kFlushMs = 250;
+constexpr std::int64_t kLongestFlushMs = 50;
+// After so long without a buffer, waits whose other half has not come are written as they are.
+constexpr std::int64_t kQuietMs = 100;
 
 // Attributes of CUPTI's activity interface.
 constexpr std::uint32_t kZeroedOut = 5;
@@ -73,6 +75,14 @@ class CudaSource {
     --running_;
     if (running_ > 0) return;
     if (active_) end();
+  }
+
+  // Brings what is complete; under load full buffers come by themselves.
+  void flush() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || !active_) return;  // starting, ending, or not begun
+    cupti_.flush_all(0);
+    buffers_.wait_decoded(kLongestFlushMs);
   }
 
   // The driver says that the program begins to use it: the sign that is waited for under
@@ -222,12 +232,8 @@ class CudaSource {
 
   void start_decoder() {
     stopping_ = false;
-    sigset_t all;
-    sigset_t kept;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+    const SignalsBlocked blocked;
     decoder_ = std::thread([this] { decode_all(); });
-    ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
   }
 
   void stop_decoder() {
@@ -245,12 +251,10 @@ class CudaSource {
     ActivityDecoder::Counts counts;
     for (;;) {
       const bool was_stopping = stopping_;
-      const ActivityBuffers::Filled filled = buffers_.next_filled(was_stopping ? 0 : kFlushMs);
+      const ActivityBuffers::Filled filled = buffers_.next_filled(was_stopping ? 0 : kQuietMs);
       if (filled.buffer == nullptr) {
         recorder.flush();
         if (was_stopping) break;
-        // Brings what is complete; under load full buffers come by themselves.
-        if (!stopping_) cupti_.flush_all(0);
         continue;
       }
       end_before_cuda_does();
@@ -357,9 +361,12 @@ void start(void* /*self*/) {
 void stop(void* /*self*/) {
   CudaSource::instance().stop();
 }
+void flush(void* /*self*/) {
+  CudaSource::instance().flush();
+}
 
 const sonde_plugin kPlugin = {
-    sizeof(kPlugin), SONDE_ACTIVITY_CUDA, "cuda", nullptr, prepare, start, stop};
+    sizeof(kPlugin), SONDE_ACTIVITY_CUDA, "cuda", nullptr, prepare, start, stop, flush};
 
 }  // namespace
 

@@ -39,8 +39,14 @@ void stop(void*) {
   finish_launches(recordings.fetch_sub(1) == 1);
 }
 
-constexpr sonde_plugin kPlugin = {
-    sizeof(sonde_plugin), SONDE_ACTIVITY_PRIVATEUSE1, "opencl", nullptr, prepare, start, stop};
+constexpr sonde_plugin kPlugin = {sizeof(sonde_plugin),
+                                  SONDE_ACTIVITY_PRIVATEUSE1,
+                                  "opencl",
+                                  nullptr,
+                                  prepare,
+                                  start,
+                                  stop,
+                                  nullptr};
 
 // When the layer is loaded: a session that is opened because of it knows the plugin.
 __attribute__((constructor)) void add_plugin() {

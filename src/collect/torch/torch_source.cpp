@@ -270,7 +270,7 @@ void stop(void* /*self*/) {
 }
 
 const sonde_plugin kPlugin = {
-    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "torch", nullptr, prepare, start, stop};
+    sizeof(kPlugin), SONDE_ACTIVITY_CPU, "torch", nullptr, prepare, start, stop, nullptr};
 
 }  // namespace
 
