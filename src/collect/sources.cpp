@@ -105,7 +105,8 @@ void ActiveSources::start_flusher() {
   const SignalsBlocked blocked;
   try {
     flusher_ = std::jthread([this](const std::stop_token& stopped) { flush_until(stopped); });
-  } catch (const std::system_error&) {  // then all comes with stop()
+  } catch (const std::system_error&) {
+    flusher_ = {};  // all comes with stop(), then
   }
 }
 

@@ -2,6 +2,7 @@
 #include "convert/gunzip.h"
 
 #include <algorithm>
+#include <utility>
 
 #if SONDE_HAS_ISAL
 #include <isa-l/igzip_lib.h>
@@ -17,6 +18,8 @@ using Bytes = std::span<const std::uint8_t>;
 
 // Both libraries count in 32 bits.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
+// How much comes before a listener hears of it.
+constexpr std::size_t kToldAtOnce = std::size_t{1} << 20;
 
 std::uint32_t at_once(std::size_t bytes) {
   return static_cast<std::uint32_t>(std::min(bytes, kMostAtOnce));
@@ -111,19 +114,25 @@ bool is_gzip(Bytes bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-Result<Gunzipped> gunzip(Bytes bytes) {
+Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener) {
   constexpr std::size_t kLeastRoom = std::size_t{64} << 10;
-  SONDE_TRY(PaddedBytes text, PaddedBytes::with_capacity(expected_bytes(bytes) + kLeastRoom));
+  const std::size_t expected = expected_bytes(bytes);
+  SONDE_TRY(PaddedBytes text, PaddedBytes::with_capacity(expected + kLeastRoom));
   Gunzipped out{std::move(text), {}, false, 0};
+  if (listener != nullptr) listener->begins(out.text.begin(), expected);
   Inflater inflater;
   Bytes in = bytes;
   for (;;) {
+    if (listener != nullptr && !out.text.has_room(kLeastRoom))
+      std::exchange(listener, nullptr)->moves();
     SONDE_TRY(std::span<std::uint8_t> room, out.text.room(kLeastRoom));
+    if (listener != nullptr) room = room.first(std::min(room.size(), kToldAtOnce));
     const std::size_t in_before = in.size();
     std::span<std::uint8_t> left = room;
     const Step step = inflater.step(in, left);
     const std::size_t written = room.size() - left.size();
     out.text.add(written);
+    if (listener != nullptr) listener->grows(out.text.text().size());
     const std::size_t offset = bytes.size() - in.size();
     if (step == Step::EndOfMember) {
       if (in.empty()) return out;

@@ -6,6 +6,7 @@
 //   SONDE_TRY(Gunzipped out, gunzip(file.bytes()));
 //   if (!out.problem.empty()) …   // "the file ends inside its compressed data": text has what came
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,9 +23,21 @@ struct Gunzipped {
   std::uint64_t lost_bytes = 0;  // compressed bytes that were not read
 };
 
+// Hears of text as it comes.
+class InflateListener {
+ public:
+  virtual ~InflateListener() = default;
+  // It will stand there, and have about so many bytes if the file tells the truth.
+  virtual void begins(const char* text, std::size_t expected_bytes) = 0;
+  // So many bytes of it are there; zeros follow.
+  virtual void grows(std::size_t bytes) = 0;
+  // It is longer, and about to be moved: nobody may look at it until gunzip() returns.
+  virtual void moves() = 0;
+};
+
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
 // Takes any number of members one after the other. Fails only for want of memory.
-Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes);
+Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr);
 
 }  // namespace sonde

@@ -85,8 +85,12 @@ Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
   return bytes;
 }
 
+bool PaddedBytes::has_room(std::size_t bytes) const {
+  return mapped_ - size_ - kJsonPadding >= bytes;
+}
+
 Result<std::span<std::uint8_t>> PaddedBytes::room(std::size_t bytes) {
-  if (mapped_ - size_ - kJsonPadding < bytes) {
+  if (!has_room(bytes)) {
     const std::size_t wanted = whole_pages(std::max(2 * mapped_, size_ + bytes + kJsonPadding));
     void* data = ::mremap(data_, mapped_, wanted, MREMAP_MAYMOVE);
     if (data == MAP_FAILED) {

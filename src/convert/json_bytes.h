@@ -28,6 +28,7 @@ class PaddedBytes {
   PaddedBytes& operator=(const PaddedBytes&) = delete;
   ~PaddedBytes();
 
+  const char* begin() const { return data_; }
   std::string_view text() const { return {data_, size_}; }
   std::span<const std::uint8_t> bytes() const {
     return {reinterpret_cast<const std::uint8_t*>(data_), size_};
@@ -36,6 +37,8 @@ class PaddedBytes {
   // Room for more behind size(), at least `bytes`; what was written becomes part by add(). Not for
   // files.
   Result<std::span<std::uint8_t>> room(std::size_t bytes);
+  // Whether that leaves the text where it is.
+  bool has_room(std::size_t bytes) const;
   void add(std::size_t bytes) { size_ += bytes; }
 
  private:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -13,18 +14,19 @@
 #include "convert/kineto_read_assemble.h"
 #include "convert/kineto_read_events.h"
 #include "convert/kineto_read_mended.h"
+#include "convert/kineto_read_stretches.h"
 
 namespace sonde {
 
 namespace {
 
-constexpr std::size_t kShortestStretch = std::size_t{4} << 20;
-constexpr std::size_t kLongestStretch = std::size_t{256} << 20;
-
 class Document {
  public:
-  Document(std::string_view text, std::string name, unsigned threads)
-      : begin_(text.data()), end_(text.data() + text.size()), name_(std::move(name)) {
+  Document(std::string_view text, std::string name, unsigned threads, std::vector<Reading> early)
+      : begin_(text.data()),
+        end_(text.data() + text.size()),
+        name_(std::move(name)),
+        early_(std::move(early)) {
     threads_ = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
   }
 
@@ -52,6 +54,7 @@ class Document {
   bool starts_with_mark() const {
     return end_ - begin_ >= 3 && std::string_view(begin_, 3) == "\xEF\xBB\xBF";
   }
+  std::string_view text() const { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
   std::uint64_t offset(const char* at) const { return static_cast<std::uint64_t>(at - begin_); }
   std::string looked_up_to(const char* at) const {
     return "looked up to byte " + std::to_string(offset(at));
@@ -148,13 +151,15 @@ class Document {
 
   // `at` is behind the bracket. Returns what follows the array, or the end of the text.
   const char* read_events(const char* at) {
+    at = skip_space(at);
+    if (!early_.empty()) return join(at, std::exchange(early_, {}));
     const auto rest = static_cast<std::size_t>(end_ - at);
     // Two for each thread, so that all are busy to the end; more would cost more, since each learns
     // anew what events look like.
     const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{2} * threads_;
     const std::size_t stretch_bytes =
         std::clamp(rest / stretches, kShortestStretch, kLongestStretch);
-    std::vector<const char*> starts = {skip_space(at)};
+    std::vector<const char*> starts = {at};
     for (std::size_t from = stretch_bytes; from < rest; from += stretch_bytes) {
       const char* guess = find_event(at + from, end_);
       if (guess < end_ && guess > starts.back()) starts.push_back(guess);
@@ -162,35 +167,23 @@ class Document {
     starts.push_back(end_);
 
     std::vector<Reading> readings(starts.size() - 1);
-    const auto read = [&](std::size_t i) { readings[i] = read_stretch(starts[i], starts[i + 1]); };
+    const auto read = [&](std::size_t i) {
+      readings[i] = read_stretch(text(), starts[i], starts[i + 1]);
+    };
     parallel_for(readings.size(), read, threads_);
-    return join(starts, readings);
-  }
-
-  struct Reading {
-    std::unique_ptr<Staged> staged;
-    Stretch stretch;
-  };
-
-  Reading read_stretch(const char* from, const char* limit) const {
-    EventStager stager(begin_, end_);
-    Reading reading;
-    reading.stretch = stager.read(from, limit);
-    reading.staged = stager.take();
-    return reading;
+    return join(at, std::move(readings));
   }
 
   // Takes the stretches that begin where the one before ended, and reads again where none does.
-  const char* join(const std::vector<const char*>& starts, std::vector<Reading>& readings) {
-    const char* at = starts[0];
+  const char* join(const char* at, std::vector<Reading> readings) {
     std::size_t next = 0;
     for (;;) {
-      while (next < readings.size() && starts[next] < at) ++next;
+      while (next < readings.size() && readings[next].start < at) ++next;
       Reading reading;
-      if (next < readings.size() && starts[next] == at) {
-        reading = std::move(readings[next]);
+      if (next < readings.size() && readings[next].start == at) {
+        reading = std::move(readings[next++]);
       } else {
-        reading = read_stretch(at, next < readings.size() ? starts[next] : end_);
+        reading = read_stretch(text(), at, next < readings.size() ? readings[next].start : end_);
       }
       events_ += reading.staged->events;
       parts_.stretches.push_back(std::move(*reading.staged));
@@ -254,6 +247,7 @@ class Document {
   const char* begin_;
   const char* end_;
   std::string name_;
+  std::vector<Reading> early_;
   unsigned threads_ = 1;
   KinetoParts parts_;
   std::uint64_t events_ = 0;
@@ -267,8 +261,8 @@ class Document {
 }  // namespace
 
 Result<Trace> read_kineto(std::string_view text, const std::string& name, TraceBuilder builder,
-                          unsigned threads) {
-  return Document(text, name, threads).read(std::move(builder));
+                          unsigned threads, std::vector<Reading> early) {
+  return Document(text, name, threads, std::move(early)).read(std::move(builder));
 }
 
 }  // namespace sonde

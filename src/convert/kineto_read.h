@@ -11,7 +11,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "convert/kineto_read_stretches.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
 #include "sonde/trace_builder.h"
@@ -20,7 +22,8 @@ namespace sonde {
 
 // `text` must be padded as json_text.h asks. `builder` may have rows in its ledger. Fails if the
 // text is no JSON, or JSON without events; `name` stands in messages.
+// `early` are stretches of the text that were read while it came.
 Result<Trace> read_kineto(std::string_view text, const std::string& name, TraceBuilder builder,
-                          unsigned threads);
+                          unsigned threads, std::vector<Reading> early = {});
 
 }  // namespace sonde

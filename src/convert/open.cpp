@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "convert/execution_trace_read.h"
 #include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/json_text.h"
 #include "convert/kineto_read.h"
+#include "convert/kineto_read_stretches.h"
 #include "convert/pickle.h"
 #include "convert/snapshot_read.h"
 #include "convert/sqlite_read.h"
@@ -61,7 +65,7 @@ std::string_view without_space(std::string_view text) {
 }
 
 Result<Trace> read_text(std::string_view text, const std::string& path, TraceBuilder builder,
-                        unsigned threads) {
+                        unsigned threads, std::vector<Reading> early = {}) {
   std::string_view rest = without_space(text);
   if (begins_with(rest, "\xEF\xBB\xBF")) rest = without_space(rest.substr(3));
   if (rest.empty()) {
@@ -77,11 +81,13 @@ Result<Trace> read_text(std::string_view text, const std::string& path, TraceBui
     return Failure(ErrorCode::Invalid,
                    path + ": is an execution trace, which has no times: `sonde et` reads it");
   }
-  return read_kineto(text, path, std::move(builder), threads);
+  return read_kineto(text, path, std::move(builder), threads, std::move(early));
 }
 
 Result<Trace> read_gzip(const PaddedBytes& file, const std::string& path, unsigned threads) {
-  SONDE_TRY(const Gunzipped gunzipped, gunzip(file.bytes()));
+  EarlyStretches early(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency()));
+  SONDE_TRY(const Gunzipped gunzipped, gunzip(file.bytes(), &early));
+  std::vector<Reading> readings = early.finish(gunzipped.text.text());
   TraceBuilder builder;
   if (!gunzipped.problem.empty()) {
     if (gunzipped.text.text().empty()) {
@@ -92,7 +98,7 @@ Result<Trace> read_gzip(const PaddedBytes& file, const std::string& path, unsign
   }
   if (is_pickle(gunzipped.text.bytes()))
     return read_snapshot(gunzipped.text.bytes(), path, std::move(builder));
-  return read_text(gunzipped.text.text(), path, std::move(builder), threads);
+  return read_text(gunzipped.text.text(), path, std::move(builder), threads, std::move(readings));
 }
 
 }  // namespace

@@ -65,6 +65,22 @@ TEST_F(OpenTrace, TellsTheFormatByContent) {
   EXPECT_EQ(open(gzipped(kEvents))->spans().size(), 2U);
 }
 
+// The last member alone says how long it is: the text is moved while the beginning is being read.
+TEST_F(OpenTrace, ReadsGzipOfSeveralLongMembers) {
+  std::string events = "[";
+  for (int i = 0; i < 1500; ++i) {
+    events += R"({"ph": "X", "name": ")" + std::string(12'000, 'n') +
+              R"(", "pid": 1, "tid": 1, "dur": 1, "ts": )" + std::to_string(10 * i) + "},";
+  }
+  events.back() = ']';
+  const std::size_t cut = events.size() / 3;
+  const Result<Trace> trace = open(gzipped(events.substr(0, cut)) + gzipped(events.substr(cut)));
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(trace->spans().size(), 1500U);
+  EXPECT_TRUE(trace->ledger().empty());
+  EXPECT_EQ(open(gzipped(events))->spans().size(), 1500U);
+}
+
 TEST_F(OpenTrace, ReadsGzipOfSeveralMembers) {
   const Result<Trace> trace =
       open(gzipped(kEvents.substr(0, 30)) + gzipped("") + gzipped(kEvents.substr(30)));
