@@ -57,8 +57,9 @@ typedef struct sonde_plugin {
   void (*stop)(void* self);
   /* May be 0. Records what is held back and complete, so that little of it is lost when the program
    * is killed, and a snapshot has what happened just before. Comes some times a second while a
-   * window is open, from a thread of Sonde's own, and before a snapshot, from the one that takes it:
-   * two may come at once, and with several sessions also while another of them starts or stops. */
+   * window is open, from a thread of Sonde's own, and before a snapshot, from the one that takes
+   * it: two may come at once, and with several sessions also while another of them starts or stops.
+   */
   void (*flush)(void* self);
 } sonde_plugin;
 

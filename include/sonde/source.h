@@ -60,8 +60,8 @@ class Source {
   // Whether it holds back what it knows, such as times that a device tells in batches.
   virtual bool is_flushed() const { return false; }
   // If so: record what is held back and complete. Comes some times a second while a window is open,
-  // from a thread of Sonde's own, and before a snapshot, from the one that takes it: two may come at
-  // once, and with several sessions also while another of them starts or stops.
+  // from a thread of Sonde's own, and before a snapshot, from the one that takes it: two may come
+  // at once, and with several sessions also while another of them starts or stops.
   virtual void flush() {}
 };
 
