@@ -54,14 +54,10 @@ Result<Trace> read_in_parts(std::string_view text) {
   return read_kineto(text, "fuzz", TraceBuilder(), 1, std::move(readings));
 }
 
-// Without flows: which of several spans that begin at once is meant is told by the order in which
-// they were read, as far as that was in one go.
 std::string dumped(const Trace& trace) {
   std::string text;
-  bool is_flow = false;
   dump_text(trace, [&](std::string_view line) {
-    if (line.empty() || line.front() != ' ') is_flow = line.substr(0, 5) == "flows";
-    if (!is_flow) text += std::string(line) + "\n";
+    text += line;
     return true;
   });
   return text;

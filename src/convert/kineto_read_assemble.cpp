@@ -50,6 +50,7 @@ class Assembler {
     join_lists();
     const std::vector<SpanEnd> ends = close_spans(builder_, joined_, tracks);
     placed_.spans = fill_spans(builder_, joined_);
+    spans_before_ = spans_before(joined_.stretches);
     release_spans();
     set_end_tracks(ends);
     fill_other_tables();
@@ -157,7 +158,10 @@ class Assembler {
   void fill_other_tables() {
     const auto nothing = [](auto&, std::size_t) {};
     const std::array<std::function<void()>, 10> tasks = {
-        [this] { foreign_flows_ = fill_flows(builder_, joined_, placed_.spans, placed_.flows); },
+        [this] {
+          foreign_flows_ =
+              fill_flows(builder_, joined_, placed_.spans, spans_before_, placed_.flows);
+        },
         [&] { fill_side_table(builder_.python_calls(), &Staged::python_calls, nothing); },
         [&] { fill_side_table(builder_.api_calls(), &Staged::api_calls, nothing); },
         [&] { fill_side_table(builder_.syncs(), &Staged::syncs, nothing); },
@@ -334,6 +338,7 @@ class Assembler {
   Hidden hidden_;
   std::vector<FoundWindow> windows_;
   PlacedRows placed_;
+  std::vector<SpanBefore> spans_before_;
   std::vector<ForeignFlow> foreign_flows_;
 };
 

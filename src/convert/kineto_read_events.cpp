@@ -231,7 +231,9 @@ void EventStager::stage_flow() {
   }
   flow.time = event_.time;
   // A flow lies where its span does, which the category of neither tells.
-  if (last_span_ != StagedFlow::kNoSpan) {
+  if (last_span_ == StagedFlow::kNoSpan) {
+    ++staged_->flows_before_spans;
+  } else {
     const StagedSpan& span = staged_->spans[last_span_];
     const StagedTrack& line = staged_->tracks[span.track];
     if (span.start == flow.time && line.pid == event_.pid && line.tid == event_.tid) {

@@ -63,8 +63,9 @@ class Beginnings {
 
 class FlowFiller {
  public:
-  FlowFiller(TraceBuilder& builder, const Joined& joined, const SpanRows& rows, PlacedFlows& placed)
-      : builder_(builder), joined_(joined), rows_(rows), placed_(placed) {}
+  FlowFiller(TraceBuilder& builder, const Joined& joined, const SpanRows& rows,
+             const std::vector<SpanBefore>& before, PlacedFlows& placed)
+      : builder_(builder), joined_(joined), rows_(rows), before_(before), placed_(placed) {}
 
   std::vector<ForeignFlow> fill() {
     collect();
@@ -106,6 +107,16 @@ class FlowFiller {
         end.phase = flow.phase;
         ends_.push_back(end);
       }
+      take_spans_before(s, ends_.size() - stretch.flows.size());
+    }
+  }
+
+  void take_spans_before(std::size_t s, std::size_t first_end) {
+    const SpanBefore& before = before_[s];
+    for (const std::uint32_t flow : before.flows) {
+      End& end = ends_[first_end + flow];
+      end.span = rows_(before.stretch, before.span);
+      end.track = joined_.tracks[before.stretch][before.track];
     }
   }
 
@@ -261,6 +272,7 @@ class FlowFiller {
   TraceBuilder& builder_;
   const Joined& joined_;
   const SpanRows& rows_;
+  const std::vector<SpanBefore>& before_;
   BigVector<End> ends_;
   BigVector<Arrow> arrows_;
   StringId last_category_;  // neighbours mostly have the same
@@ -273,9 +285,33 @@ class FlowFiller {
 
 }  // namespace
 
+std::vector<SpanBefore> spans_before(const std::vector<Staged>& stretches) {
+  std::vector<SpanBefore> all(stretches.size());
+  const Staged* before = nullptr;
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    const Staged& stretch = stretches[s];
+    SpanBefore& found = all[s];
+    if (before != nullptr) {
+      found.stretch = static_cast<std::uint32_t>(before - stretches.data());
+      found.span = static_cast<std::uint32_t>(before->spans.size() - 1);
+      found.track = before->spans.back().track;
+      const StagedTrack& line = before->tracks[found.track];
+      for (std::uint32_t i = 0; i < stretch.flows_before_spans; ++i) {
+        const StagedFlow& flow = stretch.flows[i];
+        const StagedTrack& own = stretch.tracks[flow.track];
+        if (before->spans.back().start == flow.time && line.pid == own.pid && line.tid == own.tid)
+          found.flows.push_back(i);
+      }
+    }
+    if (!stretch.spans.empty()) before = &stretch;
+  }
+  return all;
+}
+
 std::vector<ForeignFlow> fill_flows(TraceBuilder& builder, const Joined& joined,
-                                    const SpanRows& rows, PlacedFlows& placed) {
-  return FlowFiller(builder, joined, rows, placed).fill();
+                                    const SpanRows& rows, const std::vector<SpanBefore>& before,
+                                    PlacedFlows& placed) {
+  return FlowFiller(builder, joined, rows, before, placed).fill();
 }
 
 }  // namespace sonde

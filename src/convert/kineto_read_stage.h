@@ -176,6 +176,7 @@ struct Staged {
   BigVector<AllocationRow> allocations;
   BigVector<InstantRow> instants;
   BigVector<CounterRow> counters;
+  std::uint32_t flows_before_spans = 0;  // their span may be the last one of the stretch before
   std::uint64_t events = 0;
   Troubles troubles;
 

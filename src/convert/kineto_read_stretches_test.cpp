@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/kineto_read.h"
 #include "convert/testing/read_text.h"
@@ -127,6 +129,30 @@ TEST(EarlyStretches, AreForgottenWhenTheTextMoves) {
   early.moves();
   EXPECT_TRUE(early.finish(bytes->text()).empty());
 }
+
+// Cut in thousands of places, also between spans and their arrows.
+class Recording : public ::testing::TestWithParam<const char*> {};
+TEST_P(Recording, IsTheSameHoweverItIsCut) {
+  const auto file = PaddedBytes::map_file(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/" +
+                                          GetParam() + ".pt.trace.json.gz");
+  ASSERT_TRUE(file);
+  const auto gunzipped = gunzip(file->bytes());
+  ASSERT_TRUE(gunzipped);
+  const std::string_view text = gunzipped->text.text();
+  constexpr PartSizes kSizes = {997, 8000, 64};
+  std::vector<Reading> readings;
+  for (std::size_t i = 0; i * kSizes.part < text.size(); ++i) {
+    const bool is_early = (i + 1) * kSizes.part + kSizes.behind <= text.size();
+    Reading reading =
+        read_part(text.data(), i, kSizes, is_early ? std::nullopt : std::optional(text.size()));
+    if (reading.staged != nullptr) readings.push_back(std::move(reading));
+  }
+  const auto cut = read_kineto(text, "text", TraceBuilder(), 2, std::move(readings));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(dumped(*cut), dumped(read(text)));
+}
+INSTANTIATE_TEST_SUITE_P(OfTorch, Recording,
+                         ::testing::Values("compiled", "graph_streams", "transformer"));
 
 }  // namespace
 }  // namespace sonde
