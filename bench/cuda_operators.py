@@ -3,7 +3,7 @@
 """Operators of torch that launch one small kernel each, as bench/cuda_launches.cu launches them without torch: it reads
 numbers of cores, a line each, moves there and answers with nanoseconds an operator, one figure for each round.
 
-usage: cuda_operators.py none | cuda | cpu+cuda: with no profiler, or with torch.profiler and these activities
+usage: cuda_operators.py none | cpu | cuda | cpu+cuda: with no profiler, or with torch.profiler and these activities
 """
 
 import os

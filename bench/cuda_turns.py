@@ -37,6 +37,7 @@ def launches(*how):
 OPERATORS = {
     "torch, cuda": [*operators, "cuda"],
     "none": [*operators, "none"],
+    "torch, cpu": [*operators, "cpu"],
     "torch, cpu+cuda": [*operators, "cpu+cuda"],
     "sonde": recorded("operators", [*operators, "none"]),
     **{f"sonde, {level}": recorded(f"operators-{level}", [*operators, "none"], f"--gpu={level}")
@@ -52,7 +53,10 @@ WAYS = {
 def ask(process, core):
     process.stdin.write(f"{core}\n")
     process.stdin.flush()
-    return [float(ns) for ns in process.stdout.readline().split()]
+    answer = process.stdout.readline().split()
+    if not answer:
+        sys.exit(f"cuda_turns.py: {' '.join(process.args)}: ended without an answer")
+    return [float(ns) for ns in answer]
 
 
 def measure_set(modes):

@@ -3,16 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/kineto_read.h"
+#include "convert/testing/read_in_parts.h"
 #include "promises.h"
 #include "sonde/analyse/dynamo.h"
 #include "sonde/analyse/graphs.h"
@@ -41,37 +39,15 @@ void ask(const Trace& trace) {
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 
-// As text is read that is still being inflated, but in small parts.
-Result<Trace> read_in_parts(std::string_view text) {
-  constexpr PartSizes kSizes = {300, 100, 20};
-  std::vector<Reading> readings;
-  for (std::size_t i = 0; i * kSizes.part < text.size(); ++i) {
-    const bool is_early = (i + 1) * kSizes.part + kSizes.behind <= text.size();
-    Reading reading =
-        read_part(text.data(), i, kSizes, is_early ? std::nullopt : std::optional(text.size()));
-    if (reading.staged != nullptr) readings.push_back(std::move(reading));
-  }
-  return read_kineto(text, "fuzz", TraceBuilder(), 1, std::move(readings));
-}
-
-std::string dumped(const Trace& trace) {
-  std::string text;
-  dump_text(trace, [&](std::string_view line) {
-    text += line;
-    return true;
-  });
-  return text;
-}
-
 void read(std::string_view text) {
   const Result<PaddedBytes> bytes = PaddedBytes::copy_of(text);
   if (!bytes) return;
-  const Result<Trace> trace = read_kineto(bytes->text(), "fuzz", TraceBuilder(), 1);
-  const Result<Trace> in_parts = read_in_parts(bytes->text());
+  const Result<Trace> trace = read_kineto(bytes->text(), "text", TraceBuilder(), 1);
+  const Result<Trace> in_parts = sonde::testing::read_in_parts(bytes->text(), {300, 100, 20});
   sonde::testing::require(trace.has_value() == in_parts.has_value());
   if (!trace) return;
   // What is left of broken text depends on where it was cut.
-  if (trace->ledger().empty()) sonde::testing::require(dumped(*trace) == dumped(*in_parts));
+  if (trace->ledger().empty()) sonde::testing::require(dump_text(*trace) == dump_text(*in_parts));
   sonde::testing::check_promises(*trace);
   ask(*trace);
 }

@@ -110,6 +110,25 @@ TEST(Plugin, IsToldOfSessionsAndWhatTheyWant) {
   EXPECT_EQ(calls().request.with_stack, 0);
 }
 
+// At the end of a program two threads may stop a session at once: the second comes while the first
+// waits for a device.
+TEST(Plugin, IsStoppedOnceByTwoThreads) {
+  calls() = {};
+  sonde_plugin slow = kPlugin;
+  slow.stop = [](void* self) {
+    stop(self);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  ASSERT_EQ(sonde_add_plugin(&slow), 0);
+  const auto session = testing::open_session(with_plugins());
+  ASSERT_TRUE(session->begin_window(0));
+  std::thread other([&] { session->end_window(); });
+  session->end_window();
+  other.join();
+  sonde_remove_plugin(&slow);
+  EXPECT_THAT(calls().names, ElementsAre("prepare", "start", "stop"));
+}
+
 TEST(Plugin, MayRefuseAndTheLedgerSaysWhy) {
   calls() = {};
   calls().refusal = "there is no such device";

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "convert/gunzip.h"
 #include "convert/json_bytes.h"
 #include "convert/kineto_read.h"
+#include "convert/testing/read_in_parts.h"
 #include "convert/testing/read_text.h"
 
 namespace sonde {
@@ -139,15 +139,7 @@ TEST_P(Recording, IsTheSameHoweverItIsCut) {
   const auto gunzipped = gunzip(file->bytes());
   ASSERT_TRUE(gunzipped);
   const std::string_view text = gunzipped->text.text();
-  constexpr PartSizes kSizes = {997, 8000, 64};
-  std::vector<Reading> readings;
-  for (std::size_t i = 0; i * kSizes.part < text.size(); ++i) {
-    const bool is_early = (i + 1) * kSizes.part + kSizes.behind <= text.size();
-    Reading reading =
-        read_part(text.data(), i, kSizes, is_early ? std::nullopt : std::optional(text.size()));
-    if (reading.staged != nullptr) readings.push_back(std::move(reading));
-  }
-  const auto cut = read_kineto(text, "text", TraceBuilder(), 2, std::move(readings));
+  const auto cut = testing::read_in_parts(text, {997, 8000, 64});
   ASSERT_TRUE(cut);
   EXPECT_EQ(dumped(*cut), dumped(read(text)));
 }

@@ -34,13 +34,7 @@ inline Trace read_events(const std::string& events) {
 }
 
 inline std::string dumped(const Trace& trace) {
-  std::string text;
-  dump_text(trace, [&text](std::string_view line) {
-    text += line;
-    text += '\n';
-    return true;
-  });
-  return text;
+  return dump_text(trace);
 }
 
 // How often the ledger has that kind, all rows together.
