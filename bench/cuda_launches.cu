@@ -2,10 +2,13 @@
 // What tracing costs a kernel launch: rounds of 400 launches of an empty kernel, few enough for the
 // queue, so that nobody waits for the device.
 //
-//   cuda_launches MODE [checked]    none; kernel: with CUPTI's records of kernels; kineto: with the
-//                                   set of records that Kineto asks for; residue: after kernels were
-//                                   recorded and are no more. Checked: each launch is followed by
-//                                   cudaGetLastError(), as in programs that look at errors
+//   cuda_launches MODE [checked]    none; kernel: with CUPTI's records of kernels; callback: and its
+//                                   callback in the driver, which does nothing; noted: it keeps the
+//                                   time and the correlation, the least that links a kernel to its
+//                                   launch; kineto: with the set of records that Kineto asks for;
+//                                   residue: after kernels were recorded and are no more.
+//                                   Checked: each launch is followed by cudaGetLastError(), as in
+//                                   programs that look at errors
 //
 // It reads numbers of cores, a line each, moves there and answers with nanoseconds a launch, one
 // figure for each round. bench/cuda_turns.py asks one process of each mode in turn, so that all of
@@ -15,6 +18,7 @@
 #include <cuda_runtime.h>
 #include <cupti.h>
 #include <sched.h>
+#include <x86intrin.h>
 
 #include <chrono>
 #include <cstdio>
@@ -48,6 +52,28 @@ void enable_kineto_set() {
           CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_OVERHEAD});
 }
 
+void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+struct Note {
+  uint64_t ticks;
+  uint64_t correlation;
+};
+Note notes[4096];
+uint32_t noted = 0;
+
+void CUPTIAPI note(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  notes[noted++ % 4096] = {__rdtsc(), call.correlationId};
+}
+
+void enable_callback(CUpti_CallbackFunc function) {
+  CUpti_SubscriberHandle subscriber;
+  cuptiSubscribe(&subscriber, function, nullptr);
+  for (const auto id :
+       {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx})
+    cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+}
+
 bool is_checked = false;
 
 double launch_ns(int launches, bool tag) {
@@ -79,7 +105,9 @@ int main(int argc, char** argv) {
   is_checked = argc > 2 && std::string_view(argv[2]) == "checked";
   cudaFree(nullptr);
   if (mode == "kineto") enable_kineto_set();
-  if (mode == "kernel" || mode == "residue") enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
+  if (mode == "callback") enable_callback(ignore);
+  if (mode == "noted") enable_callback(note);
+  if (mode != "none" && mode != "kineto") enable({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
   if (mode == "residue") {
     launch_ns(1000, false);
     cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

@@ -29,7 +29,7 @@ def recorded(name, command, *options):
 def launches(*how):
     """Modes by name: what is run, of launches made like this. The others are held against the first."""
     return {
-        **{mode: [program, mode, *how] for mode in ("kineto", "none", "kernel", "residue")},
+        **{mode: [program, mode, *how] for mode in ("kineto", "none", "kernel", "callback", "noted", "residue")},
         **{level: recorded(level, [program, "none", *how], f"--gpu={level}") for level in ("lean", "linked", "full")},
     }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collect/testing/recorded.h"
+#include "sonde/detail/put_record.h"
 #include "sonde/device.h"
 #include "sonde/op.h"
 
@@ -102,6 +103,29 @@ TEST(DeviceRecording, OfCallsWithOneNumberTheLastLaunchedTheWork) {
   });
   ASSERT_EQ(trace.flows().size(), 1u);
   EXPECT_EQ(trace.flows().from_span[0], find_span(trace, "cuLaunchKernel"));
+}
+
+// More of them than a chunk holds: the first of each goes by the call.
+TEST(DeviceRecording, InlinedCallsAreTheSame) {
+  constexpr std::uint64_t kCalls = 20'000;
+  detail::ThreadCursor& cursor = detail::sonde_detail_cursor;
+  const Trace trace = recorded([&] {
+    const std::uint32_t launch = name("cuLaunchKernel");
+    for (std::uint64_t i = 1; i <= kCalls; ++i) {
+      ASSERT_TRUE(detail::write_api_begin(cursor, {launch, SONDE_SPAN_CUDA_DRIVER, 307, i}));
+      detail::write_end(cursor);
+    }
+  });
+  const SpanTable& spans = trace.spans();
+  ASSERT_EQ(spans.size(), kCalls);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const SpanId span{static_cast<std::uint32_t>(i)};
+    ASSERT_EQ(spans.correlation[span], i + 1);
+    ASSERT_EQ(spans.kind[span], SpanKind::CudaDriver);
+    ASSERT_EQ(trace.string(spans.name[span]), "cuLaunchKernel");
+  }
+  EXPECT_FALSE(detail::write_api_begin(cursor, {1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
+      << "nothing records";
 }
 
 TEST(DeviceRecording, KeepsFactsInTheMetadata) {

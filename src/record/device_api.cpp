@@ -45,9 +45,7 @@ uint64_t sonde_correlation_new(void) {
 
 int sonde_api_begin(const sonde_api_call* call) {
   if (!session_records()) return 0;
-  const std::uint64_t words[2] = {
-      call->name | (std::uint64_t{call->kind} << 32) | (std::uint64_t{call->callback_id} << 40),
-      call->correlation};
+  const std::uint64_t words[2] = {api_name_word(*call), call->correlation};
   if (put_extended(sonde_detail_cursor, ExtendedKind::ApiBegin, words, 2) != 0) return 1;
   return write_record(ExtendedKind::ApiBegin, words, 2, Loss::Span).position != 0 ? 1 : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/detail/words.h"
+#include "sonde/device.h"
 #include "sonde/op.h"
 
 namespace sonde {
@@ -100,6 +101,29 @@ inline __attribute__((always_inline)) bool write_op_begin(
     return true;
   }
   return op_begin_by_call(name, scope, sequence_number, forward_thread, record_function_id);
+}
+
+// The first word of an ApiBegin's payload, see ExtendedKind.
+inline std::uint64_t api_name_word(const sonde_api_call& call) noexcept {
+  return call.name | (std::uint64_t{call.kind} << 32) | (std::uint64_t{call.callback_id} << 40);
+}
+
+__attribute__((noinline, unused)) static bool api_begin_by_call(sonde_api_call call) noexcept {
+  return sonde_api_begin(&call) != 0;
+}
+
+// sonde_api_begin for the one who calls it at every launch.
+inline __attribute__((always_inline)) bool write_api_begin(ThreadCursor& cursor,
+                                                           const sonde_api_call& call) noexcept {
+  const auto store = [&](std::uint64_t* at) {
+    __atomic_store_n(at, api_name_word(call), __ATOMIC_RELAXED);
+    __atomic_store_n(at + 1, call.correlation, __ATOMIC_RELAXED);
+  };
+  if (__builtin_expect(recording(), 1) &&
+      put_with(cursor, ExtendedKind::ApiBegin, 2, store).chunk != nullptr) {
+    return true;
+  }
+  return api_begin_by_call(call);
 }
 
 }  // namespace detail

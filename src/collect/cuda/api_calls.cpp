@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "sonde/detail/put_record.h"
 #include "sonde/device.h"
 #include "sonde/op.h"
 
@@ -25,34 +26,36 @@ Names driver_names{};
 __thread std::uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
 __thread bool is_open __attribute__((tls_model("initial-exec"))) = false;
 
-void begin(CallbackDomain domain, std::uint32_t id, std::uint32_t correlation) {
+// Straight lines: what CUDA does for a launch has thrown our instructions out of the cache, and
+// each line of them costs.
+inline __attribute__((always_inline)) void begin(bool is_driver, std::uint32_t id,
+                                                 std::uint32_t correlation) {
   if (depth++ != 0) return;
-  const bool is_driver = domain == CallbackDomain::Driver;
   sonde_api_call call;
   call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_relaxed);
   call.kind = is_driver ? SONDE_SPAN_CUDA_DRIVER : SONDE_SPAN_CUDA_RUNTIME;
   call.callback_id = id;
   call.correlation = correlation;
-  is_open = call.name != 0 && sonde_api_begin(&call) != 0;
+  is_open = call.name != 0 && detail::write_api_begin(detail::sonde_detail_cursor, call);
 }
 
 std::atomic<void (*)()> first_return{nullptr};
 
-void end() {
-  if (depth == 0) return;
-  --depth;
-  if (depth != 0) return;
-  if (is_open) sonde_end();
+__attribute__((noinline)) void return_first() {
+  if (auto* const action = first_return.exchange(nullptr)) action();
+}
+
+inline __attribute__((always_inline)) void end() {
+  if (depth == 0 || --depth != 0) return;
+  if (is_open) detail::write_end();
   is_open = false;
-  if (__builtin_expect(first_return.load(std::memory_order_relaxed) != nullptr, 0)) {
-    if (auto* const action = first_return.exchange(nullptr)) action();
-  }
+  if (__builtin_expect(first_return.load(std::memory_order_relaxed) != nullptr, 0)) return_first();
 }
 
 using GetNodeId = int (*)(void* node, std::uint64_t* id);
 std::atomic<GetNodeId> get_node_id{nullptr};
 
-void on_graph_node(std::uint32_t id, const ResourceData& resource) {
+__attribute__((noinline)) void on_graph_node(std::uint32_t id, const ResourceData& resource) {
   const GetNodeId get = get_node_id.load(std::memory_order_relaxed);
   if (get == nullptr || resource.descriptor == nullptr) return;
   const auto& graph = *static_cast<const GraphData*>(resource.descriptor);
@@ -64,12 +67,12 @@ void on_graph_node(std::uint32_t id, const ResourceData& resource) {
 }
 
 void on_call(void* /*user*/, std::uint32_t domain, std::uint32_t id, const void* data) {
-  if (domain == static_cast<std::uint32_t>(CallbackDomain::Resource))
+  if (__builtin_expect(domain == static_cast<std::uint32_t>(CallbackDomain::Resource), 0))
     return on_graph_node(id, *static_cast<const ResourceData*>(data));
   if (id >= kMostCallbacks) return;
   const auto& call = *static_cast<const CallbackData*>(data);
   if (call.site == 0) {
-    begin(static_cast<CallbackDomain>(domain), id, call.correlation_id);
+    begin(domain == static_cast<std::uint32_t>(CallbackDomain::Driver), id, call.correlation_id);
   } else {
     end();
   }
