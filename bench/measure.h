@@ -9,11 +9,22 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sonde::bench {
+
+// Ends the program with its usage if an option was given: they have none but --help.
+inline void explain_if_asked(int argc, char** argv, const char* usage) {
+  if (argc < 2 || argv[1][0] != '-') return;
+  const std::string_view option = argv[1];
+  const bool is_asked = option == "--help" || option == "-h";
+  std::fprintf(is_asked ? stdout : stderr, "usage: %s\n", usage);
+  std::exit(is_asked ? 0 : 2);
+}
 
 inline double now_ns() {
   timespec now{};

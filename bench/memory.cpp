@@ -173,6 +173,7 @@ void measure(std::size_t wanted, const char* path) {
 }  // namespace sonde::bench
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(argc, argv, "bench_memory [PAGE.html, to keep it]");
   std::printf("%12s %12s %11s %13s %10s %9s %8s %10s\n", "allocations", "operators", "profile ms",
               "M a second", "report ms", "page ms", "page MB", "peak bytes");
   sonde::bench::measure(1'000'000, argc > 1 ? argv[1] : nullptr);

@@ -243,6 +243,7 @@ void measure_open(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace sonde::bench;  // NOLINT(google-build-using-namespace)
+  sonde::bench::explain_if_asked(argc, argv, "bench_overhead [FOLDER for traces, default .]");
   if (argc > 1) folder = argv[1];
   double two_clocks = 0;
   measure_small_costs(two_clocks);

@@ -385,6 +385,8 @@ void measure(const Repeater& repeater, const std::string& folder, double million
 }  // namespace
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(
+      argc, argv, "bench_read_json TRACE [FOLDER, default . [MILLIONS of events...]]");
   if (argc < 2) {
     std::fprintf(stderr, "which trace?\n");
     return 2;

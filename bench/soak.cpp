@@ -16,6 +16,8 @@
 
 int main(int argc, char** argv) {
   using namespace sonde;  // NOLINT(google-build-using-namespace)
+  sonde::bench::explain_if_asked(
+      argc, argv, "bench_soak [SECONDS, default 600 [FOLDER, default . [spill|drop|ring]]]");
   const int seconds = argc > 1 ? std::atoi(argv[1]) : 600;
   const std::string folder = argc > 2 ? argv[2] : ".";
   const char* policy = argc > 3 ? argv[3] : "spill";

@@ -82,6 +82,7 @@ int run(const std::string& path) {
 }  // namespace sonde::bench
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(argc, argv, "bench_table TRACE");
   if (argc != 2) {
     std::fprintf(stderr,
                  "bench_table: name a trace, such as "

@@ -82,6 +82,8 @@ int run(std::int64_t count, const std::string& folder) {
 }  // namespace sonde::bench
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(
+      argc, argv, "bench_torch_long [OPERATORS, default 10000000 [FOLDER, default .]]");
   at::set_num_threads(1);
   return sonde::bench::run(argc > 1 ? std::atoll(argv[1]) : 10'000'000, argc > 2 ? argv[2] : ".");
 }

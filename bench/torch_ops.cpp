@@ -137,6 +137,8 @@ void run_case(const Case& what, int rounds, int ops) {
 }  // namespace sonde::bench
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(argc, argv,
+                                 "bench_torch_ops [ROUNDS, default 15 [OPERATORS, default 20000]]");
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
   const int ops = argc > 2 ? std::atoi(argv[2]) : 20'000;
   at::set_num_threads(1);

@@ -136,6 +136,8 @@ void compare(const char* title, const Step& step, int rounds) {
 
 int main(int argc, char** argv) {
   using namespace sonde::bench;  // NOLINT(google-build-using-namespace)
+  sonde::bench::explain_if_asked(argc, argv,
+                                 "bench_torch_step [ROUNDS, default 15 [resnet|transformer|both]]");
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
   const char* which = argc > 2 ? argv[2] : "both";
   at::set_num_threads(1);

@@ -158,6 +158,7 @@ void measure(const Trace& source, std::size_t million_events, const std::string&
 }  // namespace
 
 int main(int argc, char** argv) {
+  sonde::bench::explain_if_asked(argc, argv, "bench_write_json [TRACE [FOLDER, default /dev/shm]]");
   const std::string path = argc > 1 ? argv[1] : SONDE_REAL_TRACE;
   const bool has_memory_folder = std::filesystem::is_directory("/dev/shm");
   const std::string folder = argc > 2 ? argv[2] : has_memory_folder ? "/dev/shm" : "/tmp";
