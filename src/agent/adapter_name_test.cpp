@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {

@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace sonde {
@@ -22,6 +24,11 @@ int open_retrying(const char* path, int flags, mode_t mode = 0) {
     fd = ::open(path, flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return fd;
+}
+
+Failure no_file(const std::string& path) {
+  return {ErrorCode::Invalid,
+          path + ": is no regular file, which another could replace; give another name"};
 }
 
 // An unnamed file in TMPDIR, or in memory where that folder's file system has none.
@@ -142,28 +149,57 @@ Result<void> AppendFile::cut(std::uint64_t size) {
 Result<void> AppendFile::publish(const std::string& path) {
   // Held for as long as the file is open. Some file systems have no locks: then nobody is kept out.
   ::flock(fd_, LOCK_EX | LOCK_NB);
-  if (::link(path_.c_str(), path.c_str()) == 0) {
+  const Destination where = destination_of(path);
+  if (!where.is_file) return no_file(path);
+  if (::link(path_.c_str(), where.path.c_str()) == 0) {  // of two at once, one
     ::unlink(path_.c_str());
     path_ = path;
     return {};
   }
-  const int there = open_retrying(path.c_str(), O_RDONLY);
+  const int there = open_retrying(where.path.c_str(), O_RDONLY);
   const bool in_use = there >= 0 && ::flock(there, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  Result<void> done;
-  if (in_use) {
-    done = Failure(ErrorCode::Invalid,
-                   path + ": is being recorded to; give each recording a name of its own");
-  } else if (std::rename(path_.c_str(), path.c_str()) != 0) {
-    done = io_failure(path, "cannot replace", errno);
-  } else {
-    path_ = path;
-  }
+  Result<void> done =
+      in_use ? Failure(ErrorCode::Invalid,
+                       path + ": is being recorded to; give each recording a name of its own")
+             : replace_file(path_, path);
   if (there >= 0) ::close(there);
+  if (done) path_ = path;
   return done;
 }
 
 std::string AppendFile::readable_path() const {
   return path_.empty() ? "/proc/self/fd/" + std::to_string(fd_) : path_;
+}
+
+Destination destination_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the system
+  std::error_code failed;
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path folder = at.has_parent_path() ? at.parent_path() : fs::path(".");
+    if (fs::canonical(folder, failed).string().rfind("/proc/", 0) == 0) return {path, false};
+    if (!fs::is_symlink(fs::symlink_status(at, failed))) break;
+    const fs::path target = fs::read_symlink(at, failed);
+    if (failed) break;
+    at = folder / target;  // the target alone, if it is absolute
+  }
+  const fs::file_status there = fs::status(at, failed);
+  return {at.string(), !fs::exists(there) || fs::is_regular_file(there)};
+}
+
+Result<std::string> temporary_beside(const std::string& path) {
+  static std::atomic<unsigned> serial{0};
+  const Destination where = destination_of(path);
+  if (!where.is_file) return no_file(path);
+  return where.path + ".tmp" + std::to_string(::getpid()) + "." +
+         std::to_string(serial.fetch_add(1, std::memory_order_relaxed));  // a number, no more
+}
+
+Result<void> replace_file(const std::string& temporary, const std::string& path) {
+  if (std::rename(temporary.c_str(), destination_of(path).path.c_str()) != 0)
+    return io_failure(path, "cannot replace", errno);
+  return {};
 }
 
 Error told_as(Error error, const std::string& temporary, const std::string& path) {
@@ -172,27 +208,14 @@ Error told_as(Error error, const std::string& temporary, const std::string& path
   return error;
 }
 
-Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
-  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  {
-    Result<AppendFile> file = AppendFile::create(temporary);
-    if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
-    if (auto written = file->append(bytes); !written) {
-      ::unlink(temporary.c_str());
-      return Failure(told_as(std::move(written).error(), temporary, path));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    return io_failure(path, "cannot replace", error);
-  }
-  return {};
-}
-
-Result<void> write_file_whole(const std::string& path, std::string_view text) {
-  return write_file_whole(
-      path, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+Result<void> write_replacing(const std::string& path,
+                             const std::function<Result<void>(const std::string&)>& write) {
+  SONDE_TRY(const std::string temporary, temporary_beside(path));
+  Result<void> written = write(temporary);
+  if (written) written = replace_file(temporary, path);
+  if (written) return {};
+  ::unlink(temporary.c_str());
+  return Failure(told_as(std::move(written).error(), temporary, path));
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Files: mapped for reading, appended to, or replaced whole. Errors name the path and the system's
-// reason.
+// Files: mapped for reading, appended to, or put in another's place. Errors name the path and the
+// system's reason. For what people ask for by name, see output_file.h.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,8 +53,8 @@ class AppendFile {
   Result<void> append(std::span<const std::uint8_t> bytes);
   // Cuts the file back to `size`, which is not more than it has.
   Result<void> cut(std::uint64_t size);
-  // Gives the file its name, in place of what was there: whoever looks finds the one or the other.
-  // Fails if the file that is there is still being written by somebody who published it.
+  // Gives the file its name, as replace_file() does. Fails if the file that is there is still being
+  // written by somebody who published it.
   Result<void> publish(const std::string& path);
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
@@ -67,12 +68,26 @@ class AppendFile {
   std::uint64_t size_ = 0;
 };
 
+// What a name leads to, behind symbolic links.
+struct Destination {
+  std::string path;
+  // A regular file, or nothing yet. Not so: folders, pipes, devices, and what a process has open,
+  // such as /dev/stdout, be it a regular file.
+  bool is_file = true;
+};
+Destination destination_of(const std::string& path);
+
+// A name for what is to take the place of `path`, which nobody else uses. Fails if something else
+// than a file is there, which would be lost.
+Result<std::string> temporary_beside(const std::string& path);
+// Gives the file `temporary` the name `path`: whoever looks finds the old file or the new one.
+Result<void> replace_file(const std::string& temporary, const std::string& path);
 // An error about a temporary file, told under the name that was asked for.
 Error told_as(Error error, const std::string& temporary, const std::string& path);
 
-// Writes `bytes` to a temporary name beside `path` and renames it: whole or not at all.
-Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes);
-Result<void> write_file_whole(const std::string& path, std::string_view text);
+// write(temporary name), and what it has written takes the place of `path`: whole or not at all.
+Result<void> write_replacing(const std::string& path,
+                             const std::function<Result<void>(const std::string&)>& write);
 
 Result<std::string> read_file(const std::string& path);
 

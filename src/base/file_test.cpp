@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/file.h"
+#include "base/output_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace sonde {
 namespace {
@@ -23,13 +25,6 @@ class FileTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(FileTest, ReplacesAFileWhole) {
-  ASSERT_TRUE(write_file_whole(path("a"), std::string_view("one")));
-  ASSERT_TRUE(write_file_whole(path("a"), std::string_view("two")));
-  EXPECT_EQ(*read_file(path("a")), "two");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-}
-
 TEST_F(FileTest, NamesThePathAndTheReason) {
   const auto missing = MappedFile::open(path("none"));
   ASSERT_FALSE(missing);
@@ -39,15 +34,10 @@ TEST_F(FileTest, NamesThePathAndTheReason) {
   const auto folder = MappedFile::open(folder_.string());
   ASSERT_FALSE(folder);
   EXPECT_NE(folder.error().message.find("is a folder"), std::string::npos);
-
-  const Result<void> written = write_file_whole(path("no/such/folder"), std::string_view("x"));
-  ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().message.find(path("no/such/folder") + ": "), 0u)
-      << written.error().message;
 }
 
 TEST_F(FileTest, MapsAnEmptyFileAsNoBytes) {
-  ASSERT_TRUE(write_file_whole(path("empty"), std::string_view()));
+  ASSERT_TRUE(AppendFile::create(path("empty")));
   const auto file = MappedFile::open(path("empty"));
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->bytes().empty());
@@ -68,6 +58,55 @@ TEST_F(FileTest, PublishesInPlaceOfAFinishedFileButNotOfOneInUse) {
   ASSERT_TRUE(third && third->publish(path("out")));
   EXPECT_EQ(*read_file(path("out")), "");
   EXPECT_FALSE(std::filesystem::exists(path("tmp3")));
+}
+
+// Whoever has the pipe open would never see a byte.
+TEST_F(FileTest, PublishesInPlaceOfFilesOnly) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const Result<std::string> temporary = temporary_beside(path("pipe"));
+  ASSERT_FALSE(temporary);
+  EXPECT_EQ(temporary.error().message,
+            path("pipe") + ": is no regular file, which another could replace; give another name");
+  auto file = AppendFile::create(path("tmp"));
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(file->publish(path("pipe")));
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+}
+
+TEST_F(FileTest, PublishesBehindASymbolicLink) {
+  std::filesystem::create_directory(path("far"));
+  std::filesystem::create_symlink("far/out", path("link"));
+  for (int i = 0; i < 2; ++i) {  // where there is nothing, and in place of the first
+    const Result<std::string> temporary = temporary_beside(path("link"));
+    ASSERT_TRUE(temporary);
+    EXPECT_EQ(std::filesystem::path(*temporary).parent_path(), path("far"));
+    auto file = AppendFile::create(*temporary);
+    const std::uint8_t byte[] = {static_cast<std::uint8_t>('0' + i)};
+    ASSERT_TRUE(file && file->append(byte) && file->publish(path("link")));
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(*read_file(path("far/out")), "1");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("far")), {}), 1);
+}
+
+TEST_F(FileTest, NoTwoTemporaryNamesAreEqual) {
+  EXPECT_NE(*temporary_beside(path("a")), *temporary_beside(path("a")));
+}
+
+TEST_F(FileTest, WritesReplacingOrLeavesWhatWas) {
+  const auto write = [](const char* text, bool fails) {
+    return [=](const std::string& at) -> Result<void> {
+      std::ofstream(at) << text;
+      if (fails) return Failure(ErrorCode::Io, at + ": cannot write: disk full");
+      return {};
+    };
+  };
+  ASSERT_TRUE(write_replacing(path("a"), write("whole", false)));
+  const Result<void> failed = write_replacing(path("a"), write("half", true));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, path("a") + ": cannot write: disk full");
+  EXPECT_EQ(*read_file(path("a")), "whole");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(FileTest, AppendsToAnUnnamedFileThatThisProcessCanRead) {

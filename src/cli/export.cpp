@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/rows.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress.h"

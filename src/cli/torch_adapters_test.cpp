@@ -9,7 +9,7 @@
 
 #include "agent/adapter_name.h"
 #include "agent/run_environment.h"
-#include "base/file.h"
+#include "base/output_file.h"
 #include "cli/torch_sources.h"
 #include "trace/testing/temp_dir.h"
 

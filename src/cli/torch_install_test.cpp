@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde::cli {

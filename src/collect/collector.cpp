@@ -292,34 +292,37 @@ void Collector::finish_all() {
 
 Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
                                  const std::string& path) {
+  return write_replacing(path, [&](const std::string& at) { return write_snapshot(*session, at); });
+}
+
+Result<void> Collector::write_snapshot(SessionState& session, const std::string& path) {
   std::uint64_t start = 0;
   std::int64_t step = 0;
   std::uint32_t index = 0;
   {
     const std::lock_guard guard(mutex_);
-    if (session->options.policy != BufferPolicy::Ring) {
+    if (session.options.policy != BufferPolicy::Ring) {
       return Failure(
           ErrorCode::Unsupported,
           "a snapshot needs BufferPolicy::Ring; other sessions' files can be opened at any time");
     }
-    if (!session->recording()) return Failure(ErrorCode::Invalid, "the session is not recording");
-    start = session->windows.back().start_ticks;
-    step = session->windows.back().first_step;
+    if (!session.recording()) return Failure(ErrorCode::Invalid, "the session is not recording");
+    start = session.windows.back().start_ticks;
+    step = session.windows.back().first_step;
     index = 0;
-    ++session->pins;
+    ++session.pins;
   }
-  session->sources.flush();
+  session.sources.flush();
   const auto unpin = [&] {
     const std::lock_guard guard(mutex_);
-    --session->pins;
+    --session.pins;
     urgent_ = true;
     work_.notify_one();
   };
-  const std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  auto file = RecordingFile::create(temporary);
+  auto file = RecordingFile::create(path);
   if (!file) {
     unpin();
-    return Failure(told_as(std::move(file).error(), temporary, path));
+    return Failure(std::move(file).error());
   }
   RecordingFile& out = **file;
   ProcessBlock process;
@@ -335,16 +338,9 @@ Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
   write_ring(out, start, end, true);
   out.add_anchor(take_anchor());
   unpin();
-  auto sealed = out.seal();
-  if (const auto error = out.first_error(); error && sealed) sealed = Failure(*error);
-  std::error_code failed;
-  if (sealed) {
-    std::filesystem::rename(temporary, path, failed);
-    if (failed) sealed = Failure(ErrorCode::Io, path + ": cannot replace: " + failed.message());
-  }
-  if (sealed) return {};
-  std::filesystem::remove(temporary, failed);
-  return Failure(told_as(std::move(sealed).error(), temporary, path));
+  SONDE_TRY_VOID(out.seal());
+  if (const auto error = out.first_error()) return Failure(*error);
+  return {};
 }
 
 }  // namespace sonde

@@ -83,6 +83,8 @@ class Collector {
   Collector() = default;
   friend struct ForkHandlers;
 
+  Result<void> write_snapshot(SessionState& session, const std::string& path);
+
   Result<void> start_stream(const SessionOptions& options, const std::string& path);
   void end_stream();
   void end_window_locked(SessionState& session);

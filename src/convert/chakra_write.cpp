@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/output_file.h"
 #include "convert/chakra_write_fields.h"
 #include "convert/json_number.h"
 #include "convert/json_text.h"
-#include "convert/output_file.h"
 #include "trace/execution_trace_tensors.h"
 
 namespace sonde {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/output_file.h"
 #include "collect/execution_trace_file.h"
 #include "sonde/execution_trace_file.h"
 #include "sonde/open.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <string>
 
+#include "base/output_file.h"
 #include "convert/chakra_write.h"
 #include "convert/ordered_output.h"
-#include "convert/output_file.h"
 #include "sonde/execution_trace_file.h"
 #include "trace/execution_trace_text.h"
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/output_file.h"
 #include "sonde/export.h"
 #include "sonde/open.h"
 #include "sonde/trace_builder.h"

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/parallel.h"
 #include "convert/kineto_write_events.h"
 #include "convert/kineto_write_frame.h"
 #include "convert/kineto_write_plan.h"
 #include "convert/kineto_write_rows.h"
 #include "convert/ordered_output.h"
-#include "convert/output_file.h"
 #include "sonde/export.h"
 
 namespace sonde {

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/gzip_writer.h"
-#include "convert/output_file.h"
+#include "base/output_file.h"
 #include "sonde/export.h"
 #include "sonde/trace_builder.h"
 #include "trace/testing/sketch.h"
@@ -72,18 +72,6 @@ std::string gunzipped(const std::string& bytes) {
   const bool is_all_read = stream.avail_in == 0;
   inflateEnd(&stream);
   return result == Z_STREAM_END && is_all_read ? text : "broken gzip";
-}
-
-TEST(KinetoWriteFile, IsNotSeenBeforeItIsWhole) {
-  const TempDir dir;
-  Result<OutputFile> file = OutputFile::create(dir.file("t.json"));
-  ASSERT_TRUE(file);
-  ASSERT_TRUE(file->append(std::string_view("half")));
-  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));  // so that a kill leaves nothing
-  ASSERT_TRUE(file->append(std::string_view(" and half")));
-  ASSERT_TRUE(file->commit());
-  EXPECT_EQ(*read_file(dir.file("t.json")), "half and half");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
 TEST(KinetoWriteFile, GivesTheSameBytesOnAnyNumberOfThreads) {

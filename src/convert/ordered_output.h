@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/gzip_writer.h"
-#include "convert/output_file.h"
+#include "base/output_file.h"
 #include "sonde/result.h"
 
 namespace sonde {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "convert/output_file.h"
+#include "base/output_file.h"
 #include "convert/perfetto_write_slices.h"
 
 namespace sonde {

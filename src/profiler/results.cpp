@@ -3,7 +3,7 @@
 // What a profiler answers from the cycle it recorded.
 
 #include "analyse/flags.h"
-#include "base/file.h"
+#include "base/output_file.h"
 #include "profiler/message.h"
 #include "sonde/export.h"
 #include "sonde/memory_timeline.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.h"
 #include "trace/block_layout.h"
 #include "trace/testing/temp_dir.h"
 

@@ -65,7 +65,10 @@ EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload,
 }
 
 Result<BlockWriter> BlockWriter::create(const std::string& path) {
-  const std::string temporary = path.empty() ? "" : path + ".tmp" + std::to_string(getpid());
+  std::string temporary;
+  if (!path.empty()) {
+    SONDE_TRY(temporary, temporary_beside(path));
+  }
   auto file = AppendFile::create(temporary);
   if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
   BlockWriter writer(*std::move(file));

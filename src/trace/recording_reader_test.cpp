@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/output_file.h"
 #include "collect/testing/recorded.h"
 #include "trace/testing/hand_made_recording.h"
 #include "trace/testing/temp_dir.h"

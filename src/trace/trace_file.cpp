@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "trace/trace_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 
 #include "base/file.h"
 #include "trace/recording_reader.h"
@@ -52,14 +48,7 @@ Result<Trace> open_sonde(const std::string& path) {
 }
 
 Result<void> save_trace(const Trace& trace, const std::string& path) {
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  Result<void> written = write_sealed(trace, temporary);
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = io_failure(path, "write", errno);
-  }
-  if (written) return {};
-  unlink(temporary.c_str());
-  return Failure(told_as(std::move(written).error(), temporary, path));
+  return write_replacing(path, [&](const std::string& at) { return write_sealed(trace, at); });
 }
 
 }  // namespace sonde

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "sonde/memory_timeline.h"
 #include "view/compressed.h"
 

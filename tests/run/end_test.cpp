@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // However a program ends, its file is there and its exit status is ours; and what `sonde run` says.
 
+#include <sys/stat.h>
+
+#include "base/output_file.h"
 #include "launched.h"
 
 namespace sonde::testing {
@@ -111,6 +114,16 @@ TEST_F(Run, SaysLikeAShellThatAProgramCannotBeStarted) {
   ASSERT_TRUE(write_file_whole(dir_.file("data"), "no program\n"));
   EXPECT_EQ(run({"./data"}), 126);
   EXPECT_EQ(errors_, "sonde: ./data: Permission denied\n");
+}
+
+// Nor is /dev/null, which would be gone for everybody.
+TEST_F(Run, DoesNotReplaceWhatIsNoFile) {
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  EXPECT_EQ(run({RUN_SCOPES, "work", "10"}), 0);
+  EXPECT_TRUE(said("run.sonde: is no regular file")) << errors_;
+  EXPECT_TRUE(said("sonde: nothing was recorded\n")) << errors_;
+  EXPECT_TRUE(std::filesystem::is_fifo(file()));
+  EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
 }
 
 TEST_F(Run, SaysNothingWhenAskedTo) {

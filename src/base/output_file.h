@@ -8,7 +8,7 @@
 //   SONDE_TRY_VOID(file.append(bytes));
 //   SONDE_TRY_VOID(file.commit());  // without this, nothing is left behind
 //
-// What is no regular file, such as a pipe or /dev/stdout, is written to directly.
+// What is no file that could be replaced, such as a pipe or /dev/stdout, is written to directly.
 
 #include <cstdint>
 #include <span>
@@ -39,5 +39,9 @@ class OutputFile {
   bool unnamed_ = false;   // it gets a name by commit()
   int fd_ = -1;
 };
+
+// All at once.
+Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes);
+Result<void> write_file_whole(const std::string& path, std::string_view text);
 
 }  // namespace sonde

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "convert/output_file.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
 #include "base/file.h"
@@ -24,13 +22,6 @@ int open_for_writing(const std::string& path, int flags) {
   return fd;
 }
 
-// Two exports to one path, on two threads, do not share a temporary file.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> serial{0};
-  return path + ".tmp" + std::to_string(::getpid()) + "." +
-         std::to_string(serial.fetch_add(1, std::memory_order_relaxed));  // a number, no more
-}
-
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -42,19 +33,19 @@ std::string folder_of(const std::string& path) {
 Result<OutputFile> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
+  const Destination where = destination_of(path);
   struct stat there{};
-  const bool exists = ::stat(path.c_str(), &there) == 0;
-  if (exists && S_ISDIR(there.st_mode)) {
+  if (::stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
     return Failure(ErrorCode::Invalid, path + ": cannot write: is a folder");
   }
-  if (exists && !S_ISREG(there.st_mode)) {
-    file.fd_ = open_for_writing(path, 0);
+  if (!where.is_file) {
+    file.fd_ = open_for_writing(path, O_APPEND);
   } else {
     // Without a name until it is whole: whoever is killed meanwhile leaves nothing behind.
-    file.fd_ = open_for_writing(folder_of(path), O_TMPFILE);
+    file.fd_ = open_for_writing(folder_of(where.path), O_TMPFILE);
     file.unnamed_ = file.fd_ >= 0;
     if (!file.unnamed_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-      file.temporary_ = temporary_name(path);
+      SONDE_TRY(file.temporary_, temporary_beside(path));
       file.fd_ = open_for_writing(file.temporary_, O_CREAT | O_TRUNC);
     }
   }
@@ -101,7 +92,7 @@ Result<void> OutputFile::append(std::string_view text) {
 // Some file systems say only on closing that there was no room.
 Result<void> OutputFile::commit() {
   if (unnamed_) {
-    temporary_ = temporary_name(path_);  // link() does not replace, rename() does
+    SONDE_TRY(temporary_, temporary_beside(path_));  // link() does not replace, rename() does
     const std::string open_file = "/proc/self/fd/" + std::to_string(fd_);
     if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) !=
         0) {
@@ -112,11 +103,20 @@ Result<void> OutputFile::commit() {
   }
   if (::close(std::exchange(fd_, -1)) != 0) return io_failure(path_, "cannot write", errno);
   if (temporary_.empty()) return {};
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return io_failure(path_, "cannot replace", errno);
-  }
+  SONDE_TRY_VOID(replace_file(temporary_, path_));
   temporary_.clear();
   return {};
+}
+
+Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
+  SONDE_TRY(OutputFile file, OutputFile::create(path));
+  SONDE_TRY_VOID(file.append(bytes));
+  return file.commit();
+}
+
+Result<void> write_file_whole(const std::string& path, std::string_view text) {
+  return write_file_whole(
+      path, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
 }  // namespace sonde
