@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,16 @@ void ask(const Trace& trace) {
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 
+// Without the row of texts that are no JSON: it tells the first that was met, be it in an event
+// that was left out.
+std::string dumped(const Trace& trace) {
+  std::string text = dump_text(trace);
+  const std::size_t detail = text.find("texts were mended that are no JSON");
+  if (detail == std::string::npos) return text;
+  const std::size_t line = text.rfind('\n', detail);
+  return text.erase(line, text.find('\n', detail) - line);
+}
+
 void read(std::string_view text) {
   const Result<PaddedBytes> bytes = PaddedBytes::copy_of(text);
   if (!bytes) return;
@@ -46,8 +57,7 @@ void read(std::string_view text) {
   const Result<Trace> in_parts = sonde::testing::read_in_parts(bytes->text(), {300, 100, 20});
   sonde::testing::require(trace.has_value() == in_parts.has_value());
   if (!trace) return;
-  // What is left of broken text depends on where it was cut.
-  if (trace->ledger().empty()) sonde::testing::require(dump_text(*trace) == dump_text(*in_parts));
+  sonde::testing::require(dumped(*trace) == dumped(*in_parts));
   sonde::testing::check_promises(*trace);
   ask(*trace);
 }

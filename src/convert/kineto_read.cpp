@@ -174,17 +174,23 @@ class Document {
     return join(at, std::move(readings));
   }
 
-  // Takes the stretches that begin where the one before ended, and reads again where none does.
+  // Takes the stretches that begin where the one before ended, and reads again where none does, or
+  // where a single reader would have searched broken text no more: what is found does not depend on
+  // where the text was cut.
   const char* join(const char* at, std::vector<Reading> readings) {
+    const std::uint64_t most = most_scanned_again(text().size());
+    std::uint64_t scanned = 0;
     std::size_t next = 0;
     for (;;) {
       while (next < readings.size() && readings[next].start < at) ++next;
       Reading reading;
-      if (next < readings.size() && readings[next].start == at) {
+      if (next < readings.size() && readings[next].start == at)
         reading = std::move(readings[next++]);
-      } else {
-        reading = read_stretch(text(), at, next < readings.size() ? readings[next].start : end_);
+      if (reading.staged == nullptr || scanned + reading.stretch.scanned_again > most) {
+        const char* const limit = next < readings.size() ? readings[next].start : end_;
+        reading = read_stretch(text(), at, limit, scanned);
       }
+      scanned += reading.stretch.scanned_again;
       events_ += reading.staged->events;
       parts_.stretches.push_back(std::move(*reading.staged));
       at = reading.stretch.at;

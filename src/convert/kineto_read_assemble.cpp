@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,8 @@ class Assembler {
   void run() {
     read_base();
     windows_ = find_windows(joined_.stretches, hidden_);
+    spans_before_ = spans_before(joined_.stretches);
+    hide_lines_of_early_flows();
     TrackReader tracks(builder_, joined_.stretches);
     tracks.add_devices(parts_.devices);
     tracks.read(hidden_.metas, hidden_.tracks);
@@ -50,7 +53,6 @@ class Assembler {
     join_lists();
     const std::vector<SpanEnd> ends = close_spans(builder_, joined_, tracks);
     placed_.spans = fill_spans(builder_, joined_);
-    spans_before_ = spans_before(joined_.stretches);
     release_spans();
     set_end_tracks(ends);
     fill_other_tables();
@@ -69,6 +71,18 @@ class Assembler {
     for (const RawMember& member : parts_.metadata) {
       if (member.key == "baseTimeNanoseconds") {
         joined_.base_ns = to_integer(member.value).value_or(0);
+      }
+    }
+  }
+
+  // Those that lie on the line of a span before, all of them.
+  void hide_lines_of_early_flows() {
+    for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
+      const Staged& stretch = joined_.stretches[s];
+      std::map<std::uint32_t, std::uint32_t> moved;  // by line
+      for (const std::uint32_t flow : spans_before_[s].flows) ++moved[stretch.flows[flow].track];
+      for (const auto& [line, flows] : moved) {
+        if (flows == stretch.tracks[line].users) hidden_.tracks[s][line] = true;
       }
     }
   }

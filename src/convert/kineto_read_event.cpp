@@ -88,6 +88,9 @@ std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
     const std::uint32_t id = followers[i];
     const Piece& piece = pieces_[id];
     if (piece.size > room || !same_bytes(piece.text, at, piece.size)) continue;
+    // Pieces go up to the value: where spaces come first it is another.
+    const char* const behind = at + piece.size;
+    if (piece.next != Next::End && skip_space(behind) != behind) continue;
     if (i > 0) std::swap(followers[i], followers[i - 1]);
     return id;
   }
@@ -100,7 +103,9 @@ const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const
   Said said;
   if (!read_piece(at, context, piece, said)) return nullptr;
   piece.says_something = said.is_something();
-  if (mending_ || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
+  // "args" with something else than an object behind it: it goes on where there is one.
+  const bool is_seldom = piece.next == Next::UnknownKey && piece.key_text() == "args";
+  if (mending_ || is_seldom || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
     passing_ = piece;
     said_passing_ = said;
     return &passing_;

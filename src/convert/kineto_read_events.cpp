@@ -47,29 +47,37 @@ const char* find_event(const char* at, const char* end) {
   return find_event_after(at - 1, at, end);
 }
 
-EventStager::EventStager(const char* text, const char* end)
+EventStager::EventStager(const char* text, const char* end, std::uint64_t scanned_before)
     : text_(text),
       end_(end),
       staged_(std::make_unique<Staged>()),
       parser_(end, *staged_),
-      event_(parser_.event()) {}
+      event_(parser_.event()),
+      scanned_again_(scanned_before) {}
 
 EventStager::~EventStager() = default;
 
 Stretch EventStager::read(const char* at, const char* limit) {
+  const std::uint64_t before = scanned_again_;
+  Stretch stretch = read_events(at, limit);
+  stretch.scanned_again = scanned_again_ - before;
+  return stretch;
+}
+
+Stretch EventStager::read_events(const char* at, const char* limit) {
   const char* const sample_end = at + (limit - at) / kSampled;
   bool is_sampled = false;
   bool first = true;
   for (;;) {
     at = skip_space(at);
-    if (at >= end_) return {Stretch::End::Text, end_, false};
-    if (*at == ']') return {Stretch::End::Closed, at + 1, false};
-    if (at >= limit && !first) return {Stretch::End::Limit, at, false};
+    if (at >= end_) return {Stretch::End::Text, end_, false, 0};
+    if (*at == ']') return {Stretch::End::Closed, at + 1, false, 0};
+    if (at >= limit && !first) return {Stretch::End::Limit, at, false, 0};
     first = false;
     if (at >= sample_end && !std::exchange(is_sampled, true)) make_room(kSampled);
     for (std::size_t i = 0; i < kUsualEventBytes; i += kCacheLine)
       __builtin_prefetch(at + kLookAhead + i);
-    if (!read_event(at)) return {Stretch::End::Text, end_, true};
+    if (!read_event(at)) return {Stretch::End::Text, end_, true, 0};
     at = skip_space(at);
     if (*at == ',') ++at;
   }
@@ -108,12 +116,12 @@ bool EventStager::read_event(const char*& at) {
   return true;
 }
 
-// Text may be looked at twice as a whole; then the search goes on behind what was read already, so
-// that no file takes more than linear time.
+// An event may begin in what is left of a broken one. Once too much was scanned again the search
+// goes on behind what was read already.
 const char* EventStager::resynchronise(const char* event, const char* failed_at) {
   failed_at = std::min(failed_at, end_);
   scanned_again_ += static_cast<std::uint64_t>(failed_at - event);
-  const bool too_much = scanned_again_ > 2 * static_cast<std::uint64_t>(end_ - text_);
+  const bool too_much = scanned_again_ > most_scanned_again(static_cast<std::size_t>(end_ - text_));
   return find_event_after(event, too_much ? std::max(failed_at, event + 1) : event + 1, end_);
 }
 
@@ -180,12 +188,19 @@ RawId EventStager::category_text() {
   return event_.has_category ? staged_->texts.id_of(event_.category) : kNoRaw;
 }
 
+EventStager::Tracks& EventStager::tracks(bool on_device, Line line) {
+  if (line == Line::Process) return tracks_[3];
+  if (line == Line::EarlyFlow) return tracks_[2];
+  return tracks_[on_device ? 1 : 0];
+}
+
 std::uint32_t EventStager::track(bool on_device, Line line) {
+  Tracks& known = tracks(on_device, line);
   std::uint32_t found = kNoRaw;
-  std::vector<std::uint32_t>& of_places = track_of_place_[on_device ? 1 : 0];
+  std::vector<std::uint32_t>& of_places = known.of_place;
   if (event_.place < of_places.size()) found = of_places[event_.place];
   if (found == kNoRaw) {
-    found = slow_track(on_device);
+    found = slow_track(known, on_device);
     if (event_.place != kNoRaw) {
       of_places.resize(std::max<std::size_t>(of_places.size(), event_.place + 1), kNoRaw);
       of_places[event_.place] = found;
@@ -198,12 +213,12 @@ std::uint32_t EventStager::track(bool on_device, Line line) {
   return found;
 }
 
-std::uint32_t EventStager::slow_track(bool on_device) {
+std::uint32_t EventStager::slow_track(Tracks& known, bool on_device) {
   const RawId pid = id_texts_.id_of(event_.pid);
   const RawId tid = id_texts_.id_of(event_.tid);
   const std::uint64_t key = std::uint64_t{pid} << 32 | tid;
   const auto next = static_cast<std::uint32_t>(staged_->tracks.size());
-  const auto [found, is_new] = track_of_[on_device ? 1 : 0].try_emplace(key, next);
+  const auto [found, is_new] = known.of_ids.try_emplace(key, next);
   if (is_new) staged_->tracks.push_back({event_.pid, event_.tid, on_device, false, 0, false});
   return found->second;
 }
@@ -231,7 +246,8 @@ void EventStager::stage_flow() {
   }
   flow.time = event_.time;
   // A flow lies where its span does, which the category of neither tells.
-  if (last_span_ == StagedFlow::kNoSpan) {
+  const bool is_early = last_span_ == StagedFlow::kNoSpan;
+  if (is_early) {
     ++staged_->flows_before_spans;
   } else {
     const StagedSpan& span = staged_->spans[last_span_];
@@ -241,7 +257,8 @@ void EventStager::stage_flow() {
       flow.track = span.track;
     }
   }
-  if (flow.span == StagedFlow::kNoSpan) flow.track = track(false, Line::Flow);
+  if (flow.span == StagedFlow::kNoSpan)
+    flow.track = track(false, is_early ? Line::EarlyFlow : Line::Flow);
   flow.name = event_.name;
   flow.category = category_text();
   flow.phase = event_.phase;

@@ -22,16 +22,23 @@ namespace sonde {
 struct Stretch {
   enum class End { Limit, Closed, Text };  // an event at or behind the limit; "]"; no more text
   End end = End::Text;
-  const char* at = nullptr;   // the event, or behind the bracket
-  bool inside_event = false;  // the text ended there
+  const char* at = nullptr;         // the event, or behind the bracket
+  bool inside_event = false;        // the text ended there
+  std::uint64_t scanned_again = 0;  // bytes of broken events, for others that may begin in them
 };
+
+// So much may be scanned again: no text takes more than linear time.
+constexpr std::uint64_t most_scanned_again(std::size_t text_bytes) {
+  return std::uint64_t{2} * text_bytes;
+}
 
 // The next '{' at or behind `at` that looks like the beginning of an event; `end` if there is none.
 const char* find_event(const char* at, const char* end);
 
 class EventStager {
  public:
-  EventStager(const char* text, const char* end);
+  // `scanned_before`: again, before what it is to read.
+  EventStager(const char* text, const char* end, std::uint64_t scanned_before = 0);
   ~EventStager();
 
   // `at` is where an event or the end of the array is expected. Reads at least one event.
@@ -39,6 +46,7 @@ class EventStager {
   std::unique_ptr<Staged> take() { return std::move(staged_); }
 
  private:
+  Stretch read_events(const char* at, const char* limit);
   void make_room(double times);
   bool read_event(const char*& at);
   const char* resynchronise(const char* event, const char* failed_at);
@@ -82,9 +90,10 @@ class EventStager {
 
   const Category& category();
   RawId category_text();
-  enum class Line { Event, Flow, Name, Process };  // what is drawn or said there
+  // What is drawn or said there. EarlyFlow: before all spans, so that its span may be the last one
+  // of the stretch before, and the line nobody's.
+  enum class Line { Event, Flow, EarlyFlow, Name, Process };
   std::uint32_t track(bool on_device, Line line = Line::Event);
-  std::uint32_t slow_track(bool on_device);
   bool needs_time();
 
   const char* text_;
@@ -95,15 +104,21 @@ class EventStager {
   const char* event_begin_ = nullptr;
   const char* event_end_ = nullptr;
   ArgKeySet left_;  // arguments of the event that no column has taken yet
-  std::uint64_t scanned_again_ = 0;
+  std::uint64_t scanned_again_;
 
   RawMemo category_ids_;
   std::vector<Category> categories_;
   std::string_view last_category_text_;
   Category last_category_;
   RawMemo id_texts_;
-  std::vector<std::uint32_t> track_of_place_[2];  // by Event::place, on a host and on a device
-  std::unordered_map<std::uint64_t, std::uint32_t> track_of_[2];
+  // Lines of a host, of a device, of early flows, and what is said of processes and is no line.
+  struct Tracks {
+    std::vector<std::uint32_t> of_place;  // by Event::place
+    std::unordered_map<std::uint64_t, std::uint32_t> of_ids;
+  };
+  std::uint32_t slow_track(Tracks& known, bool on_device);
+  Tracks& tracks(bool on_device, Line line);
+  Tracks tracks_[4];
   std::uint32_t last_span_ = StagedFlow::kNoSpan;
 };
 

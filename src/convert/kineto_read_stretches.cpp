@@ -30,8 +30,9 @@ const char* first_event(const char* text, const char* end) {
 
 }  // namespace
 
-Reading read_stretch(std::string_view text, const char* start, const char* limit) {
-  EventStager stager(text.data(), text.data() + text.size());
+Reading read_stretch(std::string_view text, const char* start, const char* limit,
+                     std::uint64_t scanned_before) {
+  EventStager stager(text.data(), text.data() + text.size(), scanned_before);
   Reading reading;
   reading.start = start;
   reading.stretch = stager.read(start, limit);

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,7 +33,8 @@ struct Reading {
   Stretch stretch;
 };
 
-Reading read_stretch(std::string_view text, const char* start, const char* limit);
+Reading read_stretch(std::string_view text, const char* start, const char* limit,
+                     std::uint64_t scanned_before = 0);
 
 // How a text is cut whose end is not known: into parts of so many bytes. One is read when the text
 // is there up to `behind` bytes after it, of which nobody looks at the last ones: loops run a

@@ -39,6 +39,37 @@ TEST(KinetoRead, TakesTimesInAnyNotation) {
   EXPECT_EQ(trace.spans().start_ns[SpanId(2)], -2500);
 }
 
+// What an event looks like is learned from those before it, which may have stood closer together.
+TEST(KinetoRead, TakesSpacesThatTheEventsBeforeDidNotHave) {
+  const Trace trace = read_events(R"(
+    {"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":1,"ts":1,"dur":2,"id":3,"args":{"External id":5,"x":1}},
+    {"ph":"X","name": "a","cat":"cpu_op","pid":1,"tid":1,"ts": 4,"dur": 2,"id": 3,"args":{"External id": 6,"x": 2}},
+    {"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":1,"ts":7,"dur":2,"id":3,"args":{"External id":
+      7,"x":	3}},
+    {"ph":"X","name": 	"a","cat": "cpu_op","pid": 1,"tid": 1,"ts":10,"dur": 2,"id":3,"args":{"x": 4,"External id": 8}})");
+  EXPECT_TRUE(trace.ledger().empty());
+  ASSERT_EQ(trace.spans().size(), 4U);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(trace.name(SpanId(i)), "a");
+    EXPECT_EQ(trace.spans().start_ns[SpanId(i)], 1000 + 3000 * i);
+    EXPECT_EQ(trace.spans().duration_ns[SpanId(i)], 2000);
+    EXPECT_EQ(trace.spans().external_id[SpanId(i)], 5 + i);
+  }
+}
+
+TEST(KinetoRead, TakesArgumentsBehindEventsThatHaveOtherValuesThere) {
+  for (const char* other : {"null", "[]", "\"\"", "1"}) {
+    const Trace trace = read_events(R"(
+      {"ph": "X", "name": "a", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": )" +
+                                    std::string(other) + R"(},
+      {"ph": "X", "name": "a", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 4, "dur": 2, "args": {"External id": 6}})");
+    ASSERT_EQ(trace.spans().size(), 2U) << other;
+    EXPECT_EQ(trace.spans().external_id[SpanId(1)], 6) << other;
+    EXPECT_EQ(trace.extras().size(), 1U) << other;
+    EXPECT_EQ(extra(trace, "event.args"), other);
+  }
+}
+
 TEST(KinetoRead, PutsDeviceWorkOnStreamsOfTheProcessThatRecorded) {
   const Trace trace = read_events(R"(
     {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 42, "tid": 43, "ts": 1, "dur": 9},

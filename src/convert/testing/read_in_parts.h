@@ -19,7 +19,7 @@ inline Result<Trace> read_in_parts(std::string_view text, const PartSizes& sizes
   for (std::size_t i = 0; i * sizes.part < text.size(); ++i) {
     const bool is_early = (i + 1) * sizes.part + sizes.behind <= text.size();
     Reading reading =
-        read_part(text.data(), i, sizes, is_early ? std::nullopt : std::optional(text.size()));
+        read_part(text.begin(), i, sizes, is_early ? std::nullopt : std::optional(text.size()));
     if (reading.staged != nullptr) readings.push_back(std::move(reading));
   }
   return read_kineto(text, "text", TraceBuilder(), 1, std::move(readings));
