@@ -109,11 +109,20 @@ void Agent::attach(const char* torch_library) {
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
+  std::atexit([] { instance().end_with_program(); });  // before the collector's
   // Before main() begins: whoever sees the program at work may ask it.
   open_server();
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
+}
+
+// The collector would end the session too, and has nobody to tell of what went wrong.
+void Agent::end_with_program() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || session_ == nullptr) return;
+  if (auto closed = session_->close(); !closed)
+    add_to_report(options_.report, ReportKind::Error, closed.error().message);
 }
 
 // Before any session. It does nothing until the program uses CUDA.

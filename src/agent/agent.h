@@ -36,6 +36,7 @@ class Agent {
   void attach_cuda();
   void open_execution_trace();
   void open_forked();
+  void end_with_program();
   void open_server();
   void start_thread();
   void run(bool is_forked);

@@ -97,38 +97,24 @@ MappedFile::~MappedFile() {
 Result<AppendFile> AppendFile::create(const std::string& path) {
   AppendFile file;
   file.path_ = path;
-  file.fd_ =
+  const int fd =
       path.empty() ? open_unnamed() : open_retrying(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
-  if (file.fd_ < 0)
-    return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
+  if (fd < 0) return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
+  file.file_ = KeptFile(fd, path);
   return file;
 }
 
-AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      size_(std::exchange(other.size_, 0)) {}
-
-AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-AppendFile::~AppendFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
+  const int fd = file_.descriptor();
+  if (fd < 0) return io_failure(path_, "cannot write", errno);
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n =
-        ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
+        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
-      if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
+      if (::ftruncate(fd, static_cast<off_t>(size_)) != 0) {
         // Nothing better can be done: a reader salvages a torn tail.
       }
       return io_failure(path_, "cannot write", error);
@@ -140,20 +126,20 @@ Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
 }
 
 Result<void> AppendFile::cut(std::uint64_t size) {
-  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+  const int fd = file_.descriptor();
+  if (fd < 0 || ::ftruncate(fd, static_cast<off_t>(size)) != 0)
     return io_failure(path_, "cannot cut", errno);
   size_ = size;
   return {};
 }
 
 Result<void> AppendFile::publish(const std::string& path) {
-  // Held for as long as the file is open. Some file systems have no locks: then nobody is kept out.
-  ::flock(fd_, LOCK_EX | LOCK_NB);
+  file_.lock();  // some file systems have none: then nobody is kept out
   const Destination where = destination_of(path);
   if (!where.is_file) return no_file(path);
   if (::link(path_.c_str(), where.path.c_str()) == 0) {  // of two at once, one
     ::unlink(path_.c_str());
-    path_ = path;
+    rename_to(path);
     return {};
   }
   const int there = open_retrying(where.path.c_str(), O_RDONLY);
@@ -163,12 +149,17 @@ Result<void> AppendFile::publish(const std::string& path) {
                        path + ": is being recorded to; give each recording a name of its own")
              : replace_file(path_, path);
   if (there >= 0) ::close(there);
-  if (done) path_ = path;
+  if (done) rename_to(path);
   return done;
 }
 
+void AppendFile::rename_to(const std::string& path) {
+  path_ = path;
+  file_.set_path(path);
+}
+
 std::string AppendFile::readable_path() const {
-  return path_.empty() ? "/proc/self/fd/" + std::to_string(fd_) : path_;
+  return path_.empty() ? "/proc/self/fd/" + std::to_string(file_.number()) : path_;
 }
 
 Destination destination_of(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/kept_file.h"
 #include "sonde/result.h"
 
 namespace sonde {
@@ -43,12 +44,6 @@ class AppendFile {
  public:
   // Creates or truncates. An empty path makes an unnamed file that is gone when closed.
   static Result<AppendFile> create(const std::string& path);
-  AppendFile(AppendFile&& other) noexcept;
-  AppendFile& operator=(AppendFile&& other) noexcept;
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
-  ~AppendFile();
-
   // All of it or an error; after an error the file is cut back to what it was before the call.
   Result<void> append(std::span<const std::uint8_t> bytes);
   // Cuts the file back to `size`, which is not more than it has.
@@ -63,8 +58,10 @@ class AppendFile {
 
  private:
   AppendFile() = default;
+  void rename_to(const std::string& path);
+
   std::string path_;
-  int fd_ = -1;
+  KeptFile file_;
   std::uint64_t size_ = 0;
 };
 

@@ -48,6 +48,8 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
+constexpr const char* kNothingLost = "nothing lost";
+
 std::string losses_text(const TraceFacts& facts) {
   std::string text;
   for (const auto& [kind, total] : facts.ledger) {
@@ -57,7 +59,7 @@ std::string losses_text(const TraceFacts& facts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
                         ledger_phrase(kind));
   }
-  return text.empty() ? "nothing lost" : "but: " + text;
+  return text.empty() ? kNothingLost : "but: " + text;
 }
 
 void remove_recording(const std::string& path) {
@@ -93,16 +95,15 @@ Recorded look_at(const std::string& path, bool still_runs) {
     result.text = trace.error().message;
     return result;
   }
-  if (is_empty(*trace) && !still_runs) {
+  const std::string losses = losses_text(gather_facts(*trace));
+  if (is_empty(*trace) && losses == kNothingLost && !still_runs) {
     remove_recording(path);
     return result;
   }
   result.spans = trace->spans().size();
   look_for_gpu(*trace, result);
-  const TraceFacts facts = gather_facts(*trace);
-  result.text =
-      fmt::format("{} spans in {}, {}", count_text(result.spans),
-                  duration_text(trace->last_ns() - trace->first_ns()), losses_text(facts));
+  result.text = fmt::format("{} spans in {}, {}", count_text(result.spans),
+                            duration_text(trace->last_ns() - trace->first_ns()), losses);
   if (!still_runs) make_whole(*trace, path);
   return result;
 }
@@ -122,6 +123,17 @@ bool runs(std::int64_t pid) {
   for (int i = 0; i < kTries && has_not_ended(pid); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return has_not_ended(pid);
+}
+
+// Before recorded_in(), which removes those of which there is nothing to see.
+std::vector<std::string> removed_files(const std::vector<ReportEntry>& report) {
+  std::vector<std::string> removed;
+  for (const ReportEntry& entry : report) {
+    std::error_code ignored;
+    if (entry.kind == ReportKind::Recording && !fs::exists(entry.text, ignored))
+      removed.push_back(shown(entry.text));
+  }
+  return removed;
 }
 
 // The fullest first: a launcher comes before its ranks, and has nothing to show.
@@ -215,9 +227,12 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options) {
   std::vector<std::string> lines;
+  const std::vector<std::string> removed = removed_files(report);
   const std::vector<Recorded> recordings = recorded_in(report);
-  const bool problems = std::any_of(report.begin(), report.end(), is_problem);
+  const bool problems = !removed.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
+  for (const std::string& path : removed)
+    lines.push_back(path + ": was removed while it was recorded");
   add_gpu_line(recordings, options, lines);
   add_execution_traces(report, lines);
   if (recordings.empty()) {

@@ -80,7 +80,7 @@ bool Arena::map_file(const std::string& path, std::uint32_t chunk_count, std::ui
     ::unlink(path.c_str());
     return false;
   }
-  fd_ = fd;
+  file_ = KeptFile(fd, path);
   live_path_ = path;
   return true;
 }
@@ -96,13 +96,13 @@ void Arena::prepare(std::uint32_t first, std::uint32_t last) {
   if (last <= first) return;
   char* start = chunks() + std::size_t{first} * kChunkBytes;
   const std::size_t bytes = std::size_t{last - first} * kChunkBytes;
-  if (fd_ >= 0) {
+  if (const int fd = file_.descriptor(); fd >= 0) {
     // Several times faster than to let each page ask the file system for its block.
     static constexpr char kZeros[std::size_t{8} * kChunkBytes] = {};
     const off_t offset = start - base_;
     for (std::size_t done = 0; done < bytes;) {
       const std::size_t step = std::min(sizeof(kZeros), bytes - done);
-      const ssize_t n = ::pwrite(fd_, kZeros, step, offset + static_cast<off_t>(done));
+      const ssize_t n = ::pwrite(fd, kZeros, step, offset + static_cast<off_t>(done));
       if (n <= 0) break;  // the pages come when they are touched
       done += static_cast<std::size_t>(n);
     }
@@ -117,8 +117,7 @@ void Arena::close() {
   map_plain();
   if (!live_path_.empty()) ::unlink(live_path_.c_str());
   live_path_.clear();
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  file_.close();
 }
 
 }  // namespace sonde

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/kept_file.h"
+
 namespace sonde {
 
 class Arena {
@@ -48,7 +50,7 @@ class Arena {
   char* base_ = nullptr;
   std::uint32_t max_chunks_ = 0;
   std::uint32_t chunk_count_ = 0;
-  int fd_ = -1;  // of the live file
+  KeptFile file_;  // the live one
   std::string live_path_;
 };
 

@@ -116,6 +116,33 @@ TEST_F(Run, SaysLikeAShellThatAProgramCannotBeStarted) {
   EXPECT_EQ(errors_, "sonde: ./data: Permission denied\n");
 }
 
+// Under their numbers it has files of its own then, which nobody else may write to.
+TEST_F(Run, RecordsAProgramThatClosesAllDescriptors) {
+  EXPECT_EQ(run({RUN_SCOPES, "daemon", "200000"}), 0);
+  EXPECT_EQ(spans_in(file(), "work"), 400'000u);
+  EXPECT_TRUE(said("nothing lost")) << errors_;
+  EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
+  for (int fd = 3; fd < 40; ++fd) {
+    EXPECT_EQ(std::filesystem::file_size(dir_.file("own-" + std::to_string(fd))), 0u) << fd;
+  }
+}
+
+TEST_F(Run, SaysThatNothingCouldBeWritten) {
+  EXPECT_EQ(run({RUN_SCOPES, "limit", "100000"}), 0);
+  EXPECT_TRUE(said("run.sonde: cannot write: File too large")) << errors_;
+}
+
+TEST_F(Run, SaysThatItsFileWasRemoved) {
+  Launched launched(dir_, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"}));
+  ASSERT_TRUE(wait_for_file(dir_.file("ready")));
+  std::filesystem::remove(file());
+  ::kill(program_of(launched, RUN_SCOPES), SIGTERM);
+  launched.wait();
+  EXPECT_NE(launched.errors().find("run.sonde: was removed while it was recorded"),
+            std::string::npos)
+      << launched.errors();
+}
+
 // Nor is /dev/null, which would be gone for everybody.
 TEST_F(Run, DoesNotReplaceWhatIsNoFile) {
   ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);

@@ -2,13 +2,17 @@
 // A program with scopes and no profiler, to be recorded from outside.
 //
 //   run_scopes work COUNT STATUS     that many scopes, then exit(STATUS)
-//   run_scopes _exit|abort|exit COUNT    the same, then ends so
+//   run_scopes _exit|abort COUNT     the same, then ends so
 //   run_scopes wait FILE             scopes until it is killed; FILE appears when it has begun
 //   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs it got in 300
 //   ms run_scopes fork COUNT            a child of fork() records too, then both exit run_scopes
-//   spawn PROGRAM ARGS…   starts another program, and exits with its status run_scopes environment
-//   prints LD_PRELOAD and how many SONDE_RUN_ variables there are
+//   daemon COUNT          scopes, closes all descriptors, and has their numbers for files
+//                                    of its own, own-3 and so on, while it works as much again
+//   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
+//   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
+//   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sonde/record.h>
 #include <spawn.h>
@@ -75,6 +79,29 @@ int fork_and_work(int count) {
   return WEXITSTATUS(status);
 }
 
+int close_all_and_work(int count) {
+  constexpr int kAll = 1024;
+  work(count);
+  for (int fd = 3; fd < kAll; ++fd) ::close(fd);
+  for (int fd = 3; fd < 40; ++fd) {
+    const std::string name = "own-" + std::to_string(fd);
+    if (::open(name.c_str(), O_RDWR | O_CREAT, 0600) != fd) return 98;
+  }
+  for (int i = 0; i < 20; ++i) {  // what is recorded is written meanwhile
+    work(count / 20);
+    pause_ms(20);
+  }
+  return 0;
+}
+
+int work_under_limit(int count) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {4096, 4096};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  work(count);
+  return 0;
+}
+
 int spawn(char** command) {
   pid_t child = 0;
   if (::posix_spawn(&child, command[0], nullptr, nullptr, command, environ) != 0) return 99;
@@ -105,6 +132,8 @@ int main(int argc, char** argv) {
   if (what == "spawn") return spawn(argv + 2);
   const int count = std::atoi(argv[2]);
   if (what == "fork") return fork_and_work(count);
+  if (what == "daemon") return close_all_and_work(count);
+  if (what == "limit") return work_under_limit(count);
   work(count);
   if (what == "_exit") ::_exit(7);
   if (what == "abort") std::abort();

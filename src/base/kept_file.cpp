@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/kept_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace sonde {
+
+KeptFile::KeptFile(int fd, const std::string& path) : fd_(fd) {
+  set_path(path);
+  struct stat facts = {};
+  if (::fstat(fd, &facts) != 0) return;
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+  is_open_ = true;
+}
+
+KeptFile::KeptFile(KeptFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(other.fd_),
+      device_(other.device_),
+      inode_(other.inode_),
+      is_open_(std::exchange(other.is_open_, false)),
+      is_locked_(other.is_locked_) {}
+
+KeptFile& KeptFile::operator=(KeptFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
+  std::swap(is_open_, other.is_open_);
+  std::swap(is_locked_, other.is_locked_);
+  return *this;
+}
+
+void KeptFile::set_path(const std::string& path) {
+  std::error_code failed;
+  path_ = path.empty() ? path : std::filesystem::absolute(path, failed).string();
+}
+
+bool KeptFile::is_ours(int fd) const {
+  struct stat facts = {};
+  return ::fstat(fd, &facts) == 0 && facts.st_dev == device_ && facts.st_ino == inode_;
+}
+
+int KeptFile::descriptor() {
+  if (!is_open_) {
+    errno = EBADF;
+    return -1;
+  }
+  if (is_ours(fd_)) return fd_;
+  // Not to be closed: it is nobody's or somebody else's.
+  int fd = -1;
+  errno = EBADF;
+  if (!path_.empty()) {
+    do {
+      fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+  }
+  if (fd < 0) return -1;
+  if (!is_ours(fd)) {
+    ::close(fd);
+    errno = ESTALE;
+    return -1;
+  }
+  fd_ = fd;
+  if (is_locked_) ::flock(fd_, LOCK_EX | LOCK_NB);
+  return fd_;
+}
+
+void KeptFile::lock() {
+  is_locked_ = true;
+  if (const int fd = descriptor(); fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);
+}
+
+void KeptFile::close() {
+  if (std::exchange(is_open_, false) && is_ours(fd_)) ::close(fd_);
+}
+
+}  // namespace sonde
