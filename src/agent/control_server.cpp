@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "agent/control_server.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -12,12 +11,10 @@
 
 #include "agent/control.h"
 #include "base/file.h"
+#include "base/kept_file.h"
 
 namespace sonde {
 namespace {
-
-// Away from the numbers that programs close or reuse.
-constexpr int kLowestDescriptor = 200;
 
 bool may_ask(int connection) {
   ucred peer = {};
@@ -41,12 +38,7 @@ Result<void> ControlServer::open() {
   const ControlAddress address(pid_);
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made < 0) return io_failure("control socket", "make", errno);
-  fd_ = ::fcntl(made, F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (fd_ < 0) {
-    fd_ = made;  // few descriptors are allowed here
-  } else {
-    ::close(made);
-  }
+  fd_ = out_of_the_way(made);
   if (::bind(fd_, address.get(), address.size()) == 0 && ::listen(fd_, 4) == 0) return {};
   const int reason = errno;
   forget();

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +13,34 @@
 #include <utility>
 
 namespace sonde {
+namespace {
 
-KeptFile::KeptFile(int fd, const std::string& path) : fd_(fd) {
+constexpr long kGraceNs = 50'000'000;
+
+int opened_again(const char* path) {
+  const timespec grace = {0, kGraceNs};
+  ::nanosleep(&grace, nullptr);
+  int fd = -1;
+  do {
+    fd = ::open(path, O_RDWR | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd < 0 ? fd : out_of_the_way(fd);
+}
+
+}  // namespace
+
+int out_of_the_way(int fd) {
+  constexpr int kLowest = 200;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowest);
+  if (moved < 0) return fd;  // few descriptors are allowed here
+  ::close(fd);
+  return moved;
+}
+
+KeptFile::KeptFile(int fd, const std::string& path) : fd_(out_of_the_way(fd)) {
   set_path(path);
   struct stat facts = {};
-  if (::fstat(fd, &facts) != 0) return;
+  if (::fstat(fd_, &facts) != 0) return;
   device_ = facts.st_dev;
   inode_ = facts.st_ino;
   is_open_ = true;
@@ -57,13 +81,8 @@ int KeptFile::descriptor() {
   }
   if (is_ours(fd_)) return fd_;
   // Not to be closed: it is nobody's or somebody else's.
-  int fd = -1;
   errno = EBADF;
-  if (!path_.empty()) {
-    do {
-      fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
-  }
+  const int fd = path_.empty() ? -1 : opened_again(path_.c_str());
   if (fd < 0) return -1;
   if (!is_ours(fd)) {
     ::close(fd);

@@ -7,6 +7,8 @@
 //
 //   const int fd = kept.descriptor();   // this file's, opened again if need be
 //   if (fd < 0) return io_failure(path, "cannot write", errno);
+//
+// Its number is a high one: those that the program is given are the same as without us.
 
 #include <sys/types.h>
 
@@ -14,10 +16,13 @@
 
 namespace sonde {
 
+// The same file under a number that programs seldom close or count on.
+int out_of_the_way(int fd);
+
 class KeptFile {
  public:
   KeptFile() = default;
-  // Takes `fd`. An empty path: it cannot be opened again.
+  // Takes `fd`, which has another number then. An empty path: it cannot be opened again.
   KeptFile(int fd, const std::string& path);
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
@@ -26,7 +31,8 @@ class KeptFile {
   ~KeptFile() { close(); }
 
   bool is_open() const { return is_open_; }
-  // -1, and errno, if the file is gone.
+  // -1, and errno, if the file is gone. If it was closed this waits a little: a program that closes
+  // all is about to open some, and counts on their numbers.
   int descriptor();
   // Its number as it was last, for /proc/self/fd.
   int number() const { return fd_; }

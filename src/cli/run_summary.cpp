@@ -48,7 +48,11 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
-constexpr const char* kNothingLost = "nothing lost";
+bool has_lost(const TraceFacts& facts) {
+  return std::any_of(facts.ledger.begin(), facts.ledger.end(), [](const auto& entry) {
+    return entry.second.count > 0 && ledger_class(entry.first) == LedgerClass::Lost;
+  });
+}
 
 std::string losses_text(const TraceFacts& facts) {
   std::string text;
@@ -59,7 +63,7 @@ std::string losses_text(const TraceFacts& facts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
                         ledger_phrase(kind));
   }
-  return text.empty() ? kNothingLost : "but: " + text;
+  return text.empty() ? "nothing lost" : "but: " + text;
 }
 
 void remove_recording(const std::string& path) {
@@ -95,15 +99,16 @@ Recorded look_at(const std::string& path, bool still_runs) {
     result.text = trace.error().message;
     return result;
   }
-  const std::string losses = losses_text(gather_facts(*trace));
-  if (is_empty(*trace) && losses == kNothingLost && !still_runs) {
+  const TraceFacts facts = gather_facts(*trace);
+  if (is_empty(*trace) && !has_lost(facts) && !still_runs) {
     remove_recording(path);
     return result;
   }
   result.spans = trace->spans().size();
   look_for_gpu(*trace, result);
-  result.text = fmt::format("{} spans in {}, {}", count_text(result.spans),
-                            duration_text(trace->last_ns() - trace->first_ns()), losses);
+  result.text =
+      fmt::format("{} spans in {}, {}", count_text(result.spans),
+                  duration_text(trace->last_ns() - trace->first_ns()), losses_text(facts));
   if (!still_runs) make_whole(*trace, path);
   return result;
 }

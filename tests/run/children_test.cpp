@@ -27,6 +27,14 @@ TEST(Children, AreRecordedEachToAFileOfItsOwn) {
   EXPECT_EQ(spans_in(files.front(), "work"), 50u);
 }
 
+TEST(Children, ThatDidNothingLeaveNoFile) {
+  const TempDir dir;
+  EXPECT_EQ(run_to_end(dir, {"--", RUN_SCOPES, "fork-idle", "50"}), 0);
+  const auto files = files_ending_in(dir.path(), ".sonde");
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(spans_in(files.front(), "work"), 50u);
+}
+
 TEST(Children, NeverShareAFileWhoseNameTheyWouldAllHave) {
   const TempDir dir;
   const std::string two = "'" RUN_SCOPES "' work 10 & '" RUN_SCOPES "' work 20; wait";

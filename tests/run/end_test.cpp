@@ -122,8 +122,8 @@ TEST_F(Run, RecordsAProgramThatClosesAllDescriptors) {
   EXPECT_EQ(spans_in(file(), "work"), 400'000u);
   EXPECT_TRUE(said("nothing lost")) << errors_;
   EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
-  for (int fd = 3; fd < 40; ++fd) {
-    EXPECT_EQ(std::filesystem::file_size(dir_.file("own-" + std::to_string(fd))), 0u) << fd;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(std::filesystem::file_size(dir_.file("own-" + std::to_string(i))), 0u) << i;
   }
 }
 

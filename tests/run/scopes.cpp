@@ -7,7 +7,7 @@
 //   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs it got in 300
 //   ms run_scopes fork COUNT            a child of fork() records too, then both exit run_scopes
 //   daemon COUNT          scopes, closes all descriptors, and has their numbers for files
-//                                    of its own, own-3 and so on, while it works as much again
+//                                    of its own, own-0 and so on, while it works as much again
 //   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
 //   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
 //   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
@@ -79,13 +79,25 @@ int fork_and_work(int count) {
   return WEXITSTATUS(status);
 }
 
+int fork_idle_and_work(int count) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    pause_ms(100);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  work(count);
+  return 0;
+}
+
 int close_all_and_work(int count) {
   constexpr int kAll = 1024;
+  constexpr int kOwn = 300;
   work(count);
   for (int fd = 3; fd < kAll; ++fd) ::close(fd);
-  for (int fd = 3; fd < 40; ++fd) {
-    const std::string name = "own-" + std::to_string(fd);
-    if (::open(name.c_str(), O_RDWR | O_CREAT, 0600) != fd) return 98;
+  for (int i = 0; i < kOwn; ++i) {
+    const std::string name = "own-" + std::to_string(i);
+    if (::open(name.c_str(), O_RDWR | O_CREAT, 0600) < 0) return 98;
   }
   for (int i = 0; i < 20; ++i) {  // what is recorded is written meanwhile
     work(count / 20);
@@ -132,6 +144,7 @@ int main(int argc, char** argv) {
   if (what == "spawn") return spawn(argv + 2);
   const int count = std::atoi(argv[2]);
   if (what == "fork") return fork_and_work(count);
+  if (what == "fork-idle") return fork_idle_and_work(count);
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
   work(count);
