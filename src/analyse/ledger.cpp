@@ -32,6 +32,7 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::DamagedBytes:
     case LedgerKind::ChunksLost:
     case LedgerKind::SourceFailed:
+    case LedgerKind::Unwritten:
       return LedgerClass::Lost;
     case LedgerKind::Unfinished:
     case LedgerKind::Truncated:
@@ -90,6 +91,8 @@ std::string_view ledger_phrase(LedgerKind kind) {
       return "sources that could not be started";
     case LedgerKind::Truncated:
       return "files without a proper end";
+    case LedgerKind::Unwritten:
+      return "events that could not be written";
   }
   return "of a kind this version does not know";
 }

@@ -48,12 +48,6 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
-bool has_lost(const TraceFacts& facts) {
-  return std::any_of(facts.ledger.begin(), facts.ledger.end(), [](const auto& entry) {
-    return entry.second.count > 0 && ledger_class(entry.first) == LedgerClass::Lost;
-  });
-}
-
 std::string losses_text(const TraceFacts& facts) {
   std::string text;
   for (const auto& [kind, total] : facts.ledger) {
@@ -100,7 +94,7 @@ Recorded look_at(const std::string& path, bool still_runs) {
     return result;
   }
   const TraceFacts facts = gather_facts(*trace);
-  if (is_empty(*trace) && !has_lost(facts) && !still_runs) {
+  if (is_empty(*trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
     remove_recording(path);
     return result;
   }

@@ -269,8 +269,7 @@ void Collector::write_ledger(SessionState& session) {
   note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
   note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");
   const std::optional<Error> failure = file.first_error();
-  note(LedgerKind::DroppedByBudget, file.records_failed(),
-       "events that could not be written: " + (failure ? failure->message : ""));
+  note(LedgerKind::Unwritten, file.records_failed(), failure ? failure->message : "");
   note(LedgerKind::DroppedInSignal, lost.in_signal,
        "recorded by a signal handler that interrupted the recorder");
   note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");

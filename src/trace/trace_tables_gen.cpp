@@ -588,6 +588,7 @@ std::string_view to_string(LedgerKind value) {
     case LedgerKind::NotCrashSafe: return "not_crash_safe";
     case LedgerKind::SourceFailed: return "source_failed";
     case LedgerKind::Truncated: return "truncated";
+    case LedgerKind::Unwritten: return "unwritten";
   }
   return "?";
 }
@@ -612,6 +613,7 @@ std::optional<LedgerKind> parse_ledger_kind(std::string_view text) {
   if (text == "not_crash_safe") return LedgerKind::NotCrashSafe;
   if (text == "source_failed") return LedgerKind::SourceFailed;
   if (text == "truncated") return LedgerKind::Truncated;
+  if (text == "unwritten") return LedgerKind::Unwritten;
   return std::nullopt;
 }
 
@@ -636,6 +638,7 @@ bool is_known(LedgerKind value) {
     case LedgerKind::NotCrashSafe:
     case LedgerKind::SourceFailed:
     case LedgerKind::Truncated:
+    case LedgerKind::Unwritten:
       return true;
   }
   return false;

@@ -57,8 +57,7 @@ void record_on_a_full_disk(const std::string& path) {
   EXPECT_GT(trace->spans().size(), 1'000u);
   EXPECT_EQ(ledger_sum(*trace, LedgerKind::NotCrashSafe), 1u);
   const std::uint64_t written = ledger_sum(*trace, LedgerKind::EventsWritten);
-  const std::uint64_t lost =
-      ledger_sum(*trace, LedgerKind::DroppedByBudget, "events that could not be written");
+  const std::uint64_t lost = ledger_sum(*trace, LedgerKind::Unwritten);
   EXPECT_EQ(written + lost, 2 * kScopes) << "the ledger itself found room, and its sum is right";
   EXPECT_EQ(ledger_sum(*trace, LedgerKind::Truncated), 0u);
 }
