@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/file.h"
 #include "base/output_file.h"
+#include "trace/testing/temp_dir.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,15 +15,9 @@ namespace {
 
 class FileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("sonde-file-test-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return dir_.file(name); }
 
-  std::filesystem::path folder_;
+  const testing::TempDir dir_;
 };
 
 TEST_F(FileTest, NamesThePathAndTheReason) {
@@ -31,7 +26,7 @@ TEST_F(FileTest, NamesThePathAndTheReason) {
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
   EXPECT_NE(missing.error().message.find("none: cannot open: No such file"), std::string::npos);
 
-  const auto folder = MappedFile::open(folder_.string());
+  const auto folder = MappedFile::open(dir_.path());
   ASSERT_FALSE(folder);
   EXPECT_NE(folder.error().message.find("is a folder"), std::string::npos);
 }
@@ -106,7 +101,7 @@ TEST_F(FileTest, WritesReplacingOrLeavesWhatWas) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, path("a") + ": cannot write: disk full");
   EXPECT_EQ(*read_file(path("a")), "whole");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_.path()), {}), 1);
 }
 
 TEST_F(FileTest, AppendsToAnUnnamedFileThatThisProcessCanRead) {

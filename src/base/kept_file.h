@@ -30,7 +30,6 @@ class KeptFile {
   KeptFile& operator=(const KeptFile&) = delete;
   ~KeptFile() { close(); }
 
-  bool is_open() const { return is_open_; }
   // -1, and errno, if the file is gone. If it was closed this waits a little: a program that closes
   // all is about to open some, and counts on their numbers.
   int descriptor();

@@ -10,18 +10,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "trace/testing/temp_dir.h"
+
 namespace sonde {
 namespace {
 
 class KeptFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "sonde-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return dir_.file(name); }
   int open(const std::string& name) const {
     return ::open(path(name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   }
@@ -29,7 +25,7 @@ class KeptFileTest : public ::testing::Test {
     return std::filesystem::file_size(path(name));
   }
 
-  std::string folder_;
+  const testing::TempDir dir_;
 };
 
 // What a program does that closes all and opens a file of its own, which gets our number.
@@ -76,7 +72,7 @@ TEST_F(KeptFileTest, DoesNotCloseWhatIsNotItsOwn) {
 
 TEST_F(KeptFileTest, IsFoundFromAnotherFolderUnderItsNewName) {
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_);
+  std::filesystem::current_path(dir_.path());
   KeptFile kept(open("first"), "first");
   std::filesystem::rename(path("first"), path("second"));
   kept.set_path("second");

@@ -9,24 +9,19 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "trace/testing/temp_dir.h"
 
 namespace sonde {
 namespace {
 
 class OutputFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "sonde-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return dir_.file(name); }
   std::ptrdiff_t files() const {
-    return std::distance(std::filesystem::directory_iterator(folder_), {});
+    return std::distance(std::filesystem::directory_iterator(dir_.path()), {});
   }
 
-  std::string folder_;
+  const testing::TempDir dir_;
 };
 
 TEST_F(OutputFileTest, IsNotSeenBeforeItIsWhole) {
