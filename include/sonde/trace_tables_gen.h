@@ -244,6 +244,7 @@ enum class LedgerKind : std::uint8_t {
   SourceFailed = 17,  // A source could not be started
   Truncated = 18,  // The file has no proper end: its writer was stopped
   Unwritten = 19,  // Events lost because the file could not be written
+  WorkMissing = 20,  // Calls whose device work had not come when the recording was cut short
 };
 std::string_view to_string(LedgerKind value);
 std::optional<LedgerKind> parse_ledger_kind(std::string_view text);

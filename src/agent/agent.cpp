@@ -110,6 +110,7 @@ void Agent::attach(const char* torch_library) {
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
   std::atexit([] { instance().end_with_program(); });  // before the collector's
+  std::at_quick_exit([] { instance().end_with_program(); });
   // Before main() begins: whoever sees the program at work may ask it.
   open_server();
   start_thread();
@@ -121,6 +122,10 @@ void Agent::attach(const char* torch_library) {
 void Agent::end_with_program() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || session_ == nullptr) return;
+  close_session();
+}
+
+void Agent::close_session() {
   if (auto closed = session_->close(); !closed)
     add_to_report(options_.report, ReportKind::Error, closed.error().message);
 }
@@ -181,6 +186,7 @@ void Agent::open_execution_trace() {
 
 void Agent::open_forked() {
   if (session_ != nullptr) return;
+  open_server();  // first: a child that ends meanwhile waits for the rest (src/preload/endings.cpp)
   open_execution_trace();
   if (auto opened = open_session(!options_.paused); !opened)
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
@@ -210,7 +216,6 @@ void Agent::run(bool is_forked) {
     ::nanosleep(&grace, nullptr);
     const std::lock_guard lock(mutex_);
     open_forked();
-    open_server();
   }
   const sigset_t mask = wake_mask();
   for (;;) {
@@ -283,6 +288,11 @@ Result<std::string> Agent::obey(const std::string& request) {
     const bool before = session_->recording();
     stop();
     return (before ? "stopped; " : "not recording; ") + session_->path() + " can be opened";
+  }
+  if (word == "end") {
+    stop();
+    close_session();
+    return "ended " + session_->path();
   }
   if (word == "snapshot") return snapshot(rest);
   if (word == "status") return status();

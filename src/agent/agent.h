@@ -37,6 +37,7 @@ class Agent {
   void open_execution_trace();
   void open_forked();
   void end_with_program();
+  void close_session();
   void open_server();
   void start_thread();
   void run(bool is_forked);
@@ -52,7 +53,7 @@ class Agent {
   Result<std::string> snapshot(std::string path);
   std::string status() const;
 
-  std::mutex mutex_;  // guards what is below, but for the server, which is the thread's
+  std::mutex mutex_;  // guards what is below, but for the server, which is the thread's once open
   bool begun_ = false;
   RunOptions options_;
   std::unique_ptr<Session> session_;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "agent/run_environment.h"
 #include "base/file.h"
 
 namespace sonde {
@@ -62,7 +63,7 @@ Failure no_agent(pid_t pid) {
 }  // namespace
 
 ControlAddress::ControlAddress(pid_t pid) {
-  const std::string name = "sonde-agent-" + std::to_string(pid);
+  const std::string name = kControlPrefix + std::to_string(pid);
   address_.sun_family = AF_UNIX;
   name.copy(address_.sun_path + 1, sizeof(address_.sun_path) - 1);  // sun_path[0] stays 0: abstract
   size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

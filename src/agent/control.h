@@ -7,8 +7,9 @@
 //
 //   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
 //
-// Requests: "start", "stop", "status", "snapshot" with a path after a blank or nothing. Answers:
-// "ok" or "error", a blank, a text. An answer may have several lines, and ends with the connection.
+// Requests: "start", "stop", "status", "snapshot" with a path after a blank or nothing; and "end",
+// for good, which a process asks of its own agent (src/preload/endings.cpp). Answers: "ok" or
+// "error", a blank, a text. An answer may have several lines, and ends with the connection.
 
 #include <sys/socket.h>
 #include <sys/types.h>

@@ -39,6 +39,9 @@ constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 constexpr const char* kAgentEntry = "sonde_agent_attach";
 using AgentEntry = int(const char* torch_library);
 
+// The name of an agent's socket, before the number of its process (src/agent/control.h).
+constexpr const char* kControlPrefix = "sonde-agent-";
+
 // What an adapter exports. It is called once, on any thread, with libtorch loaded and initialised;
 // it adds its Source (sonde/source.h) and gives 0, or else what went wrong goes to its log.
 constexpr const char* kAdapterEntry = "sonde_adapter_attach";

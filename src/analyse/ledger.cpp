@@ -33,6 +33,7 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::ChunksLost:
     case LedgerKind::SourceFailed:
     case LedgerKind::Unwritten:
+    case LedgerKind::WorkMissing:
       return LedgerClass::Lost;
     case LedgerKind::Unfinished:
     case LedgerKind::Truncated:
@@ -93,6 +94,8 @@ std::string_view ledger_phrase(LedgerKind kind) {
       return "files without a proper end";
     case LedgerKind::Unwritten:
       return "events that could not be written";
+    case LedgerKind::WorkMissing:
+      return "calls whose device work had not come yet";
   }
   return "of a kind this version does not know";
 }

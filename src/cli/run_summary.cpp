@@ -32,6 +32,7 @@ struct Recorded {
   std::string shown_path;
   std::size_t spans = 0;
   bool has_gpu = false;
+  bool has_calls = false;       // of CUDA
   std::string why_no_gpu = {};  // as the source said
   std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
@@ -77,6 +78,12 @@ void make_whole(const Trace& trace, const std::string& path) {
 
 void look_for_gpu(const Trace& trace, Recorded& result) {
   result.has_gpu = !trace.kernels().empty() || !trace.copies().empty();
+  const auto& kinds = trace.spans().kind;
+  const ApiCallTable& calls = trace.api_calls();
+  for (std::size_t i = 0; i < calls.size() && !result.has_calls; ++i) {
+    const SpanKind kind = kinds[calls.span[i]];
+    result.has_calls = kind == SpanKind::CudaRuntime || kind == SpanKind::CudaDriver;
+  }
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const std::string_view detail = trace.string(ledger.detail[i]);
@@ -133,6 +140,22 @@ std::vector<std::string> removed_files(const std::vector<ReportEntry>& report) {
       removed.push_back(shown(entry.text));
   }
   return removed;
+}
+
+// Of processes that ended while they opened their file: nothing is in it.
+void remove_begun(const std::vector<ReportEntry>& report) {
+  for (const ReportEntry& claim : report) {
+    std::error_code ignored;
+    if (claim.kind != ReportKind::Claim || !fs::is_regular_file(claim.text, ignored)) continue;
+    const bool is_told_of =
+        std::any_of(report.begin(), report.end(), [&](const ReportEntry& entry) {
+          return entry.kind != ReportKind::Claim && entry.text == claim.text;
+        });
+    if (is_told_of || runs(claim.pid)) continue;
+    const auto trace = open_sonde(claim.text);
+    if (trace ? is_empty(*trace) : fs::file_size(claim.text, ignored) == 0)
+      remove_recording(claim.text);
+  }
 }
 
 // The fullest first: a launcher comes before its ranks, and has nothing to show.
@@ -197,6 +220,7 @@ void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& opt
   std::string why = "the program did not use CUDA";
   for (const Recorded& recording : recordings) {
     if (recording.has_gpu) return;
+    if (recording.has_calls) why = "nothing that the program launched was done when it ended";
     if (!recording.why_no_gpu.empty()) why = recording.why_no_gpu;
   }
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY);
@@ -227,6 +251,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
                                        const std::string& program, const RunOptions& options) {
   std::vector<std::string> lines;
   const std::vector<std::string> removed = removed_files(report);
+  remove_begun(report);
   const std::vector<Recorded> recordings = recorded_in(report);
   const bool problems = !removed.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);

@@ -15,6 +15,7 @@
 #include "sonde/detail/put_record.h"
 #include "sonde/device.h"
 #include "sonde/op.h"
+#include "trace/testing/temp_dir.h"
 
 namespace sonde {
 namespace {
@@ -126,6 +127,34 @@ TEST(DeviceRecording, InlinedCallsAreTheSame) {
   }
   EXPECT_FALSE(detail::write_api_begin(cursor, {1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
       << "nothing records";
+}
+
+// launch   copy   wait   launch, captured   launch   (no proper end)
+//   kernel
+TEST(DeviceRecording, TellsWhoseWorkHadNotComeWhenItWasCutShort) {
+  const testing::TempDir dir;
+  const std::string path = dir.file("cut.sonde");
+  const auto session = testing::open_session({.output = path});
+  ASSERT_TRUE(session->begin_window(0));
+  call("cudaLaunchKernel", 1);
+  const sonde_device_span kernel = work("kernel", SONDE_SPAN_KERNEL, 1);
+  sonde_device_ran(&kernel);
+  call("cudaMemcpyAsync", 2);
+  call("cudaStreamSynchronize", 3);
+  const sonde_api_call captured = {name("cudaLaunchKernel"), SONDE_SPAN_CUDA_RUNTIME, 211, 4};
+  ASSERT_TRUE(sonde_api_begin(&captured));
+  sonde_graph_node(77, 0);
+  sonde_end();
+  call("cudaLaunchKernel", 5);
+
+  const auto cut = open_sonde(path);
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_EQ(testing::ledger_sum(*cut, LedgerKind::WorkMissing), 2u) << "the copy, the last launch";
+
+  ASSERT_TRUE(session->close());
+  const auto whole = open_sonde(path);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(testing::ledger_sum(*whole, LedgerKind::WorkMissing), 0u);
 }
 
 TEST(DeviceRecording, KeepsFactsInTheMetadata) {

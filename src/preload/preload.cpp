@@ -30,6 +30,7 @@
 #include <cstdlib>
 
 #include "agent/run_environment.h"
+#include "preload/endings.h"
 
 #define SONDE_EXPORT __attribute__((visibility("default")))
 
@@ -254,6 +255,7 @@ SONDE_EXPORT int __libc_start_main(Main* main, int argc, char** argv, void (*ini
                                    void (*fini)(), void (*rtld_fini)(), void* stack_end) {
   auto* next = reinterpret_cast<StartMain*>(::dlsym(RTLD_NEXT, "__libc_start_main"));
   begin();
+  sonde::look_after_endings(agent_path.load(std::memory_order_relaxed) != nullptr);
   return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

@@ -124,6 +124,7 @@ void DeviceRows::add_losses() {
   note(LedgerKind::OutOfWindow, out_of_window_, "device work outside the windows");
   note(LedgerKind::OutOfWindow, memory_out_of_window_, "memory of devices outside the windows");
   note(LedgerKind::Undecodable, undecodable_, "device work at impossible times");
+  note(LedgerKind::WorkMissing, work_missing_, "as found in a recording that was cut short");
 }
 
 }  // namespace sonde

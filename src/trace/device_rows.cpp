@@ -2,8 +2,11 @@
 #include "trace/device_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "trace/occupancy.h"
 #include "wire/device.h"
@@ -26,6 +29,17 @@ bool is_scope(SpanKind kind) {
 
 bool is_device_work(SpanKind kind) {
   return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
+}
+
+// By how its name begins: versions and variants follow. Other calls ask, wait or allocate.
+bool starts_work(std::string_view call) {
+  constexpr std::string_view kStarters[] = {
+      "cudaLaunch",    "cudaGraphLaunch", "cudaMemcpy",    "cudaMemset",       "cuLaunch",
+      "cuGraphLaunch", "cuMemcpy",        "cuMemset",      "clEnqueueNDRange", "clEnqueueTask",
+      "clEnqueueRead", "clEnqueueWrite",  "clEnqueueCopy", "clEnqueueFill"};
+  return std::any_of(std::begin(kStarters), std::end(kStarters), [call](std::string_view start) {
+    return call.substr(0, start.size()) == start;
+  });
 }
 
 }  // namespace
@@ -96,12 +110,13 @@ SpanId DeviceRows::maker_of(std::uint64_t graph_node) const {
   return {};
 }
 
-void DeviceRows::finish() {
+void DeviceRows::finish(bool cut_short) {
   // Of calls inside of one another that share a number the outer stands first, and is the one.
   std::stable_sort(calls_.begin(), calls_.end(),
                    [](const Call& a, const Call& b) { return a.correlation < b.correlation; });
   add_devices();
   add_all_work();
+  if (cut_short) count_missing_work();
   add_covers();
   add_memory();
   add_metadata();
@@ -231,6 +246,26 @@ void DeviceRows::add_work(const Work& work) {
   builder_.flows().push_back(flow);
   if (is_device_work(row.kind)) {
     cover_annotations(call, row.track, row.start_ns, end_ns);
+  }
+}
+
+// What was captured into a graph is no work yet.
+void DeviceRows::count_missing_work() {
+  std::unordered_set<std::uint64_t> done;
+  for_each_record(ExtendedKind::DeviceSpan, [&](std::span<const std::uint64_t> words) {
+    sonde_device_span work = {};
+    detail::span_fields(work, FieldUnpacker(words.data()));
+    done.insert(work.correlation);
+  });
+  std::unordered_set<std::uint32_t> captured;
+  for (const auto& [id, node] : graph_nodes_) {
+    if (node.maker.valid()) captured.insert(node.maker.value());
+  }
+  const SpanTable& spans = builder_.spans();
+  for (const Call& call : calls_) {
+    if (captured.count(call.span.value()) != 0) continue;
+    if (!starts_work(builder_.strings()[spans.name[call.span]])) continue;
+    if (done.insert(call.correlation).second) ++work_missing_;
   }
 }
 

@@ -32,8 +32,8 @@ class DeviceRows {
   void add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes, std::uint32_t first);
   // Records of work, of any thread.
   void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
-  // Once all threads are there.
-  void finish();
+  // Once all threads are there. `cut_short`: the recording has no proper end.
+  void finish(bool cut_short);
 
  private:
   struct Call {
@@ -71,6 +71,7 @@ class DeviceRows {
   void add_copy(const Work& work, SpanId span, Nanos duration_ns);
   void add_sync(const Work& work, SpanId span);
   void add_covers();
+  void count_missing_work();
   SpanId call_of(std::uint64_t correlation) const;
   SpanId maker_of(std::uint64_t graph_node) const;
   TrackId track_of(const sonde_device_span& span);
@@ -98,6 +99,7 @@ class DeviceRows {
   std::uint64_t out_of_window_ = 0;
   std::uint64_t memory_out_of_window_ = 0;
   std::uint64_t undecodable_ = 0;
+  std::uint64_t work_missing_ = 0;
 };
 
 // A number from outside, if it is one of the enum's.

@@ -170,7 +170,7 @@ class Assembler {
     }
   }
 
-  void add_devices() { devices_.finish(); }
+  void add_devices(bool cut_short) { devices_.finish(cut_short); }
 
   void spread_modules() {
     if (has_modules_) sonde::spread_modules(builder_);
@@ -457,7 +457,7 @@ void assemble(Recording& recording, const DecodeContext& context,
     }
   }
   assembler.add_asyncs();
-  assembler.add_devices();
+  assembler.add_devices(!file.sealed() && !filter.still_written);
   assembler.spread_modules();
   assembler.add_flows();
   assembler.add_gradient_flows();

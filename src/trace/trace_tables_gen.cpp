@@ -589,6 +589,7 @@ std::string_view to_string(LedgerKind value) {
     case LedgerKind::SourceFailed: return "source_failed";
     case LedgerKind::Truncated: return "truncated";
     case LedgerKind::Unwritten: return "unwritten";
+    case LedgerKind::WorkMissing: return "work_missing";
   }
   return "?";
 }
@@ -614,6 +615,7 @@ std::optional<LedgerKind> parse_ledger_kind(std::string_view text) {
   if (text == "source_failed") return LedgerKind::SourceFailed;
   if (text == "truncated") return LedgerKind::Truncated;
   if (text == "unwritten") return LedgerKind::Unwritten;
+  if (text == "work_missing") return LedgerKind::WorkMissing;
   return std::nullopt;
 }
 
@@ -639,6 +641,7 @@ bool is_known(LedgerKind value) {
     case LedgerKind::SourceFailed:
     case LedgerKind::Truncated:
     case LedgerKind::Unwritten:
+    case LedgerKind::WorkMissing:
       return true;
   }
   return false;

@@ -52,6 +52,14 @@ SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/trai
 python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.json" || failed=1
 python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 "$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
+echo "== however it ends"
+for how in return _exit abort fork fork-later term; do
+  rm -f "$work"/end*.sonde
+  "$sonde" run -q --gpu -o "$work/end.sonde" -- python3 "$root/tests/cuda/ends.py" "$how" 2>/dev/null
+  for file in "$work"/end*.sonde; do "$sonde" export "$file" -o "$file.json" || failed=1; done
+  python3 "$root/tests/cuda/check_ends.py" "$how" "$work"/end*.sonde.json || failed=1
+  rm -f "$work"/end*
+done
 echo "== four ranks that share the GPU"
 ranks=(python3 -m torch.distributed.run --nproc-per-node 4 "$root/tests/cuda/ranks.py")
 OMP_NUM_THREADS=1 "${ranks[@]}" --torch "$work" || failed=1

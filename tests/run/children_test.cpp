@@ -27,12 +27,16 @@ TEST(Children, AreRecordedEachToAFileOfItsOwn) {
   EXPECT_EQ(spans_in(files.front(), "work"), 50u);
 }
 
+// Also those that end while their recording begins.
 TEST(Children, ThatDidNothingLeaveNoFile) {
-  const TempDir dir;
-  EXPECT_EQ(run_to_end(dir, {"--", RUN_SCOPES, "fork-idle", "50"}), 0);
-  const auto files = files_ending_in(dir.path(), ".sonde");
-  ASSERT_EQ(files.size(), 1u);
-  EXPECT_EQ(spans_in(files.front(), "work"), 50u);
+  for (const char* const how : {"fork-idle", "fork-brief"}) {
+    const TempDir dir;
+    EXPECT_EQ(run_to_end(dir, {"--", RUN_SCOPES, how, "50"}), 0);
+    const auto files = files_ending_in(dir.path(), ".sonde");
+    ASSERT_EQ(files.size(), 1u) << how;
+    EXPECT_EQ(spans_in(files.front(), "work"), 50u) << how;
+    EXPECT_TRUE(files_ending_in(dir.path(), ".live").empty()) << how;
+  }
 }
 
 TEST(Children, NeverShareAFileWhoseNameTheyWouldAllHave) {
@@ -99,6 +103,15 @@ TEST(Children, OfForkRecordToFilesOfTheirOwn) {
   const std::size_t spans[] = {spans_in(files[0], "work"), spans_in(files[1], "work")};
   EXPECT_EQ(std::min(spans[0], spans[1]), 5u) << "the parent's";
   EXPECT_GT(std::max(spans[0], spans[1]), 100u) << "the child's, but for its first moments";
+}
+
+// As those of Python's multiprocessing do.
+TEST(Children, OfForkThatEndWithoutCleaningUpLoseNothing) {
+  const TempDir dir;
+  Launched launched(dir, sonde_run({"--", RUN_SCOPES, "fork-_exit", "5"}));
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_EQ(files_ending_in(dir.path(), ".sonde").size(), 2u);
+  EXPECT_EQ(launched.errors().find("but: "), std::string::npos) << launched.errors();
 }
 
 TEST(Children, OfForkAreLeftAloneIfChildrenAreNotFollowed) {

@@ -45,16 +45,29 @@ TEST_F(Run, PassesTheExitStatusOn) {
   EXPECT_EQ(run({"/bin/false"}), 1);
 }
 
-TEST_F(Run, KeepsWhatWasRecordedBeforeExitWithoutCleaningUp) {
-  EXPECT_EQ(run({RUN_SCOPES, "_exit", "1000"}), 7);
-  EXPECT_EQ(spans_in(file(), "work"), 1000u);
-  EXPECT_FALSE(std::filesystem::exists(file() + ".live")) << "what is left must be in the file";
+TEST_F(Run, FinishesTheFileOfAProgramThatEndsWithoutCleaningUp) {
+  for (const char* const how : {"_exit", "_Exit", "quick_exit", "handler"}) {
+    EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 7) << how;
+    EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
+    EXPECT_TRUE(said("1,000 spans in ") && said(", nothing lost;")) << how << ": " << errors_;
+    EXPECT_FALSE(std::filesystem::exists(file() + ".live")) << how;
+  }
 }
 
-TEST_F(Run, KeepsWhatWasRecordedBeforeAnAbortAndSaysSo) {
-  EXPECT_EQ(run({RUN_SCOPES, "abort", "1000"}), 128 + SIGABRT);
-  EXPECT_EQ(spans_in(file(), "work"), 1000u);
-  EXPECT_TRUE(said("was killed by signal 6 (Aborted)")) << errors_;
+TEST_F(Run, FinishesTheFileOfAProgramThatAbortsAndSaysSo) {
+  for (const char* const how : {"abort", "throw"}) {
+    EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 128 + SIGABRT) << how;
+    EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
+    EXPECT_TRUE(said("was killed by signal 6 (Aborted)")) << how << ": " << errors_;
+    EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;
+  }
+}
+
+// It has the memory of its parent, which goes on.
+TEST_F(Run, GoesOnWhenAChildOfVforkExits) {
+  EXPECT_EQ(run({RUN_SCOPES, "vfork", "1000"}), 0);
+  EXPECT_EQ(spans_in(file(), "work"), 2000u);
+  EXPECT_TRUE(said(", nothing lost;")) << errors_;
 }
 
 TEST_F(Run, KeepsWhatWasRecordedBeforeAKill) {

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program with scopes and no profiler, to be recorded from outside.
 //
+// clang-format off
 //   run_scopes work COUNT STATUS     that many scopes, then exit(STATUS)
-//   run_scopes _exit|abort COUNT     the same, then ends so
+//   run_scopes _exit|_Exit|quick_exit|abort|throw COUNT
+//                                    the same, then ends so
 //   run_scopes wait FILE             scopes until it is killed; FILE appears when it has begun
-//   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs it got in 300
-//   ms run_scopes fork COUNT            a child of fork() records too, then both exit run_scopes
-//   daemon COUNT          scopes, closes all descriptors, and has their numbers for files
+//   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs in 300 ms
+//   run_scopes fork COUNT            a child of fork() records too, then both exit
+//   run_scopes fork-_exit COUNT      the same, and the child ends by _exit()
+//   run_scopes fork-idle COUNT       a child of fork() does nothing, then the parent records
+//   run_scopes fork-brief COUNT      the same with 40 children, which live for 10 to 14 ms
+//   run_scopes vfork COUNT           scopes, a child of vfork() that only calls _exit(), scopes
+//   run_scopes handler COUNT         scopes, then ends by _exit() in a signal's handler
+//   run_scopes daemon COUNT          scopes, closes all descriptors, and has their numbers for files
 //                                    of its own, own-0 and so on, while it works as much again
 //   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
 //   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
 //   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
+// clang-format on
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +33,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -64,7 +73,7 @@ int count_signals(const char* ready) {
   return interrupts;
 }
 
-int fork_and_work(int count) {
+int fork_and_work(int count, bool cleans_up) {
   work(count);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -72,6 +81,7 @@ int fork_and_work(int count) {
       work(count);
       pause_ms(2);
     }
+    if (!cleans_up) ::_exit(0);
     std::exit(0);
   }
   int status = 0;
@@ -79,12 +89,28 @@ int fork_and_work(int count) {
   return WEXITSTATUS(status);
 }
 
-int fork_idle_and_work(int count) {
+void fork_idle(std::chrono::microseconds life) {
   const pid_t child = ::fork();
   if (child == 0) {
-    pause_ms(100);
+    std::this_thread::sleep_for(life);
     ::_exit(0);
   }
+  ::waitpid(child, nullptr, 0);
+}
+
+int fork_idle_and_work(int count, bool is_brief) {
+  constexpr int kBrief = 40;
+  if (!is_brief) fork_idle(std::chrono::milliseconds(100));
+  for (int i = 0; is_brief && i < kBrief; ++i)
+    fork_idle(std::chrono::microseconds(10'000 + i * 100));
+  work(count);
+  return 0;
+}
+
+int vfork_and_work(int count) {
+  work(count);
+  const pid_t child = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): as Python's
+  if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   work(count);
   return 0;
@@ -143,12 +169,21 @@ int main(int argc, char** argv) {
   if (what == "count-signals") return count_signals(argv[2]);
   if (what == "spawn") return spawn(argv + 2);
   const int count = std::atoi(argv[2]);
-  if (what == "fork") return fork_and_work(count);
-  if (what == "fork-idle") return fork_idle_and_work(count);
+  if (what == "fork" || what == "fork-_exit") return fork_and_work(count, what == "fork");
+  if (what == "vfork") return vfork_and_work(count);
+  if (what == "fork-idle" || what == "fork-brief")
+    return fork_idle_and_work(count, what == "fork-brief");
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
   work(count);
   if (what == "_exit") ::_exit(7);
+  if (what == "_Exit") std::_Exit(7);
+  if (what == "quick_exit") std::quick_exit(7);
+  if (what == "handler") {
+    ::signal(SIGTERM, [](int) { ::_exit(7); });
+    ::raise(SIGTERM);
+  }
   if (what == "abort") std::abort();
+  if (what == "throw") throw std::runtime_error("nobody catches it");
   return argc > 3 ? std::atoi(argv[3]) : 0;
 }

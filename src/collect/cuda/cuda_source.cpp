@@ -63,10 +63,12 @@ class CudaSource {
     return false;
   }
 
+  // Not before the program uses CUDA, if the driver will tell: a child of fork() cannot use what
+  // its parent has opened.
   void start() {
     const std::lock_guard lock(mutex_);
     if (running_++ > 0) return;
-    if (!is_deferred() || cuda_began_ || driver_is_loaded()) begin();
+    if (!is_deferred() || cuda_began_) begin();
   }
 
   void stop() {
@@ -100,14 +102,14 @@ class CudaSource {
     if (active_) end();
   }
 
-  // CUPTI and its threads are the parent's; CUDA cannot be used here if they were.
+  // CUPTI and its threads are the parent's, and so is CUDA if the parent has used it.
   void forget_in_child() {
     new (&mutex_) std::mutex;
     running_ = 0;
     active_ = false;
-    if (!opened_) return;
+    cuda_began_ = false;
+    was_opened_by_parent_ = was_opened_by_parent_ || opened_;
     opened_ = false;
-    has_failed_ = true;
   }
 
   void request(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
@@ -145,6 +147,10 @@ class CudaSource {
   bool open() {
     if (has_failed_) return false;
     if (opened_) return true;
+    if (was_opened_by_parent_) {
+      fail("the process was forked from one that had opened CUPTI already");
+      return false;
+    }
     Result<Cupti> cupti = open_cupti();
     if (!cupti) {
       fail(cupti.error().message);
@@ -331,6 +337,7 @@ class CudaSource {
   bool opened_ = false;
   bool active_ = false;
   bool has_failed_ = false;
+  bool was_opened_by_parent_ = false;  // this process is a child of fork()
   Cupti cupti_;
   ApiCalls calls_;
   ActivityBuffers buffers_{kBudgetBytes};

@@ -42,13 +42,6 @@ bool driver_is_there() {
   return ::dlopen(kDriver, RTLD_LAZY) != nullptr;
 }
 
-bool driver_is_loaded() {
-  void* const library = ::dlopen(kDriver, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return false;
-  ::dlclose(library);
-  return true;
-}
-
 void synchronize_devices() {
   const auto count_devices = find<int (*)(int*)>("cuDeviceGetCount");
   const auto state_of = find<int (*)(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");

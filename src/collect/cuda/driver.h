@@ -11,8 +11,6 @@ namespace sonde::cuda {
 
 // Whether there is a driver at all; opens it.
 bool driver_is_there();
-// Whether the process has loaded it.
-bool driver_is_loaded();
 
 // Waits for all work of the devices that the process uses. Nothing on errors.
 void synchronize_devices();

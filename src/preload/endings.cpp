@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Ends of a program that run no handlers: _exit(), which Python's os._exit() and the children of
+// its multiprocessing come to, and abort(), which an exception that nobody catches comes to. Both
+// are ours, and ask the agent to finish the recording first: what devices still hold would be lost.
+//
+// They may be called in a signal handler, with any lock held, and in a child that still uses its
+// parent's memory. So the agent's thread does it, is asked through its socket by system calls alone
+// (src/agent/control.h), and is waited for only so long. A process without an agent of its own,
+// such as a child that has just been forked, finds no socket.
+
+#include "preload/endings.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "agent/run_environment.h"
+
+namespace {
+
+using Exit = void(int);
+using Abort = void();
+
+constexpr timeval kPatience = {2, 0};
+
+std::atomic<bool> may_be_recorded{false};
+std::atomic<Exit*> next_exit{nullptr};
+std::atomic<Abort*> next_abort{nullptr};
+
+// The address of this process's agent, and its length.
+socklen_t name_agent(sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  char* at = address.sun_path + 1;  // sun_path[0] stays 0: it lies in no folder
+  const std::size_t prefix = ::strlen(sonde::kControlPrefix);
+  ::memcpy(at, sonde::kControlPrefix, prefix);
+  at += prefix;
+  char digits[24];
+  std::size_t first = sizeof(digits);
+  for (pid_t pid = ::getpid(); pid > 0; pid /= 10)
+    digits[--first] = static_cast<char>('0' + pid % 10);
+  ::memcpy(at, digits + first, sizeof(digits) - first);
+  at += sizeof(digits) - first;
+  return static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
+}
+
+// Another process may have this one's number, in another namespace.
+bool is_of_this_process(int socket) {
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == ::getpid();
+}
+
+void ask_to_end(int socket) {
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+  sockaddr_un address;
+  const socklen_t size = name_agent(address);
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0) return;
+  if (!is_of_this_process(socket)) return;
+  constexpr char kRequest[] = "end\n";
+  if (::send(socket, kRequest, sizeof(kRequest) - 1, MSG_NOSIGNAL) < 0) return;
+  char answer[64];
+  while (::recv(socket, answer, sizeof(answer), 0) > 0) {
+  }
+}
+
+void end_recording() {
+  if (!may_be_recorded.load(std::memory_order_relaxed)) return;
+  const int kept_errno = errno;
+  sigset_t all;
+  sigset_t kept;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &kept);  // so that no signal ends the wait
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket >= 0) {
+    ask_to_end(socket);
+    ::close(socket);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+  errno = kept_errno;
+}
+
+[[noreturn]] void exit_now(int status) {
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+[[noreturn]] void end_and_exit(int status) {
+  end_recording();
+  if (Exit* const next = next_exit.load(std::memory_order_relaxed)) next(status);
+  exit_now(status);
+}
+
+}  // namespace
+
+namespace sonde {
+
+void look_after_endings(bool has_agent) {
+  next_exit.store(reinterpret_cast<Exit*>(::dlsym(RTLD_NEXT, "_exit")));
+  next_abort.store(reinterpret_cast<Abort*>(::dlsym(RTLD_NEXT, "abort")));
+  may_be_recorded.store(has_agent);
+}
+
+}  // namespace sonde
+
+#define SONDE_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
+SONDE_EXPORT void _exit(int status) {
+  end_and_exit(status);
+}
+SONDE_EXPORT void _Exit(int status) noexcept {
+  end_and_exit(status);
+}
+SONDE_EXPORT void abort() noexcept {
+  end_recording();
+  if (Abort* const next = next_abort.load(std::memory_order_relaxed)) next();
+  ::signal(SIGABRT, SIG_DFL);
+  ::raise(SIGABRT);
+  exit_now(127);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+}  // extern "C"
