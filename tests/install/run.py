@@ -4,6 +4,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -111,11 +112,20 @@ def pkg_config(arguments, prefix: str, name: str):
     run_programs(folder, folder, environment)
 
 
+def settings_like(build: Path) -> list[str]:
+    """Those by which ccache finds what `build` has compiled, or else those that take least to compile."""
+    cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE))
+    if cache.get("CMAKE_CXX_COMPILER_LAUNCHER") != "ccache" or cache.get("SONDE_PRECOMPILE") == "ON":
+        return ["-DSONDE_PRECOMPILE=ON"]
+    flags = f"CMAKE_CXX_FLAGS_{cache['CMAKE_BUILD_TYPE'].upper()}"
+    return [f"-D{name}={cache[name]}" for name in ("CMAKE_BUILD_TYPE", flags, "SONDE_WARNINGS_AS_ERRORS")]
+
+
 def add_subdirectory(arguments):
     folder = fresh(arguments.work / "add_subdirectory")
     configure_and_build(arguments, folder, f"-DSONDE_SOURCE={arguments.source}", "-DBUILD_SHARED_LIBS=OFF",
                         "-DSONDE_INSTALL=ON", "-DSONDE_BUILD_CLI=OFF", "-DSONDE_WITH_TORCH=OFF",
-                        "-DSONDE_PRECOMPILE=ON")
+                        *settings_like(arguments.build))
     run_programs(folder, folder)
     run(arguments.cmake, "--install", folder, "--prefix", fresh(arguments.work / "prefix_static"))
 
