@@ -113,6 +113,8 @@ void Agent::attach(const char* torch_library) {
   std::at_quick_exit([] { instance().end_with_program(); });
   // Before main() begins: whoever sees the program at work may ask it.
   open_server();
+  if (void* const came = ::dlsym(RTLD_DEFAULT, kAgentCame))
+    reinterpret_cast<AgentCame*>(came)();  // so that it asks at the end
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);

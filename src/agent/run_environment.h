@@ -39,6 +39,10 @@ constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 constexpr const char* kAgentEntry = "sonde_agent_attach";
 using AgentEntry = int(const char* torch_library);
 
+// What the preload library exports: the agent calls it when it has come.
+constexpr const char* kAgentCame = "sonde_preload_agent_came";
+using AgentCame = void();
+
 // The name of an agent's socket, before the number of its process (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";
 

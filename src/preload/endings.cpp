@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Ends of a program that run no handlers: _exit(), which Python's os._exit() and the children of
-// its multiprocessing come to, and abort(), which an exception that nobody catches comes to. Both
-// are ours, and ask the agent to finish the recording first: what devices still hold would be lost.
+// its multiprocessing come to, abort(), which an exception that nobody catches comes to, and a
+// signal to itself, which Python sends after a KeyboardInterrupt. These functions are ours, and ask
+// the agent to finish the recording first: what devices still hold would be lost.
 //
 // They may be called in a signal handler, with any lock held, and in a child that still uses its
 // parent's memory. So the agent's thread does it, is asked through its socket by system calls alone
-// (src/agent/control.h), and is waited for only so long. A process without an agent of its own,
-// such as a child that has just been forked, finds no socket.
+// (src/agent/control.h), and is waited for only so long. A child that has just been forked has no
+// agent yet, and finds no socket.
 
 #include "preload/endings.h"
 
@@ -30,12 +31,16 @@ namespace {
 
 using Exit = void(int);
 using Abort = void();
+using Kill = int(pid_t, int);
+using Raise = int(int);
 
 constexpr timeval kPatience = {2, 0};
 
-std::atomic<bool> may_be_recorded{false};
+std::atomic<bool> agent_came{false};  // to this process, or to one that it was forked from
 std::atomic<Exit*> next_exit{nullptr};
 std::atomic<Abort*> next_abort{nullptr};
+std::atomic<Kill*> next_kill{nullptr};
+std::atomic<Raise*> next_raise{nullptr};
 
 // The address of this process's agent, and its length.
 socklen_t name_agent(sockaddr_un& address) {
@@ -76,7 +81,7 @@ void ask_to_end(int socket) {
 }
 
 void end_recording() {
-  if (!may_be_recorded.load(std::memory_order_relaxed)) return;
+  if (!agent_came.load(std::memory_order_relaxed)) return;
   const int kept_errno = errno;
   sigset_t all;
   sigset_t kept;
@@ -89,6 +94,21 @@ void end_recording() {
   }
   ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
   errno = kept_errno;
+}
+
+// Whether this process ends if it gets that signal now. One that is blocked may be waited for.
+bool would_end(int number) {
+  constexpr int kHarmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
+                               SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  for (const int harmless : kHarmless) {
+    if (number == harmless) return false;
+  }
+  struct sigaction now = {};
+  sigset_t blocked;
+  if (::sigaction(number, nullptr, &now) != 0) return false;
+  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return false;
+  return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
+         ::sigismember(&blocked, number) == 0;
 }
 
 [[noreturn]] void exit_now(int status) {
@@ -105,10 +125,11 @@ void end_recording() {
 
 namespace sonde {
 
-void look_after_endings(bool has_agent) {
+void find_next_endings() {
   next_exit.store(reinterpret_cast<Exit*>(::dlsym(RTLD_NEXT, "_exit")));
   next_abort.store(reinterpret_cast<Abort*>(::dlsym(RTLD_NEXT, "abort")));
-  may_be_recorded.store(has_agent);
+  next_kill.store(reinterpret_cast<Kill*>(::dlsym(RTLD_NEXT, "kill")));
+  next_raise.store(reinterpret_cast<Raise*>(::dlsym(RTLD_NEXT, "raise")));
 }
 
 }  // namespace sonde
@@ -116,6 +137,10 @@ void look_after_endings(bool has_agent) {
 #define SONDE_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
+
+SONDE_EXPORT void sonde_preload_agent_came() {
+  agent_came.store(true);
+}
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names
 SONDE_EXPORT void _exit(int status) {
@@ -128,8 +153,18 @@ SONDE_EXPORT void abort() noexcept {
   end_recording();
   if (Abort* const next = next_abort.load(std::memory_order_relaxed)) next();
   ::signal(SIGABRT, SIG_DFL);
-  ::raise(SIGABRT);
+  ::syscall(SYS_kill, ::getpid(), SIGABRT);
   exit_now(127);
+}
+SONDE_EXPORT int kill(pid_t pid, int number) noexcept {
+  if ((pid == 0 || pid == ::getpid()) && would_end(number)) end_recording();
+  if (Kill* const next = next_kill.load(std::memory_order_relaxed)) return next(pid, number);
+  return static_cast<int>(::syscall(SYS_kill, pid, number));
+}
+SONDE_EXPORT int raise(int number) noexcept {
+  if (would_end(number)) end_recording();
+  if (Raise* const next = next_raise.load(std::memory_order_relaxed)) return next(number);
+  return static_cast<int>(::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number));
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 

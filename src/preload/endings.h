@@ -3,7 +3,7 @@
 
 namespace sonde {
 
-// Before the program's main(); `has_agent`: one may come into this process.
-void look_after_endings(bool has_agent);
+// Before the program's main().
+void find_next_endings();
 
 }  // namespace sonde

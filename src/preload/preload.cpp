@@ -254,8 +254,8 @@ __attribute__((visibility("hidden"), used)) Dlopen* sonde_preload_choose(const c
 SONDE_EXPORT int __libc_start_main(Main* main, int argc, char** argv, void (*init)(),
                                    void (*fini)(), void (*rtld_fini)(), void* stack_end) {
   auto* next = reinterpret_cast<StartMain*>(::dlsym(RTLD_NEXT, "__libc_start_main"));
+  sonde::find_next_endings();
   begin();
-  sonde::look_after_endings(agent_path.load(std::memory_order_relaxed) != nullptr);
   return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

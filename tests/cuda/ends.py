@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launches 20 additions, and ends in a way of its own: ends.py return|_exit|abort|term|fork|fork-later
+"""Launches 20 additions, and ends in a way of its own: ends.py return|_exit|abort|interrupt|term|fork|fork-later
 
+interrupt: by a KeyboardInterrupt; term: killed by another process.
 fork: a child, which ends by os._exit(), launches them; fork-later: CUDA was used before, and the child only computes.
 """
 
 import os
 import signal
+import subprocess
 import sys
 
 import torch
@@ -36,6 +38,8 @@ if how == "_exit":
     os._exit(0)
 if how == "abort":
     os.abort()
+if how == "interrupt":
+    os.kill(os.getpid(), signal.SIGINT)
 if how == "term":
-    os.kill(os.getpid(), signal.SIGTERM)
+    subprocess.run(["kill", "-TERM", str(os.getpid())], check=True)
     signal.pause()

@@ -53,7 +53,7 @@ python3 "$root/tests/cuda/compare_traces.py" "$work/torch.json" "$work/train.jso
 python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 "$sonde" table "$work/train.sonde" --sort-by device_time_total --row-limit 8 --max-name-width 50
 echo "== however it ends"
-for how in return _exit abort fork fork-later term; do
+for how in return _exit abort interrupt fork fork-later term; do
   rm -f "$work"/end*.sonde
   "$sonde" run -q --gpu -o "$work/end.sonde" -- python3 "$root/tests/cuda/ends.py" "$how" 2>/dev/null
   for file in "$work"/end*.sonde; do "$sonde" export "$file" -o "$file.json" || failed=1; done

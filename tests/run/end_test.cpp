@@ -63,11 +63,21 @@ TEST_F(Run, FinishesTheFileOfAProgramThatAbortsAndSaysSo) {
   }
 }
 
-// It has the memory of its parent, which goes on.
-TEST_F(Run, GoesOnWhenAChildOfVforkExits) {
-  EXPECT_EQ(run({RUN_SCOPES, "vfork", "1000"}), 0);
-  EXPECT_EQ(spans_in(file(), "work"), 2000u);
-  EXPECT_TRUE(said(", nothing lost;")) << errors_;
+TEST_F(Run, FinishesTheFileOfAProgramThatKillsItself) {
+  for (const char* const how : {"kill", "raise"}) {
+    EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 128 + SIGTERM) << how;
+    EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
+    EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;
+  }
+}
+
+// A child of vfork() has the memory of its parent; a signal that is blocked waits.
+TEST_F(Run, GoesOnWhenTheProgramDoes) {
+  for (const char* const how : {"vfork", "waits"}) {
+    EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 0) << how;
+    EXPECT_EQ(spans_in(file(), "work"), 2000u) << how;
+    EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;
+  }
 }
 
 TEST_F(Run, KeepsWhatWasRecordedBeforeAKill) {

@@ -12,6 +12,8 @@
 //   run_scopes fork-idle COUNT       a child of fork() does nothing, then the parent records
 //   run_scopes fork-brief COUNT      the same with 40 children, which live for 10 to 14 ms
 //   run_scopes vfork COUNT           scopes, a child of vfork() that only calls _exit(), scopes
+//   run_scopes kill|raise COUNT      scopes, then ends by SIGTERM, which it sends itself
+//   run_scopes waits COUNT           scopes, SIGTERM to itself, which is blocked and waited for, scopes
 //   run_scopes handler COUNT         scopes, then ends by _exit() in a signal's handler
 //   run_scopes daemon COUNT          scopes, closes all descriptors, and has their numbers for files
 //                                    of its own, own-0 and so on, while it works as much again
@@ -116,6 +118,20 @@ int vfork_and_work(int count) {
   return 0;
 }
 
+int wait_for_signal_and_work(int count) {
+  work(count);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  ::raise(SIGTERM);
+  ::raise(SIGCHLD);  // ends nobody
+  int number = 0;
+  ::sigwait(&awaited, &number);
+  work(count);
+  return 0;
+}
+
 int close_all_and_work(int count) {
   constexpr int kAll = 1024;
   constexpr int kOwn = 300;
@@ -173,6 +189,7 @@ int main(int argc, char** argv) {
   if (what == "vfork") return vfork_and_work(count);
   if (what == "fork-idle" || what == "fork-brief")
     return fork_idle_and_work(count, what == "fork-brief");
+  if (what == "waits") return wait_for_signal_and_work(count);
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
   work(count);
@@ -183,6 +200,8 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, [](int) { ::_exit(7); });
     ::raise(SIGTERM);
   }
+  if (what == "kill") ::kill(::getpid(), SIGTERM);
+  if (what == "raise") ::raise(SIGTERM);
   if (what == "abort") std::abort();
   if (what == "throw") throw std::runtime_error("nobody catches it");
   return argc > 3 ? std::atoi(argv[3]) : 0;
