@@ -82,8 +82,14 @@ Result<std::vector<ReportEntry>> read_report(const std::string& report) {
 std::string before_suffix(const std::string& path, const std::string& inserted) {
   const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
   const std::size_t dot = path.rfind('.');
+  std::size_t at = dot != std::string::npos && dot > name ? dot : path.size();
+  for (const std::string_view suffix : {".et.json.gz", ".json.gz", ".et.json"}) {
+    if (path.size() - name <= suffix.size() || !path.ends_with(suffix)) continue;
+    at = path.size() - suffix.size();
+    break;
+  }
   std::string result = path;
-  result.insert(dot != std::string::npos && dot > name ? dot : path.size(), "." + inserted);
+  result.insert(at, "." + inserted);
   return result;
 }
 

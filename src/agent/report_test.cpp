@@ -46,6 +46,13 @@ TEST_F(Report, GivesEachRecordingANameOfItsOwn) {
   EXPECT_EQ(claim_output(path_, "x-{pid}.sonde").value(), "x-{pid}.2.sonde");
 }
 
+TEST(Suffix, OfAnExecutionTraceHasSeveralParts) {
+  EXPECT_EQ(before_suffix("run.et.json.gz", "2"), "run.2.et.json.gz");
+  EXPECT_EQ(before_suffix("a/run.et.json", "2"), "a/run.2.et.json");
+  EXPECT_EQ(before_suffix("run.3.json.gz", "2"), "run.3.2.json.gz");
+  EXPECT_EQ(before_suffix("a/.json.gz", "2"), "a/.json.2.gz");
+}
+
 TEST(Suffix, IsFoundInTheNameOnly) {
   EXPECT_EQ(before_suffix("a.b/run.sonde", "2"), "a.b/run.2.sonde");
   EXPECT_EQ(before_suffix("a.b/run", "2"), "a.b/run.2");

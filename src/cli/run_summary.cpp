@@ -49,12 +49,19 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
-std::string losses_text(const TraceFacts& facts) {
+// What only has not come yet, where the process still runs.
+bool may_come(LedgerKind kind) {
+  return kind == LedgerKind::Truncated || kind == LedgerKind::Unfinished ||
+         kind == LedgerKind::WorkMissing;
+}
+
+std::string losses_text(const TraceFacts& facts, bool still_runs) {
   std::string text;
   for (const auto& [kind, total] : facts.ledger) {
     const LedgerClass group = ledger_class(kind);
     if (total.count == 0 || (group != LedgerClass::Lost && group != LedgerClass::Incomplete))
       continue;
+    if (still_runs && may_come(kind)) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
                         ledger_phrase(kind));
   }
@@ -107,9 +114,9 @@ Recorded look_at(const std::string& path, bool still_runs) {
   }
   result.spans = trace->spans().size();
   look_for_gpu(*trace, result);
-  result.text =
-      fmt::format("{} spans in {}, {}", count_text(result.spans),
-                  duration_text(trace->last_ns() - trace->first_ns()), losses_text(facts));
+  result.text = fmt::format("{} spans in {}, {}", count_text(result.spans),
+                            duration_text(trace->last_ns() - trace->first_ns()),
+                            losses_text(facts, still_runs));
   if (!still_runs) make_whole(*trace, path);
   return result;
 }

@@ -96,8 +96,10 @@ void end_recording() {
   errno = kept_errno;
 }
 
-// Whether this process ends if it gets that signal now. One that is blocked may be waited for.
+// Whether a recorded process ends if it gets that signal now. One that is blocked may be waited
+// for.
 bool would_end(int number) {
+  if (!agent_came.load(std::memory_order_relaxed)) return false;
   constexpr int kHarmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
                                SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
   for (const int harmless : kHarmless) {

@@ -75,6 +75,18 @@ TEST(Children, ThatAreKilledAndLeftBehindHaveEnded) {
   ::waitpid(-1, nullptr, WNOHANG);
 }
 
+TEST(Children, ThatOutliveTheProgramAreNotTakenForBroken) {
+  const TempDir dir;
+  const std::string begun = dir.file("begun");
+  const std::string shell = "'" RUN_SCOPES "' wait '" + begun + "' & while [ ! -e '" + begun +
+                            "' ]; do sleep 0.05; done; echo $!";
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/bin/sh", "-c", shell}));
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_NE(launched.errors().find(", nothing lost; its process still runs;"), std::string::npos)
+      << launched.errors();
+  ::kill(std::stoi(launched.output()), SIGKILL);
+}
+
 TEST(Children, KnowNothingOfSondeIfTheyAreNotFollowed) {
   const TempDir dir;
   std::string output;
