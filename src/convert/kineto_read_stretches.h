@@ -52,7 +52,7 @@ Reading read_part(const char* text, std::size_t number, const PartSizes& sizes,
                   std::optional<std::size_t> text_bytes);
 
 // Reads parts in order, each as soon as it can be.
-class EarlyStretches : public InflateListener {
+class EarlyStretches final : public InflateListener {
  public:
   // All but one of the threads read; the calling one inflates, and helps in finish().
   explicit EarlyStretches(unsigned threads) : threads_(threads) {}
