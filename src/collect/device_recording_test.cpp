@@ -304,8 +304,18 @@ TEST(DeviceRecording, WorkOfGraphsKnowsWhoCapturedIt) {
   EXPECT_FALSE(trace.kernels().captured_by[1].valid());
 }
 
+TEST(DeviceRecording, MissesNoCallsWhereNoneAreRecorded) {
+  const Trace trace = recorded([] {
+    const sonde_device_span lean = work("kernel", SONDE_SPAN_KERNEL, 77);
+    sonde_device_ran(&lean);
+  });
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Uncorrelated), 0u);
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Note, "pieces of device work"), 1u);
+}
+
 TEST(DeviceRecording, CountsWhatIsMissing) {
   const Trace trace = recorded([] {
+    call("cudaLaunchKernel", 76);
     const sonde_device_span lost = work("orphan", SONDE_SPAN_KERNEL, 77);
     sonde_device_ran(&lost);
     const sonde_device_span early = work("early", SONDE_SPAN_KERNEL, 78, 1'000'000);

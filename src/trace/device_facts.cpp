@@ -120,7 +120,12 @@ void DeviceRows::add_losses() {
   const auto note = [this](LedgerKind kind, std::uint64_t count, std::string_view detail) {
     if (count > 0) builder_.add_ledger(kind, count, "reader", detail, process_);
   };
-  note(LedgerKind::Uncorrelated, uncorrelated_, "device work without the call behind it");
+  if (calls_.empty()) {  // nobody asked for them
+    note(LedgerKind::Note, uncorrelated_,
+         "pieces of device work that belong to no operator: calls were not recorded");
+  } else {
+    note(LedgerKind::Uncorrelated, uncorrelated_, "device work without the call behind it");
+  }
   note(LedgerKind::OutOfWindow, out_of_window_, "device work outside the windows");
   note(LedgerKind::OutOfWindow, memory_out_of_window_, "memory of devices outside the windows");
   note(LedgerKind::Undecodable, undecodable_, "device work at impossible times");
