@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,7 +68,7 @@ struct AgentForkHandlers {
   // Session, thread and socket are the parent's.
   static void in_child() {
     Agent& agent = Agent::instance();
-    new (&agent.mutex_) std::mutex;
+    new (&agent.mutex_) std::timed_mutex;
     // Never destroyed: in this process it is nothing.
     [[maybe_unused]] const Session* parents = agent.session_.release();
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
@@ -120,10 +121,12 @@ void Agent::attach(const char* torch_library) {
                    AgentForkHandlers::in_child);
 }
 
-// The collector would end the session too, and has nobody to tell of what went wrong.
+// The collector would end the session too, and has nobody to tell of what went wrong. Another
+// thread may just be opening it.
 void Agent::end_with_program() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const std::unique_lock lock(mutex_, std::chrono::seconds(2));
   if (!lock.owns_lock() || session_ == nullptr) return;
+  stop();
   close_session();
 }
 
@@ -190,8 +193,10 @@ void Agent::open_forked() {
   if (session_ != nullptr) return;
   open_server();  // first: a child that ends meanwhile waits for the rest (src/preload/endings.cpp)
   open_execution_trace();
-  if (auto opened = open_session(!options_.paused); !opened)
+  if (auto opened = open_session(!options_.paused); !opened) {
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
+    server_.forget();  // there is nothing to wait for
+  }
   sonde_when_missed(nullptr);  // not before: operators of other threads wait for us till then
 }
 
@@ -207,6 +212,7 @@ void Agent::start_thread() {
     std::thread([this, is_forked] { run(is_forked); }).detach();
   } catch (const std::system_error&) {
     add_to_report(options_.report, ReportKind::Error, "no thread could be started");
+    server_.forget();  // nobody would answer
   }
 }
 

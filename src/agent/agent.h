@@ -53,7 +53,8 @@ class Agent {
   Result<std::string> snapshot(std::string path);
   std::string status() const;
 
-  std::mutex mutex_;  // guards what is below, but for the server, which is the thread's once open
+  // Guards what is below, but for the server, which is the thread's once open.
+  std::timed_mutex mutex_;
   bool begun_ = false;
   RunOptions options_;
   std::unique_ptr<Session> session_;

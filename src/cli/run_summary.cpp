@@ -32,7 +32,8 @@ struct Recorded {
   std::string shown_path;
   std::size_t spans = 0;
   bool has_gpu = false;
-  bool has_calls = false;       // of CUDA
+  bool has_calls = false;  // of CUDA
+  bool is_work_missing = false;
   std::string why_no_gpu = {};  // as the source said
   std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
@@ -94,8 +95,12 @@ void look_for_gpu(const Trace& trace, Recorded& result) {
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const std::string_view detail = trace.string(ledger.detail[i]);
-    if (ledger.kind[i] == LedgerKind::SourceFailed && detail.substr(0, 6) == "cuda: ")
+    const bool is_of_cuda = detail.substr(0, 6) == "cuda: ";
+    if (ledger.kind[i] == LedgerKind::SourceFailed && is_of_cuda)
       result.why_no_gpu = detail.substr(6);
+    if (ledger.kind[i] == LedgerKind::WorkMissing ||
+        (ledger.kind[i] == LedgerKind::Undecodable && is_of_cuda && ledger.count[i] > 0))
+      result.is_work_missing = true;
   }
 }
 
@@ -227,7 +232,8 @@ void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& opt
   std::string why = "the program did not use CUDA";
   for (const Recorded& recording : recordings) {
     if (recording.has_gpu) return;
-    if (recording.has_calls) why = "nothing that the program launched was done when it ended";
+    if (recording.has_calls) why = "the program launched no work";
+    if (recording.is_work_missing) why = "none of the work that the program launched had come";
     if (!recording.why_no_gpu.empty()) why = recording.why_no_gpu;
   }
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY);

@@ -129,7 +129,7 @@ TEST(DeviceRecording, InlinedCallsAreTheSame) {
       << "nothing records";
 }
 
-// launch   copy   wait   launch, captured   launch   (no proper end)
+// launch   copy   wait   host function   launch, captured   launch   (no proper end)
 //   kernel
 TEST(DeviceRecording, TellsWhoseWorkHadNotComeWhenItWasCutShort) {
   const testing::TempDir dir;
@@ -141,6 +141,7 @@ TEST(DeviceRecording, TellsWhoseWorkHadNotComeWhenItWasCutShort) {
   sonde_device_ran(&kernel);
   call("cudaMemcpyAsync", 2);
   call("cudaStreamSynchronize", 3);
+  call("cudaLaunchHostFunc_v10000", 6);
   const sonde_api_call captured = {name("cudaLaunchKernel"), SONDE_SPAN_CUDA_RUNTIME, 211, 4};
   ASSERT_TRUE(sonde_api_begin(&captured));
   sonde_graph_node(77, 0);

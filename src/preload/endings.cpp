@@ -13,6 +13,7 @@
 #include "preload/endings.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -83,8 +84,10 @@ void ask_to_end(int socket) {
 void end_recording() {
   if (!agent_came.load(std::memory_order_relaxed)) return;
   const int kept_errno = errno;
+  int kept_state = 0;
   sigset_t all;
   sigset_t kept;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &kept_state);
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &kept);  // so that no signal ends the wait
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -93,12 +96,12 @@ void end_recording() {
     ::close(socket);
   }
   ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+  ::pthread_setcancelstate(kept_state, nullptr);
   errno = kept_errno;
 }
 
-// Whether a recorded process ends if it gets that signal now. One that is blocked may be waited
-// for.
-bool would_end(int number) {
+// Whether a recorded process ends if it gets that signal.
+bool is_deadly(int number) {
   if (!agent_came.load(std::memory_order_relaxed)) return false;
   constexpr int kHarmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
                                SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -106,11 +109,15 @@ bool would_end(int number) {
     if (number == harmless) return false;
   }
   struct sigaction now = {};
-  sigset_t blocked;
   if (::sigaction(number, nullptr, &now) != 0) return false;
-  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return false;
-  return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
-         ::sigismember(&blocked, number) == 0;
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+}
+
+// One that is blocked may be waited for.
+bool is_blocked(int number) {
+  sigset_t blocked;
+  return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0 ||
+         ::sigismember(&blocked, number) != 0;
 }
 
 [[noreturn]] void exit_now(int status) {
@@ -152,19 +159,19 @@ SONDE_EXPORT void _Exit(int status) noexcept {
   end_and_exit(status);
 }
 SONDE_EXPORT void abort() noexcept {
-  end_recording();
+  if (is_deadly(SIGABRT)) end_recording();  // a handler may go on elsewhere
   if (Abort* const next = next_abort.load(std::memory_order_relaxed)) next();
   ::signal(SIGABRT, SIG_DFL);
   ::syscall(SYS_kill, ::getpid(), SIGABRT);
   exit_now(127);
 }
 SONDE_EXPORT int kill(pid_t pid, int number) noexcept {
-  if ((pid == 0 || pid == ::getpid()) && would_end(number)) end_recording();
+  if ((pid == 0 || pid == ::getpid()) && is_deadly(number) && !is_blocked(number)) end_recording();
   if (Kill* const next = next_kill.load(std::memory_order_relaxed)) return next(pid, number);
   return static_cast<int>(::syscall(SYS_kill, pid, number));
 }
 SONDE_EXPORT int raise(int number) noexcept {
-  if (would_end(number)) end_recording();
+  if (is_deadly(number) && !is_blocked(number)) end_recording();
   if (Raise* const next = next_raise.load(std::memory_order_relaxed)) return next(number);
   return static_cast<int>(::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number));
 }

@@ -2,7 +2,7 @@
 #include "trace/device_rows.h"
 
 #include <algorithm>
-#include <iterator>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -31,15 +31,20 @@ bool is_device_work(SpanKind kind) {
   return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
 }
 
+bool begins_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [name](std::string_view beginning) {
+    return name.substr(0, beginning.size()) == beginning;
+  });
+}
+
 // By how its name begins: versions and variants follow. Other calls ask, wait or allocate.
 bool starts_work(std::string_view call) {
-  constexpr std::string_view kStarters[] = {
-      "cudaLaunch",    "cudaGraphLaunch", "cudaMemcpy",    "cudaMemset",       "cuLaunch",
-      "cuGraphLaunch", "cuMemcpy",        "cuMemset",      "clEnqueueNDRange", "clEnqueueTask",
-      "clEnqueueRead", "clEnqueueWrite",  "clEnqueueCopy", "clEnqueueFill"};
-  return std::any_of(std::begin(kStarters), std::end(kStarters), [call](std::string_view start) {
-    return call.substr(0, start.size()) == start;
-  });
+  if (begins_with_any(call, {"clEnqueueMarker", "clEnqueueBarrier", "clEnqueueWaitForEvents"}))
+    return false;
+  return begins_with_any(
+      call, {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch", "cudaMemcpy",
+             "cudaMemset", "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch",
+             "cuMemcpy", "cuMemset", "clEnqueue"});
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST_F(Run, PassesTheExitStatusOn) {
 }
 
 TEST_F(Run, FinishesTheFileOfAProgramThatEndsWithoutCleaningUp) {
-  for (const char* const how : {"_exit", "_Exit", "quick_exit", "handler"}) {
+  for (const char* const how : {"_exit", "_Exit", "quick_exit", "handler", "cancelled"}) {
     EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 7) << how;
     EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
     EXPECT_TRUE(said("1,000 spans in ") && said(", nothing lost;")) << how << ": " << errors_;
@@ -71,9 +71,10 @@ TEST_F(Run, FinishesTheFileOfAProgramThatKillsItself) {
   }
 }
 
-// A child of vfork() has the memory of its parent; a signal that is blocked waits.
+// A child of vfork() has the memory of its parent; a signal that is blocked waits, and one that is
+// handled need not end the program.
 TEST_F(Run, GoesOnWhenTheProgramDoes) {
-  for (const char* const how : {"vfork", "waits"}) {
+  for (const char* const how : {"vfork", "waits", "survives"}) {
     EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 0) << how;
     EXPECT_EQ(spans_in(file(), "work"), 2000u) << how;
     EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;

@@ -14,6 +14,8 @@
 //   run_scopes vfork COUNT           scopes, a child of vfork() that only calls _exit(), scopes
 //   run_scopes kill|raise COUNT      scopes, then ends by SIGTERM, which it sends itself
 //   run_scopes waits COUNT           scopes, SIGTERM to itself, which is blocked and waited for, scopes
+//   run_scopes cancelled COUNT       scopes, then ends by _exit() in a thread that is cancelled
+//   run_scopes survives COUNT        scopes, abort(), whose signal's handler jumps away, scopes
 //   run_scopes handler COUNT         scopes, then ends by _exit() in a signal's handler
 //   run_scopes daemon COUNT          scopes, closes all descriptors, and has their numbers for files
 //                                    of its own, own-0 and so on, while it works as much again
@@ -23,6 +25,8 @@
 // clang-format on
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sonde/record.h>
 #include <spawn.h>
@@ -132,6 +136,24 @@ int wait_for_signal_and_work(int count) {
   return 0;
 }
 
+[[noreturn]] void exit_cancelled() {
+  std::thread([] {
+    ::pthread_cancel(::pthread_self());
+    ::_exit(7);
+  }).join();
+  std::exit(98);
+}
+
+sigjmp_buf after_abort;
+
+int survive_and_work(int count) {
+  work(count);
+  ::signal(SIGABRT, [](int) { ::siglongjmp(after_abort, 1); });
+  if (sigsetjmp(after_abort, 1) == 0) std::abort();
+  work(count);
+  return 0;
+}
+
 int close_all_and_work(int count) {
   constexpr int kAll = 1024;
   constexpr int kOwn = 300;
@@ -189,6 +211,7 @@ int main(int argc, char** argv) {
   if (what == "vfork") return vfork_and_work(count);
   if (what == "fork-idle" || what == "fork-brief")
     return fork_idle_and_work(count, what == "fork-brief");
+  if (what == "survives") return survive_and_work(count);
   if (what == "waits") return wait_for_signal_and_work(count);
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
@@ -196,6 +219,7 @@ int main(int argc, char** argv) {
   if (what == "_exit") ::_exit(7);
   if (what == "_Exit") std::_Exit(7);
   if (what == "quick_exit") std::quick_exit(7);
+  if (what == "cancelled") exit_cancelled();
   if (what == "handler") {
     ::signal(SIGTERM, [](int) { ::_exit(7); });
     ::raise(SIGTERM);
