@@ -40,6 +40,8 @@ struct SessionState {
   bool closed = false;
   int pins = 0;                   // snapshots under way: the buffers must stay
   std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: how much of the budget is spent
+  std::uint64_t kept_until = 0;   // the last ticks of what was kept, in this budget
+  std::uint64_t spent_ticks = 0;  // where it was spent, and what is kept ends; 0: it is not
   std::uint64_t dropped = 0;      // records beyond it
   std::uint64_t overwritten = 0;  // records, in closed windows
   std::uint64_t chunks_lost = 0;

@@ -190,11 +190,15 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
           });
       if (!wanted) continue;
       if (session->options.policy == BufferPolicy::Drop) {
-        if (session->kept_bytes + words.size_bytes() > session->options.budget_bytes) {
+        const bool fits = session->kept_bytes + words.size_bytes() <= session->options.budget_bytes;
+        if (!fits && session->spent_ticks == 0)
+          session->spent_ticks = std::max(session->kept_until, range.first);
+        if (session->spent_ticks != 0) {  // a later piece that would fit left a gap before it
           session->dropped += records;
           continue;
         }
         session->kept_bytes += words.size_bytes();
+        session->kept_until = std::max(session->kept_until, range.last);
       }
       takers.push_back(session);
     }
@@ -240,6 +244,11 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
         session->file->sync_dictionary();
       }
       lock.lock();
+      // What is open there did not last until the window's end for all we know.
+      if (window.start_ticks <= session->spent_ticks && session->spent_ticks < window.end_ticks) {
+        session->file->add_window(
+            {static_cast<std::uint32_t>(i), 1, session->spent_ticks, window.first_step});
+      }
       write_ledger(*session);
       session->windows[i].written = true;
       done_.notify_all();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -275,6 +276,35 @@ TEST(Session, SaysWhyItsFileCannotBeMade) {
   ASSERT_FALSE(session);
   EXPECT_THAT(session.error().message,
               ::testing::HasSubstr("/no/such/folder/run.sonde: cannot create: No such file"));
+}
+
+// outer [ inner inner inner … | dropped … ]  pause  [ late late ]
+TEST(Session, EndsUnderDropWhereTheBudgetWasSpent) {
+  constexpr auto kPause = std::chrono::milliseconds(300);
+  SessionOptions options;
+  options.policy = BufferPolicy::Drop;
+  options.budget_bytes = 256 << 10;
+  const auto session = open_session(options);
+  const Trace trace = record_window(*session, [&] {
+    {
+      SONDE_SCOPE("outer");
+      for (int i = 0; i < 200'000; ++i) {
+        SONDE_SCOPE("inner");
+      }
+    }
+    std::this_thread::sleep_for(kPause);
+    for (int i = 0; i < 3; ++i) {
+      SONDE_SCOPE("late");
+    }
+  });
+  const SpanTable& spans = trace.spans();
+  const SpanId outer = find_span(trace, "outer");
+  const Nanos pause_ns = std::chrono::nanoseconds(kPause).count();
+  EXPECT_LT(spans.duration_ns[outer], pause_ns) << "not up to the end of the window";
+  EXPECT_EQ(count_spans(trace, "late"), 0u) << "the oldest, without a gap";
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
+  ASSERT_EQ(trace.windows().size(), 1u);
+  EXPECT_LT(trace.windows().end_ns[0] - trace.windows().start_ns[0], pause_ns);
 }
 
 TEST(Session, KeepsTheOldestUnderDropAndCountsTheRest) {
