@@ -317,6 +317,9 @@ Result<std::string> Agent::snapshot(std::string path) {
     std::error_code ignored;
     if (!std::filesystem::exists(next, ignored)) path = next;
   }
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, session_->path(), ignored))
+    return Failure(ErrorCode::Invalid, path + ": is being recorded to; give another name");
   SONDE_TRY_VOID(session_->snapshot(path));
   return "wrote " + path;
 }

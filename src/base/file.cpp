@@ -50,7 +50,7 @@ Failure io_failure(const std::string& path, std::string_view doing, int errno_va
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const int fd = open_retrying(path.c_str(), O_RDONLY);
+  const int fd = open_retrying(path.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe may have no writer
   if (fd < 0) return io_failure(path, "cannot open", errno);
   struct stat info{};
   if (::fstat(fd, &info) != 0) {

@@ -107,5 +107,7 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out);
 Result<Trace> open_with_progress(const std::string& path);
 // The same for what answers from a trace: a line on stderr if something is missing in it.
 Result<Trace> open_to_answer(const std::string& path);
+// Before a command writes: whatever else the input is (it may still be recorded), it is kept.
+Result<void> not_onto_itself(const std::string& input, const std::string& output);
 
 }  // namespace sonde::cli

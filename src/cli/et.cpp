@@ -83,8 +83,9 @@ Result<void> run_et(const EtCommand& options, Output& out) {
   }
   const Trace* const trace = opened.trace ? &*opened.trace : nullptr;
   if (!options.output.empty()) {
+    SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
     const Progress progress("writing " + options.output);
-    return export_execution_trace(opened.et, options.output, trace);
+    SONDE_TRY_VOID(export_execution_trace(opened.et, options.output, trace));
   }
   EtReport report{.file = options.file,
                   .et = opened.et,
@@ -96,8 +97,10 @@ Result<void> run_et(const EtCommand& options, Output& out) {
   report.checks = checks_of(report.summary, report.join);
   const std::size_t rows = options.row_limit < 0 ? std::numeric_limits<std::size_t>::max()
                                                  : static_cast<std::size_t>(options.row_limit);
-  options.format == Format::Json ? write_et_json(report, rows, out)
-                                 : write_et_text(report, rows, out);
+  if (options.output.empty()) {
+    options.format == Format::Json ? write_et_json(report, rows, out)
+                                   : write_et_text(report, rows, out);
+  }
   return verdict(report);
 }
 

@@ -36,21 +36,26 @@ OtherFormat format_of(const std::string& path) {
   return is_pickle(bytes) ? OtherFormat::Snapshot : OtherFormat::Json;
 }
 
+// Also of a file that `sonde run` has made whole: the ledger remembers.
+bool is_complete(const TraceFacts& facts) {
+  return !facts.ledger.contains(LedgerKind::Truncated) &&
+         !facts.ledger.contains(LedgerKind::DamagedBytes);
+}
+
 // Of a file that open_trace() took.
 FileFacts look_at_file(const std::string& path, const TraceFacts& facts) {
   if (const Result<BlockFile> blocks = BlockFile::open(path)) {
     return {.path = path,
             .bytes = blocks->file_bytes(),
             .version = blocks->version(),
-            .complete = blocks->sealed() && blocks->damage().empty()};
+            .complete = is_complete(facts)};
   }
   std::error_code ignored;
   return {.path = path,
           .bytes = std::filesystem::file_size(path, ignored),
           .version = std::nullopt,
           .other_format = format_of(path),
-          .complete = !facts.ledger.contains(LedgerKind::Truncated) &&
-                      !facts.ledger.contains(LedgerKind::DamagedBytes)};
+          .complete = is_complete(facts)};
 }
 
 Result<InfoReport> make_report(const std::string& path) {

@@ -4,9 +4,12 @@
 
 #include "cli/memory.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -22,6 +25,19 @@ Result<const DeviceMemory*> device_of(const MemoryCommand& options, const Memory
   Result<const DeviceMemory*> device = profile.find(options.device);
   if (device) return device;
   return Failure(device.error().code, options.file + ": " + device.error().message);
+}
+
+// The library writes JSON to any name, as PyTorch does; here it may be a slip.
+Result<void> check_output(const MemoryCommand& options) {
+  if (options.output.empty()) return {};
+  constexpr std::string_view kSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
+  const bool is_known =
+      std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                  [&](std::string_view suffix) { return options.output.ends_with(suffix); });
+  if (is_known) return not_onto_itself(options.file, options.output);
+  return Failure(ErrorCode::Invalid, options.output +
+                                         ": the suffix names no format of timelines; there are: "
+                                         ".html, .svg, .json, .json.gz, .raw.json.gz");
 }
 
 Result<void> export_to(const MemoryCommand& options, const MemoryProfile& profile) {
@@ -61,6 +77,7 @@ MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
 }
 
 Result<void> run_memory(const MemoryCommand& options, Output& out) {
+  SONDE_TRY_VOID(check_output(options));
   SONDE_TRY(const Trace trace, open_to_answer(options.file));
   const MemoryProfile profile = memory_profile(trace);
   if (profile.devices.empty()) {

@@ -2,6 +2,7 @@
 #include "sonde/open.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -25,6 +26,12 @@ Result<Trace> open_to_answer(const std::string& path) {
     break;
   }
   return trace;
+}
+
+Result<void> not_onto_itself(const std::string& input, const std::string& output) {
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(input, output, ignored)) return {};
+  return Failure(ErrorCode::Invalid, output + ": is the file that is read; give another name");
 }
 
 }  // namespace sonde::cli

@@ -95,6 +95,7 @@ std::string example_text(const Report& report, SpanId span) {
 
 Result<void> run_report(const ReportCommand& options, Output& out) {
   SONDE_TRY(const std::string format, format_of(options));
+  SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_with_progress(options.file));
   const Report found = report_with_progress(trace, options.file);
   if (options.output.empty()) {

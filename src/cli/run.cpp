@@ -113,6 +113,18 @@ std::string execution_trace_beside(const std::string& output) {
   return output.substr(0, output.size() - (has_suffix ? kSuffix.size() : 0)) + ".et.json.gz";
 }
 
+// Before the program has run for hours. Words in braces are filled in later, and processes may have
+// other rights than we.
+Result<void> check_folder_of(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    return Failure(ErrorCode::Invalid, path + ": is a folder; name a file");
+  const std::string folder = fs::path(path).parent_path().string();
+  const bool is_known = !folder.empty() && folder.find('{') == std::string::npos;
+  if (!is_known || fs::is_directory(folder, ignored)) return {};
+  return Failure(ErrorCode::NotFound, path + ": there is no folder " + folder);
+}
+
 Result<RunOptions> complete(RunOptions options) {
   // Fails early, and here, if a word in braces is not known.
   SONDE_TRY_VOID([&]() -> Result<void> {
@@ -122,9 +134,11 @@ Result<RunOptions> complete(RunOptions options) {
   }());
   if (options.output.find_first_of("\n\t") != std::string::npos)
     return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
+  if (options.output.empty()) return Failure(ErrorCode::Invalid, "output: give it a name");
   std::error_code failed;
   for (std::string* const path : {&options.output, &options.execution_trace}) {
     if (path->empty()) continue;
+    SONDE_TRY_VOID(check_folder_of(*path));
     *path = fs::absolute(*path, failed).string();
     if (failed) return Failure(ErrorCode::Io, "the current folder is gone: " + failed.message());
   }

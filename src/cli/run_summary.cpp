@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cli/child_output.h"
 #include "cli/progress.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
@@ -283,7 +284,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   }
   if (recordings.size() > kMostFiles)
     lines.push_back(fmt::format("… and {} more files", recordings.size() - kMostFiles));
-  lines.back() += fmt::format("; next: sonde table {}", recordings.front().shown_path);
+  lines.back() += "; next: " + command_text({"sonde", "table", recordings.front().shown_path});
   return lines;
 }
 

@@ -66,7 +66,7 @@ Result<PaddedBytes> PaddedBytes::copy_of(std::string_view text) {
 // The file is mapped over the beginning of zeroed memory, so that zeros follow also where its size
 // is a number of whole pages.
 Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return io_failure(path, "cannot open", errno);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return io_failure(path, "cannot look at", errno);

@@ -69,6 +69,7 @@ TEST_F(Controlled, RingsAreWrittenOutWhenAsked) {
   EXPECT_EQ(ctl({"snapshot", "now.sonde"}), "wrote " + dir_.file("now.sonde") + "\n");
   EXPECT_GT(spans_in(dir_.file("now.sonde"), "work"), 10u);
   EXPECT_EQ(ctl({"snapshot"}), "wrote " + dir_.file("run.snapshot-1.sonde") + "\n");
+  EXPECT_NE(ctl({"snapshot", "run.sonde"}, 1).find("is being recorded to"), std::string::npos);
   end();
 }
 
