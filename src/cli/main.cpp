@@ -135,8 +135,10 @@ struct Parser {
     command->add_option("--time-unit", options.time_unit, "us, ms or s for every time")
         ->check(CLI::IsMember({"us", "ms", "s"}))
         ->type_name("UNIT");
-    command->add_flag("--top-level", options.top_level_events_only,
-                      "Only what no other operator called");
+    command->add_flag(
+        "--top-level", options.top_level_events_only,
+        "Only what no other operator called; in a table, as in PyTorch, rows whose first "
+        "call was such");
     const auto add_width = [command](const char* name, std::optional<int>& width,
                                      const char* what) {
       command
@@ -360,9 +362,13 @@ struct Parser {
     SourceRequest& ask = options.request;
     command->add_flag("--shapes", ask.record_shapes, "Record shapes and types of inputs");
     command->add_flag("--memory", ask.profile_memory, "Record allocations and frees");
-    command->add_flag("--stack", ask.with_stack, "Record the stack at each operator");
+    command->add_flag(
+        "--stack", ask.with_stack,
+        "Record the stack at each operator: C++ and TorchScript, not lines of Python");
     command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; records shapes too");
-    command->add_flag("--modules", ask.with_modules, "Record the module of each operator");
+    command->add_flag(
+        "--modules", ask.with_modules,
+        "Record the module of each operator: TorchScript's and ModuleScope's, not Python's");
     command
         ->add_option_function<std::string>(
             "--gpu",
