@@ -27,6 +27,7 @@
 #include <cstring>
 
 #include "agent/run_environment.h"
+#include "preload/decimal.h"
 
 namespace {
 
@@ -50,13 +51,7 @@ socklen_t name_agent(sockaddr_un& address) {
   char* at = address.sun_path + 1;  // sun_path[0] stays 0: it lies in no folder
   const std::size_t prefix = ::strlen(sonde::kControlPrefix);
   ::memcpy(at, sonde::kControlPrefix, prefix);
-  at += prefix;
-  char digits[24];
-  std::size_t first = sizeof(digits);
-  for (pid_t pid = ::getpid(); pid > 0; pid /= 10)
-    digits[--first] = static_cast<char>('0' + pid % 10);
-  ::memcpy(at, digits + first, sizeof(digits) - first);
-  at += sizeof(digits) - first;
+  at = sonde::put_decimal(at + prefix, ::getpid());
   return static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
 }
 

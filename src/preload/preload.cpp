@@ -30,6 +30,7 @@
 #include <cstdlib>
 
 #include "agent/run_environment.h"
+#include "preload/decimal.h"
 #include "preload/endings.h"
 
 #define SONDE_EXPORT __attribute__((visibility("default")))
@@ -88,12 +89,7 @@ void report_error(const char* message) {
   if (fd < 0) return;
   char line[1024] = "error\t";
   size_t length = ::strlen(line);
-  char digits[24];
-  size_t first = sizeof(digits);
-  for (pid_t pid = ::getpid(); pid > 0; pid /= 10)
-    digits[--first] = static_cast<char>('0' + pid % 10);
-  ::memcpy(line + length, digits + first, sizeof(digits) - first);
-  length += sizeof(digits) - first;
+  length = static_cast<size_t>(sonde::put_decimal(line + length, ::getpid()) - line);
   line[length++] = '\t';
   for (; *message != '\0' && length < sizeof(line) - 1; ++message)
     line[length++] = *message == '\n' || *message == '\t' ? ' ' : *message;
