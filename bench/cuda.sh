@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench/cuda.sh BUILD [SETS [TURNS]]: what recording a GPU costs a launch, on a machine that has one with the CUDA
 # toolkit, and an operator of torch if there is one. A set is a fresh process for each mode, all alive at once; a turn
-# asks each of them on every core.
+# asks each of them on every core. With 0 turns one process runs at a time, once on every core.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${1:?name the build folder that holds bin/sonde}

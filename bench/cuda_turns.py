@@ -8,6 +8,9 @@ So one process of each mode is alive at once; on each core all of them are asked
 lot, and what a mode adds is taken there: its nanoseconds less those of the untraced process. For a set of processes
 stands the middle one of these differences, or their mean, which has the rare dear launches too.
 
+With no turns at all each mode has the machine to itself: a set is then one process after the other, each asked once on
+every core. That is how a program meets its tracer, and five times as noisy.
+
 usage: cuda_turns.py PROGRAM SONDE FOLDER SETS TURNS
 """
 
@@ -59,19 +62,33 @@ def ask(process, core):
     return [float(ns) for ns in answer]
 
 
+def start(command):
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def ended(process):
+    process.stdin.close()
+    if process.wait() != 0:
+        sys.exit(f"cuda_turns.py: {' '.join(process.args)}: exit status {process.returncode}")
+
+
 def measure_set(modes):
     """The rounds of each mode: {mode: [rounds, a list for each core and turn]}."""
-    processes = {mode: subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-                 for mode, command in modes.items()}
+    cores = sorted(os.sched_getaffinity(0))
     rounds = {mode: [] for mode in modes}
+    if turns == 0:
+        for mode in random.sample(list(modes), len(modes)):
+            process = start(modes[mode])
+            rounds[mode] = [ask(process, core) for core in cores]
+            ended(process)
+        return rounds
+    processes = {mode: start(modes[mode]) for mode in modes}
     for _ in range(turns):
-        for core in sorted(os.sched_getaffinity(0)):
+        for core in cores:
             for mode in random.sample(list(modes), len(modes)):
                 rounds[mode].append(ask(processes[mode], core))
-    for mode, process in processes.items():
-        process.stdin.close()
-        if process.wait() != 0:
-            sys.exit(f"cuda_turns.py: {' '.join(modes[mode])}: exit status {process.returncode}")
+    for process in processes.values():
+        ended(process)
     return rounds
 
 
