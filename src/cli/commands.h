@@ -14,6 +14,9 @@
 
 namespace sonde::cli {
 
+// check(): whether what was asked makes sense, before anything is opened; if not, the program was
+// misused.
+
 struct InfoOptions {
   std::string file;
   bool json = false;
@@ -45,8 +48,9 @@ Result<void> run_events(const EventsCommand& options, Output& out);
 struct ExportCommand {
   std::string file;
   std::string output;
-  std::string metric = "self_cpu_time_total";  // what stacks are weighed by
+  std::string metric;  // what stacks are weighed by; empty: self_cpu_time_total
 };
+Result<void> check(const ExportCommand& options);
 Result<void> run_export(const ExportCommand& options, Output& out);
 
 // With an output: the timeline as a file, by suffix. Without: a report.
@@ -57,6 +61,7 @@ struct MemoryCommand {
   int row_limit = 10;  // -1: all
   Format format = Format::Text;
 };
+Result<void> check(const MemoryCommand& options);
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
 // With an output: writes the execution trace, by suffix. Without: checks it and says what is in it.
@@ -67,7 +72,9 @@ struct EtCommand {
   int row_limit = 10;  // -1: all
   Format format = Format::Text;
 };
+Result<void> check(const EtCommand& options);
 Result<void> run_et(const EtCommand& options, Output& out);
+
 struct GraphsCommand {
   std::string file;
   int row_limit = 10;  // of each table; -1: all
@@ -81,6 +88,7 @@ struct ReportCommand {
   std::string output;
   std::string format = "text";  // text, md, json or html
 };
+Result<void> check(const ReportCommand& options);
 Result<void> run_report(const ReportCommand& options, Output& out);
 
 // Talks to a program that `sonde run` started (cli/run.h).
@@ -89,6 +97,7 @@ struct CtlCommand {
   std::string request;  // start, stop, snapshot or status
   std::string file;     // for snapshot; empty: the agent finds a name
 };
+Result<void> check(const CtlCommand& command);
 Result<void> run_ctl(const CtlCommand& command, Output& out);
 
 struct DoctorCommand {

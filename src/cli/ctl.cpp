@@ -10,16 +10,18 @@
 
 namespace sonde::cli {
 
+Result<void> check(const CtlCommand& command) {
+  if (!command.file.empty() && command.request != "snapshot")
+    return Failure(ErrorCode::Invalid, "only snapshot takes a file");
+  if (command.file.find('\n') != std::string::npos)
+    return Failure(ErrorCode::Invalid, "a file name with line ends cannot be used");
+  return {};
+}
+
 Result<void> run_ctl(const CtlCommand& command, Output& out) {
   std::string request = command.request;
-  if (!command.file.empty()) {
-    if (command.request != "snapshot")
-      return Failure(ErrorCode::Invalid, "only snapshot takes a file");
-    if (command.file.find('\n') != std::string::npos)
-      return Failure(ErrorCode::Invalid, "a file name with line ends cannot be used");
-    // The program may run in another folder.
-    request += " " + std::filesystem::absolute(command.file).string();
-  }
+  // The program may run in another folder.
+  if (!command.file.empty()) request += " " + std::filesystem::absolute(command.file).string();
   SONDE_TRY(const std::string answer, ask_agent(command.pid, request));
   out.line(answer);
   return {};

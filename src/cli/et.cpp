@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands.h"
@@ -75,6 +76,13 @@ Result<void> verdict(const EtReport& report) {
 }
 
 }  // namespace
+
+Result<void> check(const EtCommand& options) {
+  for (const std::string_view suffix : {"", ".json", ".json.gz", ".et", ".chakra"})
+    if (options.output.ends_with(suffix) && options.output.empty() == suffix.empty()) return {};
+  return Failure(ErrorCode::Invalid,
+                 options.output + ": an execution trace ends in .json, .json.gz, .et or .chakra");
+}
 
 Result<void> run_et(const EtCommand& options, Output& out) {
   SONDE_TRY(Opened opened, open_file(options.file));

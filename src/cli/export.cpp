@@ -5,6 +5,7 @@
 #include "sonde/export.h"
 
 #include <array>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -17,9 +18,17 @@
 namespace sonde::cli {
 namespace {
 
+Result<StackMetric> metric_of(const ExportCommand& options) {
+  return parse_stack_metric(options.metric.empty() ? "self_cpu_time_total" : options.metric);
+}
+
 Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
-  SONDE_TRY(const StackMetric metric, parse_stack_metric(options.metric));
-  return write_file_whole(options.output, function_events(trace).collapsed_stacks(metric));
+  SONDE_TRY(const StackMetric metric, metric_of(options));
+  const std::string stacks = function_events(trace).collapsed_stacks(metric);
+  if (stacks.empty())
+    std::fprintf(stderr, "sonde: %s: has no stacks; `sonde run --stack` records them\n",
+                 options.file.c_str());
+  return write_file_whole(options.output, stacks);
 }
 
 Result<void> export_rows(const Trace& trace, const ExportCommand& options) {
@@ -70,6 +79,14 @@ Result<const Suffix*> suffix_of(const std::string& output) {
 }
 
 }  // namespace
+
+Result<void> check(const ExportCommand& options) {
+  SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
+  const Result<StackMetric> metric = metric_of(options);
+  if (!metric) return Failure(metric.error());
+  if (options.metric.empty() || suffix->write == export_stacks) return {};
+  return Failure(ErrorCode::Invalid, "--metric is for .stacks alone");
+}
 
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
   SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));

@@ -81,7 +81,9 @@ class TextReport {
     const std::string format =
         file_.version ? fmt::format("format version {}", *file_.version) : other_format();
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
-         file_.complete ? "complete" : "recovered: cut short or damaged");
+         file_.complete  ? "complete"
+         : file_.version ? "recovered: cut short, damaged, or still recorded"
+                         : "recovered: cut short or damaged");
     if (trace_.last_ns() > trace_.first_ns()) {
       line("  recorded  {}, for {}", utc_text(trace_.first_ns()),
            duration_text(trace_.last_ns() - trace_.first_ns()));

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,10 +92,22 @@ struct Parser {
         ->type_name("FORMAT");
   }
 
-  void add_text_or_json(CLI::App* command) {
-    command->add_option("--format", format, "text (default) or json, whose keys are stable")
+  CLI::Option* add_text_or_json(CLI::App* command) {
+    return command->add_option("--format", format, "text (default) or json, whose keys are stable")
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("FORMAT");
+  }
+
+  static void require(const Result<void>& checked) {
+    if (!checked) throw CLI::ValidationError(checked.error().message);
+  }
+
+  // What would change nothing is not taken in silence.
+  static void only_in_text(const CLI::App* command, Format wanted) {
+    if (wanted == Format::Text) return;
+    for (const char* const name :
+         {"--header", "--time-unit", "--max-name-width", "--max-shapes-width", "--max-src-width"})
+      if (command->count(name) > 0) throw CLI::ValidationError(name, "is for text alone");
   }
 
   // Programs want all rows, people a page of them.
@@ -176,6 +189,7 @@ struct Parser {
         "--row-limit 20");
     command->callback([this, command] {
       table.format = chosen_format();
+      only_in_text(command, table.format);
       limit_rows(command, table.format, table.table);
       action = [this](Output& out) { return run_table(table, out); };
     });
@@ -190,6 +204,7 @@ struct Parser {
     command->footer("Example:\n  sonde events step.pt.trace.json.gz --format json");
     command->callback([this, command] {
       events.format = chosen_format();
+      only_in_text(command, events.format);
       limit_rows(command, events.format, events.table);
       action = [this](Output& out) { return run_events(events, out); };
     });
@@ -211,8 +226,10 @@ struct Parser {
                      "self_device_time_total")
         ->type_name("METRIC");
     command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
-    command->callback(
-        [this] { action = [this](Output& out) { return run_export(exporting, out); }; });
+    command->callback([this] {
+      require(check(exporting));
+      action = [this](Output& out) { return run_export(exporting, out); };
+    });
   }
 
   void add_memory() {
@@ -233,11 +250,12 @@ struct Parser {
         ->add_option("--row-limit", memory.row_limit,
                      "Rows of each table (10; all in json); -1: all")
         ->type_name("N");
-    add_text_or_json(command);
+    add_text_or_json(command)->excludes(command->get_option("--output"));
     command->footer(
         "Record with `sonde run --memory --shapes` for categories, --stack for places.\n"
         "Example:\n  sonde memory train.sonde -o memory.html");
     command->callback([this, command] {
+      require(check(memory));
       memory.format = chosen_format();
       if (memory.format == Format::Json && command->count("--row-limit") == 0)
         memory.row_limit = -1;
@@ -265,12 +283,13 @@ struct Parser {
         ->type_name("TRACE");
     command->add_option("--row-limit", et.row_limit, "Operators to list (10; all in json); -1: all")
         ->type_name("N");
-    add_text_or_json(command);
+    add_text_or_json(command)->excludes(command->get_option("--output"));
     command->footer(
         "`sonde run --et` writes one. Exits with 1 if ids, parents, tensors or the join are not as "
         "they should be.\n"
         "Example:\n  sonde et step.et.json.gz --trace step.sonde -o step.chakra");
     command->callback([this, command] {
+      require(check(et));
       et.format = chosen_format();
       if (et.format == Format::Json && command->count("--row-limit") == 0) et.row_limit = -1;
       action = [this](Output& out) { return run_et(et, out); };
@@ -310,11 +329,15 @@ struct Parser {
                      "What to print without -o: text (default), md, html, or json, whose keys are "
                      "stable")
         ->check(CLI::IsMember({"text", "md", "json", "html"}))
-        ->type_name("FORMAT");
+        ->type_name("FORMAT")
+        ->excludes(command->get_option("--output"));
     command->footer(
         "Record with `sonde run --shapes --memory --gpu` for most of what it looks for.\n"
         "Example:\n  sonde report train.sonde -o report.html");
-    command->callback([this] { action = [this](Output& out) { return run_report(report, out); }; });
+    command->callback([this] {
+      require(check(report));
+      action = [this](Output& out) { return run_report(report, out); };
+    });
   }
 
   // `--after 5s`: `parse` turns the text into what `value` holds.
@@ -394,7 +417,8 @@ struct Parser {
         ->type_name("FILE")
         ->expected(0, 1);
     command->add_flag("--opencl", run.opencl, "Record OpenCL's kernels and copies");
-    add_parsed(command, "--budget", "BYTES", "Memory for what is not yet in the file (256M)",
+    add_parsed(command, "--budget", "BYTES",
+               "Memory for what is not yet in the file (256M; at least 1M is taken)",
                options.budget_bytes, parse_bytes);
     add_parsed(command, "--policy", "POLICY",
                "When that is full: spill to the file (default), drop new events, or ring: keep "
@@ -411,6 +435,7 @@ struct Parser {
         "126 if it cannot be started.\n"
         "Example:\n  sonde run --shapes -o train.sonde -- python3 train.py --epochs 1");
     command->callback([this] {
+      require(check(run));
       if (run.options.signal_start != 0) run.options.paused = true;
       action = [this](Output&) -> Result<void> {
         SONDE_TRY(exit_status, run_program(run));
@@ -433,7 +458,10 @@ struct Parser {
         ->type_name("");
     command->add_option("FILE", ctl.file, "Where a snapshot goes")->type_name("");
     command->footer("Example:\n  sonde ctl 4711 stop");
-    command->callback([this] { action = [this](Output& out) { return run_ctl(ctl, out); }; });
+    command->callback([this] {
+      require(check(ctl));
+      action = [this](Output& out) { return run_ctl(ctl, out); };
+    });
   }
 
   void add_torch() {
@@ -523,7 +551,9 @@ int run(const Action& action) {
   if (out.reader_left()) return kFailed;  // whoever read us knows why
   for (const Result<void>* result : {&done, &written}) {
     if (!*result) {
-      std::fprintf(stderr, "sonde: %s\n", result->error().message.c_str());
+      const std::string& message = result->error().message;
+      const bool is_seen = ::isatty(STDERR_FILENO) == 1;
+      std::fprintf(stderr, "sonde: %s\n", (is_seen ? for_terminal(message) : message).c_str());
       return kFailed;
     }
   }
@@ -544,7 +574,12 @@ int main_with(int argc, char** argv) {
     if (first == "run" && (parser.run.program.empty() || parser.run.program.front().empty()))
       return misused("no program given: sonde run [OPTIONS] -- PROGRAM [ARGUMENTS...]", first);
   } catch (const CLI::Success& asked) {  // --help, --version
-    return parser.app.exit(asked);
+    std::ostringstream text;
+    parser.app.exit(asked, text, text);
+    return run([&](Output& out) -> Result<void> {
+      out.write(text.str());
+      return {};
+    });
   } catch (const CLI::ParseError& wrong) {
     return misused(wrong.what(), is_command ? first : "");
   }

@@ -27,19 +27,6 @@ Result<const DeviceMemory*> device_of(const MemoryCommand& options, const Memory
   return Failure(device.error().code, options.file + ": " + device.error().message);
 }
 
-// The library writes JSON to any name, as PyTorch does; here it may be a slip.
-Result<void> check_output(const MemoryCommand& options) {
-  if (options.output.empty()) return {};
-  constexpr std::string_view kSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
-  const bool is_known =
-      std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                  [&](std::string_view suffix) { return options.output.ends_with(suffix); });
-  if (is_known) return not_onto_itself(options.file, options.output);
-  return Failure(ErrorCode::Invalid, options.output +
-                                         ": the suffix names no format of timelines; there are: "
-                                         ".html, .svg, .json, .json.gz, .raw.json.gz");
-}
-
 Result<void> export_to(const MemoryCommand& options, const MemoryProfile& profile) {
   SONDE_TRY(const DeviceMemory* const device, device_of(options, profile));
   for (const std::string& sentence : profile.missing)
@@ -76,8 +63,20 @@ MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
   }
 }
 
+// The library writes JSON to any name, as PyTorch does; here it may be a slip.
+Result<void> check(const MemoryCommand& options) {
+  constexpr std::string_view kSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
+  const bool is_known =
+      std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                  [&](std::string_view suffix) { return options.output.ends_with(suffix); });
+  if (options.output.empty() || is_known) return {};
+  return Failure(ErrorCode::Invalid, options.output +
+                                         ": the suffix names no format of timelines; there are: "
+                                         ".html, .svg, .json, .json.gz, .raw.json.gz");
+}
+
 Result<void> run_memory(const MemoryCommand& options, Output& out) {
-  SONDE_TRY_VOID(check_output(options));
+  SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_to_answer(options.file));
   const MemoryProfile profile = memory_profile(trace);
   if (profile.devices.empty()) {

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a command prints: buffered, to a descriptor that may be a pipe whose reader went away.
+// What a command prints: buffered, to a descriptor that may be a pipe whose reader went away. A
+// terminal obeys control characters, and names in a trace may hold any: there they are shown as
+// "\x1b". Files and pipes get every byte as it is.
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "sonde/result.h"
 
 namespace sonde::cli {
 
+// The text with control characters, but for ends of lines and tabs, made visible.
+std::string for_terminal(std::string_view text);
+
 class Output {
  public:
   // `name` stands in messages: "standard output".
-  Output(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  Output(int descriptor, std::string name);
   // Keeps everything for take().
   Output() = default;
 
@@ -37,6 +41,7 @@ class Output {
   void flush();
 
   int descriptor_ = -1;  // -1: kept in the buffer
+  bool is_terminal_ = false;
   std::string name_;
   std::string buffer_;
   int errno_value_ = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 
 #include "cli/testing/printed.h"
@@ -49,6 +50,34 @@ TEST(Output, KnowsThatItsReaderLeft) {
   EXPECT_FALSE(out.finish());
   std::signal(SIGPIPE, before);
   ::close(ends[1]);
+}
+
+TEST(Output, ShowsToATerminalWhatItWouldObey) {
+  EXPECT_EQ(for_terminal("plain\ttext\n"), "plain\ttext\n");
+  EXPECT_EQ(for_terminal("µs … 你"), "µs … 你");
+  EXPECT_EQ(for_terminal("\x1b[2J\r\x7f"), "\\x1b[2J\\x0d\\x7f");
+  EXPECT_EQ(for_terminal("\xc2\x9b"
+                         "31m\xc2"),
+            "\\xc2\\x9b31m\xc2");
+}
+
+// As `sonde table` does with a name from a trace.
+TEST(Output, KnowsWhetherATerminalReads) {
+  const int reader = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(reader, 0);
+  ASSERT_EQ(::grantpt(reader), 0);
+  ASSERT_EQ(::unlockpt(reader), 0);
+  const int terminal = ::open(::ptsname(reader), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  Output out(terminal, "standard output");
+  out.write("\x1b]0;evil\x07");
+  EXPECT_TRUE(out.finish());
+  char text[64] = "";
+  ASSERT_GT(::read(reader, text, sizeof(text) - 1), 0);
+  EXPECT_STREQ(text, "\\x1b]0;evil\\x07");
+  ::close(terminal);
+  ::close(reader);
+  EXPECT_EQ(printed([](Output& piped) { piped.write("\x1b"); }), "\x1b");
 }
 
 }  // namespace

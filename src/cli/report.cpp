@@ -93,6 +93,11 @@ std::string example_text(const Report& report, SpanId span) {
                      duration_text(trace.spans().start_ns[span] - trace.first_ns()));
 }
 
+Result<void> check(const ReportCommand& options) {
+  const Result<std::string> format = format_of(options);
+  return format ? Result<void>() : Failure(format.error());
+}
+
 Result<void> run_report(const ReportCommand& options, Output& out) {
   SONDE_TRY(const std::string format, format_of(options));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));

@@ -126,15 +126,6 @@ Result<void> check_folder_of(const std::string& path) {
 }
 
 Result<RunOptions> complete(RunOptions options) {
-  // Fails early, and here, if a word in braces is not known.
-  SONDE_TRY_VOID([&]() -> Result<void> {
-    SONDE_TRY(const std::string ignored, fill_output_name(options.output));
-    static_cast<void>(ignored);
-    return {};
-  }());
-  if (options.output.find_first_of("\n\t") != std::string::npos)
-    return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
-  if (options.output.empty()) return Failure(ErrorCode::Invalid, "output: give it a name");
   std::error_code failed;
   for (std::string* const path : {&options.output, &options.execution_trace}) {
     if (path->empty()) continue;
@@ -192,6 +183,22 @@ Result<std::string> library_folder() {
   const fs::path library = fs::canonical(found.dli_fname, failed);
   if (failed) return Failure(ErrorCode::Io, std::string(found.dli_fname) + ": " + failed.message());
   return library.parent_path().string();
+}
+
+Result<void> check(const RunCommand& command) {
+  const std::string& output = command.options.output;
+  // Here, before each process finds out for itself.
+  if (const Result<std::string> filled = fill_output_name(output); !filled)
+    return Failure(filled.error());
+  if (output.find_first_of("\n\t") != std::string::npos)
+    return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
+  if (output.empty()) return Failure(ErrorCode::Invalid, "output: give it a name");
+  for (const std::string_view other : {".json", ".json.gz", ".pftrace", ".stacks", ".csv", ".html"})
+    if (output.ends_with(other))
+      return Failure(ErrorCode::Invalid, output +
+                                             ": a recording is a .sonde file; `sonde export` "
+                                             "makes others from it");
+  return {};
 }
 
 Result<int> run_program(const RunCommand& command) {

@@ -20,6 +20,9 @@ struct RunCommand {
   bool with_execution_trace = false;  // beside the recording, unless the options name its file
 };
 
+// Whether the names of its files can be used; if not, the program was misused.
+Result<void> check(const RunCommand& command);
+
 // The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if
 // it cannot be started. An error if Sonde itself is in the way.
 Result<int> run_program(const RunCommand& command);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -78,7 +79,13 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
   out.line(
       fmt::format("built the adapter for {} in {}: {}", what, duration_text(took.count()), path));
-  out.line("`sonde run` uses it from now on");
+  const std::vector<std::string> usable = usable_adapters(folder);
+  const auto used = std::find_if(usable.begin(), usable.end(), [&](const std::string& adapter) {
+    return adapter_fits(adapter, torch);
+  });
+  out.line(used == usable.end() || *used == path
+               ? "`sonde run` uses it from now on"
+               : fmt::format("`sonde run` goes on using {}, which fits too", *used));
   return {};
 }
 

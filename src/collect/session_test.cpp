@@ -15,6 +15,7 @@
 #include "collect/testing/recorded.h"
 #include "sonde/record.h"
 #include "trace/testing/temp_dir.h"
+#include "trace/trace_file.h"
 
 namespace sonde {
 namespace {
@@ -276,6 +277,31 @@ TEST(Session, SaysWhyItsFileCannotBeMade) {
   ASSERT_FALSE(session);
   EXPECT_THAT(session.error().message,
               ::testing::HasSubstr("/no/such/folder/run.sonde: cannot create: No such file"));
+}
+
+// What threads write goes from the buffers to the file while both are read.
+TEST(Session, HasNoGapsWhereItIsOpenedWhileItGrows) {
+  const TempDir dir;
+  const std::string path = dir.file("growing.sonde");
+  const auto session = open_session({.output = path, .budget_bytes = 1u << 20});
+  ASSERT_TRUE(session->begin_window(0));
+  std::atomic<bool> is_done = false;
+  std::thread recording([&] {
+    for (int i = 0; i < 300'000; ++i) {
+      SONDE_SCOPE("outer");
+      SONDE_SCOPE("inner");
+      if (i % 1000 == 0) nap();  // for a while, not at once
+    }
+    is_done = true;
+  });
+  for (std::size_t before = 0; !is_done;) {
+    const Result<Trace> trace = open_sonde(path);
+    ASSERT_TRUE(trace) << trace.error().message;
+    EXPECT_EQ(ledger_sum(*trace, LedgerKind::Unmatched), 0u);
+    EXPECT_GE(trace->spans().size(), before);
+    before = trace->spans().size();
+  }
+  recording.join();
 }
 
 // outer [ inner inner inner … | dropped … ]  pause  [ late late ]

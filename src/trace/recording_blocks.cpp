@@ -7,7 +7,6 @@
 
 #include "base/parallel.h"
 #include "trace/file_upgrade.h"
-#include "trace/live_buffers.h"
 #include "wire/dictionary.h"
 
 namespace sonde {
@@ -194,14 +193,25 @@ void read_blocks(const BlockFile& file, Recording& recording) {
   }
 }
 
-void read_live_buffers(const BlockFile& file, Recording& recording) {
-  if (file.sealed() || recording.process.live_name.empty()) return;
+std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
+  if (file.sealed()) return std::nullopt;
+  Recording told;  // of it, who recorded
+  std::vector<std::uint8_t> scratch;
+  for (const BlockFile::Block& block : file.blocks()) {
+    if (block.kind != BlockKind::Process) continue;
+    if (const auto payload = file.payload(block, scratch))
+      add_small_block(told, block.kind, *payload);
+  }
+  if (told.process.live_name.empty()) return std::nullopt;
   // Its name alone: what a file says must not lead us elsewhere.
-  const std::filesystem::path beside =
-      std::filesystem::path(file.name()).parent_path() /
-      std::filesystem::path(recording.process.live_name).filename();
-  auto live = open_live(beside.string(), recording.process.stream);
-  if (!live) live = open_live(recording.process.live_path, recording.process.stream);
+  const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
+                                       std::filesystem::path(told.process.live_name).filename();
+  auto live = open_live(beside.string(), told.process.stream);
+  if (!live) live = open_live(told.process.live_path, told.process.stream);
+  return live;
+}
+
+void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording) {
   if (!live) {
     recording.builder.add_ledger(LedgerKind::Truncated, 1, file.name(),
                                  "what was still in memory is missing: " + live.error().message);

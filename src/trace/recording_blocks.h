@@ -14,6 +14,7 @@
 
 #include "sonde/trace_builder.h"
 #include "trace/block_file.h"
+#include "trace/live_buffers.h"
 #include "trace/thread_decoder.h"
 #include "wire/blocks.h"
 
@@ -43,7 +44,9 @@ std::int64_t step_number(std::string_view name);
 
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
 void read_blocks(const BlockFile& file, Recording& recording);
-// Adds what a process that did not end well left in its live buffers.
-void read_live_buffers(const BlockFile& file, Recording& recording);
+// The live buffers that a file without an end names, or why they cannot be had; nothing where it
+// names none.
+std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);
+void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording);
 
 }  // namespace sonde

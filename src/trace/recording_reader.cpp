@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,12 +71,11 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
   return windows;
 }
 
-}  // namespace
-
-Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter) {
+Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>> live,
+                        const RecordingFilter& filter) {
   Recording recording;
   read_blocks(file, recording);
-  if (!filter.still_written) read_live_buffers(file, recording);
+  if (live) add_live_buffers(file, *std::move(live), recording);
   if (filter.window >= 0 &&
       !recording.windows.contains(static_cast<std::uint32_t>(filter.window))) {
     return Failure(ErrorCode::NotFound,
@@ -119,6 +119,22 @@ Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filte
 
   assemble(recording, context, std::move(threads), file, filter);
   return std::move(recording.builder).build();
+}
+
+}  // namespace
+
+Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter) {
+  return read_with(file, filter.still_written ? std::nullopt : find_live_buffers(file), filter);
+}
+
+Result<Trace> open_recording(const std::string& path) {
+  SONDE_TRY(BlockFile file, BlockFile::open(path));
+  auto live = find_live_buffers(file);
+  if (live) {
+    SONDE_TRY(file, BlockFile::open(path));
+    if (file.sealed()) live.reset();
+  }
+  return read_with(file, std::move(live), {});
 }
 
 }  // namespace sonde

@@ -4,6 +4,8 @@
 // From what a process recorded, words in the order they were written, to the columns of a Trace.
 // If the process was killed, its live buffers (wire/live_file.h) are read as well.
 
+#include <string>
+
 #include "sonde/result.h"
 #include "sonde/trace.h"
 #include "trace/block_file.h"
@@ -17,5 +19,8 @@ struct RecordingFilter {
 
 // Any bytes may be in the file: what makes no sense is left out and counted in the ledger.
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter = {});
+// The same of a file that may still grow: what leaves the live buffers meanwhile goes to the file,
+// so the buffers are looked at first, and the file as it is after that.
+Result<Trace> open_recording(const std::string& path);
 
 }  // namespace sonde

@@ -16,6 +16,11 @@ bool has_block(const BlockFile& file, std::initializer_list<BlockKind> kinds) {
   });
 }
 
+bool is_recording(const BlockFile& file) {
+  return has_block(file, {BlockKind::Dictionary, BlockKind::Events, BlockKind::Anchors}) &&
+         !has_block(file, {BlockKind::Columns});
+}
+
 Result<void> write_sealed(const Trace& trace, const std::string& path) {
   SONDE_TRY(BlockWriter writer, BlockWriter::create(path));
   SONDE_TRY_VOID(write_columns(writer, trace));
@@ -34,17 +39,12 @@ void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_wr
 }
 
 Result<Trace> read_trace(const BlockFile& file) {
-  const bool is_recording =
-      has_block(file, {BlockKind::Dictionary, BlockKind::Events, BlockKind::Anchors});
-  if (is_recording && !has_block(file, {BlockKind::Columns})) {
-    return read_recording(file);
-  }
-  return read_columns(file, TraceBuilder());
+  return is_recording(file) ? read_recording(file) : read_columns(file, TraceBuilder());
 }
 
 Result<Trace> open_sonde(const std::string& path) {
   SONDE_TRY(const BlockFile file, BlockFile::open(path));
-  return read_trace(file);
+  return is_recording(file) && !file.sealed() ? open_recording(path) : read_trace(file);
 }
 
 Result<void> save_trace(const Trace& trace, const std::string& path) {
