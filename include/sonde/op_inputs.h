@@ -32,15 +32,18 @@ class OpInputs {
   static constexpr Tag kString = 5;
   static constexpr Tag kDevice = 6;  // where the tensor after it lies: type, index + 1
 
-  void clear() noexcept { used_ = 0; }
+  void clear() noexcept { used_ = left_in_list_ = left_out_ = 0; }
   bool empty() const noexcept { return used_ == 0; }
 
-  void none() noexcept { put(kNone); }
+  void none() noexcept {
+    if (is_next()) put(kNone);
+  }
 
   // `dtype` is a number of sonde_name; a layout without strides has 0 of them.
   void tensor(std::uint32_t dtype, const std::int64_t* sizes, std::size_t dims,
               const std::int64_t* strides, std::size_t stride_count) noexcept {
-    if (!has_room(1 + 5 + 2 * 5 + (dims + stride_count) * kMostOfANumber)) return none();
+    if (!is_next()) return;
+    if (!has_room(1 + 5 + 2 * 5 + (dims + stride_count) * kMostOfANumber)) return put(kNone);
     put(kTensor);
     number(dtype);
     numbers(sizes, dims);
@@ -48,15 +51,22 @@ class OpInputs {
   }
   // Where the next tensor() lies, as PyTorch numbers DeviceType; not called for the host's memory.
   void device(std::uint8_t type, std::int32_t index) noexcept {
-    if (!has_room(1 + 2 * kMostOfANumber)) return;
+    if (left_out_ > 0 || !has_room(1 + 2 * kMostOfANumber)) return;
     put(kDevice);
     number(type);
     number(static_cast<std::uint32_t>(index + 1));
   }
-  // `count` tensors follow, by tensor() or none().
+  // `count` tensors follow, by tensor() or none(). Of a list too long for a byte each nothing is
+  // known.
   void tensor_list(std::size_t count) noexcept {
+    if (!has_room(1 + kMostOfANumber + count)) {
+      put(kNone);
+      left_out_ = count;
+      return;
+    }
     put(kTensorList);
     number(count);
+    left_in_list_ = count;
   }
 
   void scalar(std::string_view text) noexcept { text_of(kScalar, text); }
@@ -78,7 +88,18 @@ class OpInputs {
   static constexpr std::size_t kReserve = 512;
 
   unsigned char* bytes() noexcept { return reinterpret_cast<unsigned char*>(words_ + 1); }
-  bool has_room(std::size_t bytes) const noexcept { return used_ + bytes + kReserve <= kCapacity; }
+  bool has_room(std::size_t bytes) const noexcept {
+    return used_ + bytes + left_in_list_ + kReserve <= kCapacity;
+  }
+  // Whether the argument that comes is written: not one of a list that was left out.
+  bool is_next() noexcept {
+    if (left_out_ > 0) {
+      --left_out_;
+      return false;
+    }
+    if (left_in_list_ > 0) --left_in_list_;
+    return true;
+  }
 
   void put(std::uint8_t byte) noexcept {
     if (used_ < kCapacity) bytes()[used_++] = byte;
@@ -95,7 +116,7 @@ class OpInputs {
     }
   }
   void text_of(Tag tag, std::string_view text) noexcept {
-    if (!has_room(1 + kMostOfANumber + text.size())) return none();
+    if (!has_room(1 + kMostOfANumber + text.size())) return put(kNone);
     put(tag);
     number(text.size());
     std::memcpy(bytes() + used_, text.data(), text.size());
@@ -103,6 +124,8 @@ class OpInputs {
   }
 
   std::size_t used_ = 0;
+  std::size_t left_in_list_ = 0;  // tensors that are still to come, a byte each at least
+  std::size_t left_out_ = 0;      // the same of a list that was left out
   std::uint64_t words_[detail::kMaxPayloadWords];
 };
 

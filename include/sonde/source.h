@@ -52,7 +52,8 @@ class Source {
   // Which activity it serves; it is told of the sessions that ask for it.
   virtual Activity activity() const = 0;
   // Before the first window: load libraries, take buffers. A failure goes into the session's ledger
-  // and leaves this source out; it never fails the program.
+  // and leaves this source out; it never fails the program. Comes again before start() or stop() if
+  // what the sessions that record want together is something else now: that holds from then on.
   virtual Result<void> prepare(const SourceRequest& request) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;

@@ -3,6 +3,7 @@
 // Which thread is the main one, and the numbers that PyTorch gives to threads.
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "analyse/event_data.h"
@@ -67,10 +68,12 @@ void number_threads(EventData& data) {
   for (std::size_t i = 0; i < logical.size(); ++i) logical[i] = trace.tracks().logical_id[i];
   learn_from_gradients(trace, logical);
 
-  std::int64_t next = 1;
+  const std::unordered_set<std::int64_t> taken(logical.begin(), logical.end());
+  std::int64_t next = 0;
   const auto take = [&](std::uint32_t track) {
     if (track >= logical.size() || logical[track] != 0) return;
-    while (std::find(logical.begin(), logical.end(), next) != logical.end()) ++next;
+    do ++next;
+    while (taken.contains(next));
     logical[track] = next;
   };
   take(main_thread(data));

@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "sonde/analyse/execution_trace.h"
 #include "trace/execution_trace_tensors.h"
@@ -114,12 +115,21 @@ class Summary {
     out_.outputs += outputs;
   }
 
-  // Below its thread. Ids that do not fall on the way up end it.
-  std::uint64_t depth(std::uint64_t id) const {
-    std::uint64_t depth = 0;
-    for (auto at = parents_.find(id); at != parents_.end() && at->second < at->first;
+  // Below its thread. Ids that do not fall on the way up end it. Depths are kept: each is asked for
+  // once more by every node below.
+  std::uint64_t depth(std::uint64_t id) {
+    std::vector<std::uint64_t> above;  // of which nothing is known yet, the innermost first
+    auto known = depths_.find(id);
+    for (auto at = parents_.find(id);
+         known == depths_.end() && at != parents_.end() && at->second < at->first;
          at = parents_.find(at->second)) {
-      if (at->second != kRootNodeId) ++depth;
+      above.push_back(at->first);
+      known = depths_.find(at->second);
+    }
+    std::uint64_t depth = known == depths_.end() ? 0 : known->second;
+    for (std::size_t i = above.size(); i-- > 0;) {
+      if (parents_[above[i]] != kRootNodeId) ++depth;
+      depths_[above[i]] = depth;
     }
     return depth;
   }
@@ -127,6 +137,7 @@ class Summary {
   const ExecutionTrace& et_;
   ExecutionTraceSummary out_;
   std::unordered_map<std::uint64_t, std::uint64_t> parents_;
+  std::unordered_map<std::uint64_t, std::uint64_t> depths_;
   std::map<std::string_view, ExecutionTraceSummary::Name> names_;
 };
 

@@ -143,4 +143,18 @@ Report report(const Trace& trace) {
   return out;
 }
 
+std::string command_text(const Finding& finding, std::string_view name) {
+  std::string text = finding.command;
+  const std::size_t at = text.find("TRACE");
+  if (at == std::string::npos) return text;
+  const bool is_plain =
+      name.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
+  std::string quoted = is_plain ? std::string(name) : "'";
+  if (!is_plain) {
+    for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    quoted += "'";
+  }
+  return text.replace(at, 5, quoted);
+}
+
 }  // namespace sonde

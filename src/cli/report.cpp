@@ -72,20 +72,6 @@ std::vector<std::string> trust_lines(const Report& report) {
   return lines;
 }
 
-std::string command_text(const Finding& finding, std::string_view name) {
-  std::string text = finding.command;
-  const std::size_t at = text.find("TRACE");
-  if (at == std::string::npos) return text;
-  const bool is_plain =
-      name.find_first_of(" \t\n'\"\\$`&|;<>()*?[]#~!{}") == std::string_view::npos;
-  std::string quoted = is_plain ? std::string(name) : "'";
-  if (!is_plain) {
-    for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    quoted += "'";
-  }
-  return text.replace(at, 5, quoted);
-}
-
 std::string example_text(const Report& report, SpanId span) {
   const Trace& trace = report.trace;
   return fmt::format("{}, {} at {}", trace.name(span),

@@ -18,8 +18,6 @@ void write_report_json(const Report& report, std::string_view name, Output& out)
 
 // "Nothing was lost. Recording took …": what is to be said first, a line each.
 std::vector<std::string> trust_lines(const Report& report);
-// The command of a finding for this file.
-std::string command_text(const Finding& finding, std::string_view name);
 // "cudaStreamSynchronize, 3.210 ms at 12.400 ms"
 std::string example_text(const Report& report, SpanId span);
 

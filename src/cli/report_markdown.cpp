@@ -35,8 +35,10 @@ std::string plain(std::string_view text) {
 std::string code(std::string_view text) {
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
-  const std::string fence = line.find('`') == std::string::npos ? "`" : "``";
-  return fence + line + fence;
+  std::string fence = "`";  // longer than any row of them inside
+  while (line.find(fence) != std::string::npos) fence += '`';
+  const std::string space = fence.size() == 1 ? "" : " ";
+  return fence + space + line + space + fence;
 }
 
 class Markdown {

@@ -108,11 +108,16 @@ class TextReport {
     }
   }
 
+  // No more bytes than that, and no part of a character.
+  static std::string_view first_of(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) return text;
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+    return text.substr(0, bytes);
+  }
+
   static std::string shortened(const std::string& text) {
     if (text.size() <= kWidth - 8) return text;
-    std::size_t cut = kWidth / 2;
-    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
-    return text.substr(0, cut) + "…" + text.substr(text.rfind(','));
+    return std::string(first_of(text, kWidth / 2)) + "…" + text.substr(text.rfind(','));
   }
 
   void steps() {
@@ -170,7 +175,7 @@ class TextReport {
     line("\n{:>13}{:>9}{:>12}  {}", "time", "share", "times", title);
     for (std::size_t i = 0; i < std::min(all.size(), kMostNames); ++i)
       line("{:>13}{:>9}{:>12}  {}", duration_text(all[i].self_ns), share(all[i].self_ns, whole_ns),
-           count_text(all[i].count), all[i].name.substr(0, kWidth));
+           count_text(all[i].count), first_of(all[i].name, kWidth));
   }
 
   void copies() {

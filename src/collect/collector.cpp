@@ -212,8 +212,22 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
                               window.start_ticks, first_step});
     refresh_flags();
   }
+  tell_sources(session, true);
   session.sources.start();
   return {};
+}
+
+void Collector::tell_sources(SessionState& session, bool with_it) {
+  const std::lock_guard order(wishes_);
+  std::vector<SourceRequest> wanted;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& other : sessions_) {
+      if (other->recording() && (with_it || other.get() != &session))
+        wanted.push_back(other->options.request);
+    }
+  }
+  session.sources.tell(wanted);
 }
 
 void Collector::end_window_locked(SessionState& session) {
@@ -234,6 +248,7 @@ void Collector::end_window(SessionState& session) {
     const std::lock_guard guard(mutex_);
     if (!session.recording()) return;
   }
+  tell_sources(session, false);
   session.sources.stop();
   const std::lock_guard guard(mutex_);
   if (session.recording()) end_window_locked(session);

@@ -93,6 +93,9 @@ class Collector {
   void refresh_flags();
   void start_drainer();
 
+  // Tells the session's sources what all that record want, with this one or without it.
+  void tell_sources(SessionState& session, bool with_it);
+
   // On the drainer's thread; in drainer.cpp.
   void run();
   void pass();
@@ -107,6 +110,7 @@ class Collector {
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 
+  std::mutex wishes_;  // whoever is the last to tell the sources knows of all sessions
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;

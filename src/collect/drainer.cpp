@@ -273,7 +273,8 @@ void Collector::write_ledger(SessionState& session) {
   };
   file.add_ledger(LedgerKind::EventsWritten, file.records_written(), "collect");
   const detail::LossCounts& lost = session.losses;
-  note(LedgerKind::DroppedByBudget, lost.spans, "spans: the buffers were full");
+  note(LedgerKind::DroppedByBudget, lost.spans * 2,
+       "spans, two events each: the buffers were full");
   note(LedgerKind::DroppedByBudget, lost.ends, "ends: their spans look unfinished");
   note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
   note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");

@@ -39,6 +39,8 @@ class Current {
       return Failure(ErrorCode::Invalid,
                      pattern + ": another execution trace is written in this process, to " + path_);
     }
+    if (pattern.empty())
+      return Failure(ErrorCode::Invalid, "an execution trace needs a file: give it a name");
     SONDE_TRY(path_, fill_output_name(pattern));
     SONDE_TRY(ExecutionTraceFile file, ExecutionTraceFile::create(path_));
     set_file(std::move(file));

@@ -162,6 +162,31 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
   EXPECT_THAT(kinds, ElementsAre(ArgumentKind::String, ArgumentKind::None, ArgumentKind::Scalar));
 }
 
+// What optimizers hand to aten::_foreach_addcdiv_: lists of all parameters of a model.
+TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
+  constexpr int kTensors = 3000;
+  const Trace trace = recorded([] {
+    const sonde_op op = {name("op"), 0, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    OpInputs inputs;
+    const std::int64_t sizes[] = {16, 16, 3, 3};
+    for (int list = 0; list < 4; ++list) {
+      inputs.tensor_list(kTensors);
+      for (int i = 0; i < kTensors; ++i) inputs.tensor(name("float"), sizes, 4, sizes, 4);
+    }
+    inputs.scalar("1");
+    sonde_op_inputs(inputs.words(), inputs.word_count());
+    sonde_end();
+  });
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Undecodable), 0u);
+  std::vector<ArgumentKind> kinds;
+  for (const OpArgumentId id : trace.arguments(find_span(trace, "op"))) {
+    if (trace.op_arguments().element[id] < 0) kinds.push_back(trace.op_arguments().kind[id]);
+  }
+  EXPECT_THAT(kinds, ElementsAre(ArgumentKind::TensorList, ArgumentKind::None, ArgumentKind::None,
+                                 ArgumentKind::None, ArgumentKind::Scalar));
+}
+
 TEST(OpRecording, TensorsSayWhereTheyLie) {
   const Trace trace = recorded([] {
     const sonde_op op = {name("aten::cat"), 0, -1, 0, 0};

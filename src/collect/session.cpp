@@ -65,6 +65,10 @@ class RecordingSession : public Session {
     if (!is_mine()) return {};
     collector().finish(*state_);
     collector().wait_closed(*state_);
+    return status();
+  }
+
+  Result<void> status() const override {
     if (const auto error = state_->file->first_error()) return Failure(*error);
     return {};
   }

@@ -62,6 +62,8 @@ class Session {
   virtual Result<Trace> read_window(int index) = 0;
   virtual Result<Trace> read_all() = 0;
 
+  // The first thing that could not be written to the file.
+  virtual Result<void> status() const = 0;
   // Ends an open window, waits for the drainer, writes ledger and index. Further calls are nothing.
   virtual Result<void> close() = 0;
   // The file's name with the pattern filled in; empty for an unnamed file.

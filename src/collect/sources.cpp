@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <system_error>
+#include <tuple>
 
 #include "base/signals.h"
 
@@ -20,6 +23,7 @@ constexpr std::chrono::milliseconds kFlushEvery(250);
 struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Source>> sources;
+  std::map<const Source*, SourceRequest> told;  // what each has been prepared for last
 };
 
 Registry& registry() {
@@ -38,6 +42,51 @@ std::vector<std::shared_ptr<Source>> all_sources() {
   return registry().sources;
 }
 
+bool asks_for(const SourceRequest& request, Activity activity) {
+  const auto& wanted = request.activities;
+  return std::find(wanted.begin(), wanted.end(), activity) != wanted.end();
+}
+
+// What `source` has to serve all of them with; nothing if none asks for it.
+std::optional<SourceRequest> together(const std::vector<SourceRequest>& wanted, Activity activity) {
+  std::optional<SourceRequest> all;
+  const auto most = [](GpuLevel a, GpuLevel b) {
+    if (a == GpuLevel::Full || b == GpuLevel::Full) return GpuLevel::Full;
+    return a == GpuLevel::Lean ? b : a;
+  };
+  for (const SourceRequest& one : wanted) {
+    if (!asks_for(one, activity)) continue;
+    if (!all) {
+      all = one;
+      continue;
+    }
+    all->record_shapes |= one.record_shapes;
+    all->profile_memory |= one.profile_memory;
+    all->with_stack |= one.with_stack;
+    all->with_flops |= one.with_flops;
+    all->with_modules |= one.with_modules;
+    all->gpu_level = most(all->gpu_level, one.gpu_level);
+  }
+  return all;
+}
+
+bool is_same_to_a_source(const SourceRequest& a, const SourceRequest& b) {
+  const auto all = [](const SourceRequest& r) {
+    return std::tie(r.record_shapes, r.profile_memory, r.with_stack, r.with_flops, r.with_modules,
+                    r.gpu_level);
+  };
+  return all(a) == all(b);
+}
+
+// Whether it is news to the source.
+bool note_told(const Source& source, const SourceRequest& request) {
+  const std::lock_guard guard(registry().mutex);
+  const auto [at, is_first] = registry().told.try_emplace(&source, request);
+  if (!is_first && is_same_to_a_source(at->second, request)) return false;
+  at->second = request;
+  return true;
+}
+
 }  // namespace
 
 void add_source(std::shared_ptr<Source> source) {
@@ -50,6 +99,7 @@ void add_source(std::shared_ptr<Source> source) {
 void remove_source(const Source& source) {
   const std::lock_guard guard(registry().mutex);
   std::erase_if(registry().sources, [&](const auto& known) { return known.get() == &source; });
+  registry().told.erase(&source);
 }
 
 std::vector<Activity> source_activities() {
@@ -83,13 +133,21 @@ void ActiveSources::prepare(const SourceRequest& request, std::vector<std::strin
                        ": nothing in this program records it");
   }
   for (auto& source : all_sources()) {
-    const auto& wanted = request.activities;
-    if (std::find(wanted.begin(), wanted.end(), source->activity()) == wanted.end()) continue;
+    if (!asks_for(request, source->activity())) continue;
+    note_told(*source, request);
     if (auto prepared = source->prepare(request); prepared) {
       sources_.push_back(std::move(source));
     } else {
       failures.push_back(source->name() + ": " + prepared.error().message);
     }
+  }
+}
+
+void ActiveSources::tell(const std::vector<SourceRequest>& wanted) {
+  for (const auto& source : sources_) {
+    const std::optional<SourceRequest> all = together(wanted, source->activity());
+    // It could serve this session alone: that it cannot serve more is its own business.
+    if (all && note_told(*source, *all)) static_cast<void>(source->prepare(*all));
   }
 }
 

@@ -27,6 +27,9 @@ class ActiveSources {
  public:
   // Failures are added to `failures` as "name: reason".
   void prepare(const SourceRequest& request, std::vector<std::string>& failures);
+  // What all sessions want that record, or will when this one has started or stopped: to be called
+  // before either.
+  void tell(const std::vector<SourceRequest>& wanted);
   void start();
   void stop();
   void flush();

@@ -311,6 +311,7 @@ class Assembler {
 
   void add_metadata(ProcessId host) {
     for (const RawMember& member : parts_.metadata) {
+      if (member.key == kLedgerKey && read_ledger(member.value)) continue;
       MetadataRow row;
       row.process = host;
       row.key = builder_.intern(decode_json_string(member.key));
@@ -322,6 +323,45 @@ class Assembler {
         for_each_host([&](std::size_t i) { builder_.processes().host.set(i, name); });
       }
     }
+  }
+
+  // What was lost before the trace became JSON. False where it is not what Sonde writes.
+  bool read_ledger(std::string_view rows) {
+    std::vector<LedgerRow> read;
+    const bool is_whole = for_each_element(rows, [&](std::string_view text) {
+      LedgerRow row;
+      const bool is_row = for_each_member(text, [&](std::string_view key, std::string_view value) {
+        return read_ledger_member(key, value, row);
+      });
+      if (is_row) read.push_back(row);
+      return is_row;
+    });
+    if (!is_whole) return false;
+    for (const LedgerRow& row : read) builder_.ledger().push_back(row);
+    return true;
+  }
+
+  bool read_ledger_member(std::string_view key, std::string_view value, LedgerRow& row) {
+    if (key == "kind") {
+      const auto kind = parse_ledger_kind(unquoted(value));
+      row.kind = kind.value_or(LedgerKind::Note);  // of a later version
+      return is_quoted(value);
+    }
+    if (key == "source" || key == "detail") {
+      if (!is_quoted(value)) return false;
+      (key == "source" ? row.source : row.detail) =
+          builder_.intern(decode_json_string(unquoted(value)));
+      return true;
+    }
+    const std::optional<std::int64_t> number = to_integer(value);
+    if (key == "count") {
+      row.count = static_cast<std::uint64_t>(number.value_or(0));
+      return number && *number >= 0;
+    }
+    const auto& pids = builder_.processes().pid;
+    for (std::size_t i = 0; key == "pid" && i < pids.size() && !row.process.valid(); ++i)
+      if (pids[i] == number) row.process = ProcessId(static_cast<std::uint32_t>(i));
+    return true;
   }
 
   template <typename Visit>

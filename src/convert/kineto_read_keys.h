@@ -10,6 +10,9 @@
 
 namespace sonde {
 
+// Among the metadata: what Sonde's ledger had when it wrote the file.
+inline constexpr std::string_view kLedgerKey = "sonde_ledger";
+
 enum class EventKey : std::uint8_t {
   Phase,
   Category,

@@ -203,6 +203,25 @@ TEST(RoundTripOnce, ARecordingOfOurOwnIsStable) {
   expect_stable(*std::move(builder).build());
 }
 
+TEST(RoundTripOnce, KeepsWhatWasLost) {
+  const TempDir dir;
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({.pid = 9});
+  builder.add_ledger(LedgerKind::DroppedByBudget, 3, "thread 1", "full: \"a\"", process);
+  builder.add_ledger(LedgerKind::Truncated, 1);
+  ASSERT_TRUE(export_chrome_trace(*std::move(builder).build(), dir.file("1.json")));
+  const Trace after = opened(dir.file("1.json"));
+  const LedgerTable& ledger = after.ledger();
+  ASSERT_EQ(ledger.size(), 2u);
+  EXPECT_EQ(ledger.kind[0], LedgerKind::DroppedByBudget);
+  EXPECT_EQ(ledger.count[0], 3u);
+  EXPECT_EQ(after.string(ledger.source[0]), "thread 1");
+  EXPECT_EQ(after.string(ledger.detail[0]), "full: \"a\"");
+  EXPECT_EQ(after.processes().pid[ledger.process[0]], 9);
+  EXPECT_EQ(ledger.kind[1], LedgerKind::Truncated);
+  EXPECT_FALSE(ledger.process[1].valid());
+}
+
 TEST(RoundTripOnce, KeepsWhatOddEventsSay) {
   const TempDir dir;
   std::string text = "[";

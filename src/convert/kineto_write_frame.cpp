@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "convert/kineto_read_keys.h"
 #include "convert/kineto_write_rows.h"
 
 namespace sonde {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kPlaced = {"schemaVersion",   "deviceProperties",
                                                      "displayTimeUnit", "baseTimeNanoseconds",
                                                      "traceEvents",     "traceName"};
-constexpr std::string_view kLedgerKey = "sonde_ledger";
 
 void append_integer(std::string& out, std::string_view key, std::int64_t value, std::int64_t null) {
   if (value == null) return;

@@ -3,8 +3,10 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <random>
+#include <system_error>
 
 #include "base/json.h"
 #include "collect/distributed.h"
@@ -71,6 +73,13 @@ std::string cycle_path(const std::string& output, std::int64_t cycle) {
     at += number.size();
   }
   return path;
+}
+
+Result<void> not_onto(const std::string& recorded_to, const std::string& path) {
+  std::error_code ignored;
+  if (recorded_to.empty() || !std::filesystem::equivalent(recorded_to, path, ignored)) return {};
+  return Failure(ErrorCode::Invalid,
+                 path + ": is what this profiler records to; give another name");
 }
 
 CycleRecorder::CycleRecorder(
@@ -164,6 +173,7 @@ Result<Trace> CycleRecorder::trace() const {
 
 Result<void> CycleRecorder::snapshot(const std::string& path) const {
   if (session_ == nullptr) return Failure(ErrorCode::Invalid, "snapshot: nothing is recorded yet");
+  SONDE_TRY_VOID(not_onto(session_->path(), path));
   return session_->snapshot(path);
 }
 

@@ -24,6 +24,9 @@ namespace sonde {
 // stays so.
 std::string cycle_path(const std::string& output, std::int64_t cycle);
 
+// What is saved must not replace the recording that it is read from.
+Result<void> not_onto(const std::string& recorded_to, const std::string& path);
+
 class CycleRecorder {
  public:
   CycleRecorder(const ProfilerOptions& options,
@@ -40,6 +43,8 @@ class CycleRecorder {
   // The window begun last, or all.
   Result<Trace> trace() const;
   Result<void> snapshot(const std::string& path) const;
+  // The first thing that could not be written to the file.
+  Result<void> status() const { return session_ ? session_->status() : Result<void>(); }
   std::string path() const { return session_ ? session_->path() : std::string(); }
   const std::string& trace_id() const { return trace_id_; }
   void set_trace_id_callback(std::function<std::string()> callback);

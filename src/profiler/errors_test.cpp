@@ -40,6 +40,33 @@ TEST_F(ProfilerErrors, AnImpossibleScheduleRecordsNothing) {
   EXPECT_THAT(messages_.take(), IsEmpty());
 }
 
+TEST_F(ProfilerErrors, AFileThatCannotBeWrittenEndsTheRecordingAndIsSaidOnce) {
+  {
+    Profiler prof = profiler("RRRR");
+    prof.start();
+    prof.step();
+    log_->take();
+    log_->is_disk_full = true;
+    ASSERT_FALSE(prof.status());
+    EXPECT_THAT(prof.status().error().message, HasSubstr("disk full"));
+    prof.step();
+    EXPECT_EQ(log_->take(), "end");
+    prof.step();
+    EXPECT_FALSE(prof.close());
+  }
+  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("error: ")));
+}
+
+TEST_F(ProfilerErrors, AFileThatCannotBeFinishedIsSaidOnce) {
+  {
+    Profiler prof = profiler("RRRR");
+    prof.start();
+    prof.stop();
+    log_->is_disk_full = true;
+  }
+  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("disk full")));
+}
+
 TEST_F(ProfilerErrors, NoActivitiesAreAnError) {
   ProfilerOptions none = options({});
   none.activities = {};
@@ -178,6 +205,17 @@ TEST(MessageHandler, IsGivenBackWhenAnotherIsSet) {
   ASSERT_TRUE(ours);
   ours(MessageLevel::Warning, "x");
   EXPECT_EQ(calls, 1);
+}
+
+TEST(MessageHandler, ThatThrowsEndsNoProgram) {
+  MessageHandler before = set_message_handler(
+      [](MessageLevel, std::string_view) { throw std::runtime_error("from the handler"); });
+  {
+    Profiler prof({.output = "/no/such/folder/run.sonde"});
+    EXPECT_NO_THROW(prof.start());
+    EXPECT_FALSE(prof.status());
+  }
+  set_message_handler(std::move(before));
 }
 
 }  // namespace

@@ -30,8 +30,11 @@ MessageHandler current_handler() {
 
 void report(MessageLevel level, std::string_view text) {
   if (const MessageHandler handler = current_handler()) {
-    handler(level, text);
-    return;
+    try {
+      handler(level, text);
+      return;
+    } catch (...) {  // the message is not lost with it
+    }
   }
   std::fprintf(stderr, "sonde: %s: %.*s\n", level == MessageLevel::Error ? "error" : "warning",
                static_cast<int>(text.size()), text.data());

@@ -139,7 +139,9 @@ class Profiler::Impl {
     stop(self);
     closed_ = true;
     if (options_.execution_trace_observer != nullptr) options_.execution_trace_observer->cleanup();
-    return cycles_.close();
+    Result<void> closed = cycles_.close();
+    check(closed);
+    return closed;
   }
 
   // A phase that the user asks for by name.
@@ -147,7 +149,7 @@ class Profiler::Impl {
     if (may_move(name)) run_phase(phase, self);
   }
 
-  Result<void> status() const { return status_; }
+  Result<void> status() const { return status_ ? cycles_.status() : status_; }
   std::int64_t step_num() const { return step_num_; }
   ProfilerAction action() const { return action_; }
   CycleRecorder& cycles() { return cycles_; }
@@ -199,6 +201,7 @@ class Profiler::Impl {
 
   bool may_move(const char* name) {
     if (in_callback_) warn(std::string(name) + "() in on_trace_ready does nothing");
+    if (!in_callback_) check(cycles_.status());
     return status_.has_value() && !in_callback_;
   }
 
@@ -260,7 +263,7 @@ Profiler::Profiler(ProfilerOptions options, const detail::ProfilerHooks& hooks)
     : impl_(std::make_unique<Impl>(std::move(options), hooks)) {}
 
 Profiler::~Profiler() {
-  if (Result<void> closed = close(); !closed) report_error(closed.error().message);
+  static_cast<void>(close());  // a failure goes to the message handler
 }
 
 void Profiler::start() {

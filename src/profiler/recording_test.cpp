@@ -327,6 +327,44 @@ TEST_F(ProfilerRecording, SavesTheCycleAsAFile) {
   EXPECT_EQ(count(*saved, "op"), 2);
 }
 
+TEST_F(ProfilerRecording, KeepsItsOwnFileFromWhatIsSaved) {
+  const std::string recorded = path("run.sonde");
+  Profiler prof({.output = recorded});
+  for (int i = 0; i < 2; ++i) {
+    prof.start();
+    op();
+    prof.stop();
+    for (const Result<void>& written :
+         {prof.save(recorded), prof.export_chrome_trace(recorded), prof.snapshot(recorded)}) {
+      ASSERT_FALSE(written);
+      EXPECT_THAT(written.error().message, ::testing::HasSubstr("records to; give another name"));
+    }
+  }
+  ASSERT_TRUE(prof.close());
+  const Result<Trace> trace = open_sonde(recorded);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 2);
+}
+
+// The variables of the main thread are gone by then.
+TEST_F(ProfilerRecording, MayBeAStaticThatSavesWhenTheProgramEnds) {
+  const std::string saved = path("static.sonde");
+  EXPECT_EXIT(
+      {
+        static std::string file = saved;
+        static Profiler prof({.on_trace_ready = [](Profiler& self) {
+          if (!self.save(file)) std::_Exit(1);
+        }});
+        prof.start();
+        for (int i = 0; i < 100; ++i) op();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+  const Result<Trace> trace = open_sonde(saved);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 100);
+}
+
 TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
   Profiler prof({.policy = BufferPolicy::Ring});
   EXPECT_FALSE(prof.snapshot(path("early.sonde")));

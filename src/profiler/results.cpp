@@ -4,6 +4,7 @@
 
 #include "analyse/flags.h"
 #include "base/output_file.h"
+#include "profiler/cycle_recorder.h"
 #include "profiler/message.h"
 #include "sonde/export.h"
 #include "sonde/memory_timeline.h"
@@ -23,17 +24,20 @@ KeyAverages Profiler::key_averages(const GroupBy& group_by) const {
 }
 
 Result<void> Profiler::save(const std::string& path) const {
+  SONDE_TRY_VOID(not_onto(this->path(), path));
   SONDE_TRY(const Trace cycle, trace());
   return save_trace(cycle, path);
 }
 
 Result<void> Profiler::export_chrome_trace(const std::string& path) const {
+  SONDE_TRY_VOID(not_onto(this->path(), path));
   SONDE_TRY(const Trace cycle, trace());
   return sonde::export_chrome_trace(cycle, path);
 }
 
 Result<void> Profiler::export_stacks(const std::string& path, std::string_view metric) const {
   SONDE_TRY(const StackMetric by, parse_stack_metric(metric));
+  SONDE_TRY_VOID(not_onto(this->path(), path));
   SONDE_TRY(const Trace cycle, trace());
   const EventList list = function_events(cycle);
   if (!list.with_stack()) {
@@ -45,6 +49,7 @@ Result<void> Profiler::export_stacks(const std::string& path, std::string_view m
 
 Result<void> Profiler::export_memory_timeline(const std::string& path,
                                               std::string_view device) const {
+  SONDE_TRY_VOID(not_onto(this->path(), path));
   SONDE_TRY(const Trace cycle, trace());
   std::string missing;
   for (const char* flag : {"record_shapes", "profile_memory"}) {

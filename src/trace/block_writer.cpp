@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/file.h"
 #include "trace/block_file.h"
@@ -19,18 +20,45 @@ constexpr int kZstdLevel = 1;
 // 24 MB of memory; a longer file is read by scanning.
 constexpr std::size_t kMaxIndexEntries = std::size_t{1} << 20;
 
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+// A context costs more to make than a block to compress. They are kept for whoever comes next, and
+// never destroyed: a profiler may end with the program, after the threads' own variables.
+class Contexts {
+ public:
+  // Nobody waits: in a child of fork() whoever has the lock may be no more.
+  ZSTD_CCtx* take() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || kept_.empty()) return ZSTD_createCCtx();
+    ZSTD_CCtx* const context = kept_.back();
+    kept_.pop_back();
+    return context;
+  }
+  void give_back(ZSTD_CCtx* context) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) {
+      kept_.push_back(context);
+    } else {
+      ZSTD_freeCCtx(context);
+    }
+  }
+  static Contexts& instance() {
+    static auto* const contexts = new Contexts;
+    return *contexts;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ZSTD_CCtx*> kept_;
 };
 
 // Appends the compressed bytes to `out`; false if they would not be fewer.
 bool compress_into(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> payload) {
-  // A context costs more to make than a block to compress.
-  thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
-  if (context == nullptr || payload.empty()) return false;
+  if (payload.empty()) return false;
+  ZSTD_CCtx* const context = Contexts::instance().take();
+  if (context == nullptr) return false;
   out.resize(ZSTD_compressBound(payload.size()));
-  const std::size_t size = ZSTD_compressCCtx(context.get(), out.data(), out.size(), payload.data(),
+  const std::size_t size = ZSTD_compressCCtx(context, out.data(), out.size(), payload.data(),
                                              payload.size(), kZstdLevel);
+  Contexts::instance().give_back(context);
   const bool is_smaller = ZSTD_isError(size) == 0 && size < payload.size();
   out.resize(is_smaller ? size : 0);
   return is_smaller;

@@ -68,7 +68,7 @@ class ReportJson {
         json_.key("title").text(finding.title);
         json_.key("detail").text(finding.detail);
         json_.key("advice").text(finding.advice);
-        json_.key("command").text(finding.command);
+        json_.key("command").text(command_text(finding, name_));
         json_.key("saving_ns").number(finding.saving_ns);
         json_.key("count").number(static_cast<std::int64_t>(finding.count));
         json_.key("spans").list(finding.spans, [&](SpanId span) { example(span); });

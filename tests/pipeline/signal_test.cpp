@@ -40,8 +40,9 @@ TEST(Signals, NeverDisturbWhatTheyInterrupt) {
     const itimerval never = {};
     ::setitimer(ITIMER_REAL, &never, nullptr);
   });
-  EXPECT_EQ(count_spans(trace, "work") + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"),
-            worked);
+  EXPECT_EQ(
+      2 * count_spans(trace, "work") + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"),
+      2 * worked);
   // In a handler that met the recorder at work, scope and instant are lost, both or neither.
   const std::uint64_t lost = ledger_sum(trace, LedgerKind::DroppedInSignal);
   EXPECT_EQ(2 * count_spans(trace, "handler") + lost, 2 * handled.load());

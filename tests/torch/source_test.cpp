@@ -34,6 +34,26 @@ TEST(TorchSource, ASecondProfilerThatWantsShapesGetsThem) {
   EXPECT_FALSE(plain.events().empty());
 }
 
+// full    [relu]            [relu]
+// plain            [relu]
+TEST(TorchSource, AProfilerKeepsItsWishesWhenAnotherRanInBetween) {
+  sonde::torch::attach();
+  Profiler full({.record_shapes = true, .profile_memory = true, .with_stack = true});
+  Profiler plain;
+  for (Profiler* prof : {&full, &plain, &full}) {
+    prof->start();
+    at::ones({2, 3}).relu();
+    prof->stop();
+    const bool asked = prof == &full;
+    for (const FunctionEvent event : prof->events()) {
+      if (event.name() != "aten::relu") continue;
+      EXPECT_EQ(event.input_shapes(), asked ? "[[2, 3]]" : "[]");
+      EXPECT_EQ(event.stack().empty(), !asked);
+      EXPECT_EQ(event.cpu_memory_bytes() > 0, asked);
+    }
+  }
+}
+
 // PyTorch's trace has 0 for all of them unless an execution trace or NVTX listens too.
 TEST(TorchSource, EveryOperatorHasARecordFunctionIdOfItsOwn) {
   sonde::torch::attach();

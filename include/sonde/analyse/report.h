@@ -38,6 +38,9 @@ struct Finding {
   std::vector<SpanId> spans = {};  // where: some of them, the worst first
 };
 
+// Its command for the file of that name, quoted for a shell.
+std::string command_text(const Finding& finding, std::string_view name);
+
 // Of one device, when most was in use.
 struct MemoryPeakOwner {
   MemoryDevice device;

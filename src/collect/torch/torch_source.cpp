@@ -195,36 +195,30 @@ class TorchSource {
  public:
   void prepare(const sonde_request& request) {
     const std::lock_guard lock(mutex_);
-    // While another session records, its wishes stand too.
-    const bool alone = running_ == 0;
-    const auto add = [alone](bool& wish, bool asked) { wish = (!alone && wish) || asked; };
-    add(shapes_, request.record_shapes != 0 || request.with_flops != 0);
-    add(memory_, request.profile_memory != 0);
-    add(stacks_, request.with_stack != 0);
-    add(modules_, request.with_modules != 0);
+    shapes_ = request.record_shapes != 0 || request.with_flops != 0;
+    memory_ = request.profile_memory != 0;
+    stacks_ = request.with_stack != 0;
+    modules_ = request.with_modules != 0;
     if (stacks_) prepare_call_stacks();
   }
 
   void start() {
     const std::lock_guard lock(mutex_);
     if (is_over_) return;
-    wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
-                 (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
-    report_memory(memory_);
     window.fetch_add(1);
     ++running_;
-    if (running_ > 1 && shapes_ == callback_has_inputs_) return;
-    if (running_ > 1) at::removeCallback(callback_);
-    callback_has_inputs_ = shapes_;
-    callback_ = at::addGlobalCallback(
-        at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(shapes_).needsIds(true));
+    serve();
   }
 
   void stop() {
     const std::lock_guard lock(mutex_);
     if (running_ == 0) return;
     --running_;
-    if (running_ == 0) leave();
+    if (running_ == 0) {
+      leave();
+    } else {
+      serve();
+    }
   }
 
   // At the end of the program, while torch still knows its callbacks.
@@ -235,8 +229,21 @@ class TorchSource {
   }
 
  private:
-  void leave() const {
+  // Those that record, as prepare() told last.
+  void serve() {
+    wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
+                 (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
+    report_memory(memory_);
+    if (has_callback_ && shapes_ == callback_has_inputs_) return;
+    if (has_callback_) at::removeCallback(callback_);
+    has_callback_ = true;
+    callback_has_inputs_ = shapes_;
+    callback_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(shapes_).needsIds(true));
+  }
+  void leave() {
     at::removeCallback(callback_);
+    has_callback_ = false;
     report_memory(false);
   }
 
@@ -247,6 +254,7 @@ class TorchSource {
   bool modules_ = false;
   int running_ = 0;
   bool is_over_ = false;
+  bool has_callback_ = false;
   bool callback_has_inputs_ = false;
   at::CallbackHandle callback_ = 0;
 };

@@ -26,6 +26,7 @@ struct SessionLog {
   SessionOptions options;  // of the session opened last
   bool fail_open = false;
   bool fail_begin = false;
+  bool is_disk_full = false;
 
   void add(std::string call) { calls.push_back(std::move(call)); }
   std::string take() {
@@ -69,6 +70,10 @@ class FakeSession : public Session {
   Result<void> close() override {
     log_->add("close");
     recording_ = false;
+    return status();
+  }
+  Result<void> status() const override {
+    if (log_->is_disk_full) return Failure(ErrorCode::Io, path_ + ": cannot write: disk full");
     return {};
   }
   std::string path() const override { return path_; }
