@@ -156,9 +156,13 @@ inline bool is_recording() noexcept {
 // Of another name for the linker, so that units with and without recording may be mixed.
 inline namespace disabled {
 
-class [[maybe_unused]] Scope {};
+class [[maybe_unused]] Scope {
+ public:
+  explicit Scope(Site&) noexcept {}
+};
 class [[maybe_unused]] Laps {
  public:
+  void next(Site&) noexcept {}
   void end() noexcept {}
 };
 class [[maybe_unused]] record_function {  // NOLINT(readability-identifier-naming)
@@ -169,6 +173,8 @@ class [[maybe_unused]] record_function {  // NOLINT(readability-identifier-namin
 };
 class [[maybe_unused]] AsyncScope {
  public:
+  AsyncScope() noexcept = default;
+  explicit AsyncScope(Site&) noexcept {}
   void end() noexcept {}
 };
 class [[maybe_unused]] Flow {

@@ -31,6 +31,7 @@ std::string BlockPlaces::op_text(const MemoryBlock& block) const {
 
 // Of the innermost call around its birth that has one.
 ModuleId BlockPlaces::module_of(const MemoryBlock& block) const {
+  if (trace_.modules().empty()) return {};
   const SpanTable& spans = trace_.spans();
   SpanId at = block.span;
   while (at.valid() && !spans.module[at].valid()) at = spans.parent[at];

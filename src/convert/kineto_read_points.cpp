@@ -2,6 +2,9 @@
 // Events that have one time: instants, allocations, counters.
 
 #include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
 
 #include "convert/json_number.h"
 #include "convert/json_text.h"
@@ -10,6 +13,15 @@
 namespace sonde {
 
 namespace {
+
+// A value of a counter. JSON has no word for those that are not finite: Sonde writes texts.
+std::optional<double> counter_value(std::string_view raw) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  if (raw == "\"NaN\"") return std::numeric_limits<double>::quiet_NaN();
+  if (raw == "\"inf\"") return kInfinite;
+  if (raw == "\"-inf\"") return -kInfinite;
+  return to_double(raw);
+}
 
 constexpr std::string_view kMemory = "[memory]";
 constexpr std::string_view kOutOfMemory = "[OutOfMemory]";
@@ -97,7 +109,7 @@ void EventStager::stage_counter() {
   counter.name = StringId(event_.name);
   counter.category = StringId(category_text());
   const bool whole = for_each_member(event_.args, [&](std::string_view key, std::string_view raw) {
-    const std::optional<double> value = to_double(raw);
+    const std::optional<double> value = counter_value(raw);
     if (!value) return false;
     counter.value = *value;
     counter.series = key == event_.name_text ? StringId() : StringId(staged_->texts.id_of(key));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -188,9 +190,10 @@ TEST(RoundTripOnce, ARecordingOfOurOwnIsStable) {
   mark.source_file = builder.intern("model.cpp");
   mark.source_line = 3;
   builder.instants().push_back(mark);
-  for (const double value : {0.5, 3.0, 1e300}) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  for (const double value : {0.5, 3.0, 1e300, kInfinite, -kInfinite, std::nan("")}) {
     CounterRow counter;
-    counter.time_ns = start + static_cast<Nanos>(value < 10 ? value * 10 : 99);
+    counter.time_ns = start + 5 * static_cast<Nanos>(builder.counters().size() + 1);
     counter.track = main;
     counter.name = builder.intern("loss");
     counter.value = value;

@@ -144,7 +144,11 @@ class SnapshotReader {
       const Action action = action_named(item["action"].text());
       const std::int64_t bytes = item["size"].integer();
       const PickleRef time = item["time_us"];
-      if (action == Action::Unknown || !fits(bytes) || !is_time(time.integer())) {
+      const auto is_odd = [](const PickleRef& value) {
+        return value.valid() && !value.is_integer();
+      };
+      if (action == Action::Unknown || is_odd(item["size"]) || !fits(bytes) || is_odd(time) ||
+          !is_time(time.integer())) {
         ++undecodable_;
         continue;
       }

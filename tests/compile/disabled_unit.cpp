@@ -12,6 +12,11 @@ void in_disabled_unit() {
   sonde::Laps laps;
   SONDE_LAP(laps, "gone");
   laps.end();
+  static sonde::Site site = {"gone", "", "", 0, 0};
+  const sonde::Scope scope(site);
+  laps.next(site);
+  sonde::AsyncScope begun(site);
+  begun.end();
   sonde::record_function range("gone", "text");
   range.end();
   sonde::AsyncScope async = SONDE_ASYNC("gone");
