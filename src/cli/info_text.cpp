@@ -84,7 +84,11 @@ class TextReport {
          file_.complete  ? "complete"
          : file_.version ? "recovered: cut short, damaged, or still recorded"
                          : "recovered: cut short or damaged");
-    if (trace_.last_ns() > trace_.first_ns()) {
+    constexpr Nanos kYearNs = Nanos{365} * 86'400 * 1'000'000'000;
+    if (trace_.last_ns() > trace_.first_ns() && trace_.first_ns() < kYearNs) {
+      line("  recorded  for {}, on a clock that does not tell the date",
+           duration_text(trace_.last_ns() - trace_.first_ns()));
+    } else if (trace_.last_ns() > trace_.first_ns()) {
       line("  recorded  {}, for {}", utc_text(trace_.first_ns()),
            duration_text(trace_.last_ns() - trace_.first_ns()));
     } else {

@@ -20,6 +20,11 @@ constexpr ArgKeySet kSourceKeys = ArgKeySet::range(ArgKey::OverloadName, ArgKey:
 constexpr ArgKeySet kPythonKeys = ArgKeySet::range(ArgKey::PythonId, ArgKey::PythonThread);
 constexpr ArgKeySet kKernelKeys = ArgKeySet::range(ArgKey::Queued, ArgKey::ChannelType);
 
+// The process that PyTorch's profiler before Kineto, and RecordProfile in C++, give all operators.
+bool is_legacy_host(std::string_view pid) {
+  return pid == "\"CPU functions\"" || pid == "\"CPU Functions\"";
+}
+
 }  // namespace
 
 bool EventStager::take(ArgKey key, std::int64_t& out) {
@@ -129,6 +134,7 @@ void EventStager::stage_span() {
   span.start = event_.time;
   span.name = event_.name;
   span.kind = known.kind;
+  if (!event_.has_category && is_legacy_host(event_.pid)) span.kind = SpanKind::CpuOp;
   span.track = track(known.on_device);
   if (event_.phase == 'X') {
     span.duration = event_.duration;

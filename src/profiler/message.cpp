@@ -30,11 +30,14 @@ MessageHandler current_handler() {
 
 void report(MessageLevel level, std::string_view text) {
   if (const MessageHandler handler = current_handler()) {
+    bool is_told = false;
     try {
       handler(level, text);
-      return;
-    } catch (...) {  // the message is not lost with it
+      is_told = true;
+    } catch (...) {
+      is_told = false;  // the message is not lost with it
     }
+    if (is_told) return;
   }
   std::fprintf(stderr, "sonde: %s: %.*s\n", level == MessageLevel::Error ? "error" : "warning",
                static_cast<int>(text.size()), text.data());
