@@ -13,8 +13,8 @@
 //   std::cout << prof.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
 // All threads of the process are recorded. Several profilers may run at once, nested or
-// overlapping. Every member may be called from any thread; calls on one profiler wait for each
-// other.
+// overlapping; while they do, each has what any of them asks for (shapes, memory, stacks). Every
+// member may be called from any thread; calls on one profiler wait for each other.
 //
 // A profiler never disturbs the program: start(), step() and stop() return nothing. The first error
 // (an impossible schedule, a file that cannot be written) goes to the message handler and to

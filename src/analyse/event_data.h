@@ -107,8 +107,16 @@ struct EventData {
   std::vector<std::string> stack(std::size_t event) const;
 
  private:
+  // Whether any event may be called by one, so that none climbs up to the root in vain.
+  struct Callers {
+    bool python = false;
+    bool gradients = false;
+  };
+  const Callers& callers() const;
   const std::vector<ForwardOp>& forward_ops() const;
 
+  mutable std::once_flag callers_once_;
+  mutable Callers callers_;
   mutable std::once_flag forward_ops_once_;
   mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
 };

@@ -98,18 +98,34 @@ class Linker {
   // A call of a device's runtime stands on the thread of the operator behind it, and so does, for
   // PyTorch, the device's work.
   void adopt(std::uint32_t event, std::int64_t id) {
+    const std::uint32_t process = process_of(event);
+    // Of a file where all have the same id, each would have a list of all.
+    const bool is_same =
+        id == last_id_ && process == last_process_ && data_.thread[event] == data_.thread[last_];
+    if (is_same) {
+      data_.kernels_first[event] = data_.kernels_first[last_];
+      data_.kernels_count[event] = data_.kernels_count[last_];
+      return;
+    }
     const auto first = static_cast<std::uint32_t>(data_.kernels.size());
-    launched_.visit(process_of(event), id, [&](std::uint32_t launched) {
+    launched_.visit(process, id, [&](std::uint32_t launched) {
       data_.thread[launched] = data_.thread[event];
       if (data_.has(launched, kEventDevice)) data_.kernels.push_back(launched);
     });
     data_.kernels_first[event] = first;
     data_.kernels_count[event] = static_cast<std::uint32_t>(data_.kernels.size()) - first;
+    last_id_ = id;
+    last_process_ = process;
+    last_ = event;
   }
 
   EventData& data_;
   const SpanTable& spans_;
   EventsById launched_{0};
+  // The operator before that has a list of its own.
+  std::int64_t last_id_ = 0;  // of none
+  std::uint32_t last_process_ = 0;
+  std::uint32_t last_ = 0;
 };
 
 }  // namespace

@@ -151,10 +151,26 @@ const std::vector<ForwardOp>& EventData::forward_ops() const {
   return forward_ops_;
 }
 
+const EventData::Callers& EventData::callers() const {
+  std::call_once(callers_once_, [this] {
+    const auto& kinds = trace.spans().kind;
+    for (std::size_t i = 0; i < kinds.size() && !callers_.python; ++i)
+      callers_.python = kinds[i] == SpanKind::PythonFunction;
+    for (std::size_t event = 0; event < size() && !callers_.gradients; ++event)
+      callers_.gradients = is_backward(event);
+  });
+  return callers_;
+}
+
 std::vector<std::string> EventData::stack(std::size_t event) const {
   if (!is_span(event)) return {};
-  const std::uint32_t gradient = gradient_around(*this, event);
-  if (gradient == kNoEvent) return own_stack(trace, SpanId(row[event]));
+  const auto own = [this](std::size_t of) -> std::vector<std::string> {
+    const SpanId span(row[of]);
+    if (!trace.spans().stack[span].valid() && !callers().python) return {};
+    return own_stack(trace, span);
+  };
+  const std::uint32_t gradient = callers().gradients ? gradient_around(*this, event) : kNoEvent;
+  if (gradient == kNoEvent) return own(event);
   const SpanId span(row[gradient]);
   const ForwardOp wanted = {trace.spans().sequence_number[span], trace.spans().forward_thread[span],
                             0};
@@ -164,7 +180,7 @@ std::vector<std::string> EventData::stack(std::size_t event) const {
       found->thread != wanted.thread) {
     return {};
   }
-  return own_stack(trace, SpanId(row[found->event]));
+  return own(found->event);
 }
 
 std::string collapsed_stacks(const EventData& data, bool device_time) {

@@ -2,6 +2,7 @@
 #include "convert/kineto_read_stacks.h"
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,28 @@ std::optional<SourceLine> split(std::string_view entry) {
     return source;
   }
   return std::nullopt;
+}
+
+struct Address {
+  std::string_view binary;
+  std::uint64_t offset = 0;
+};
+
+// "libtorch_cpu.so.2+0x1a2b", as frames are told that nobody could name; if putting it together
+// again gives the same text.
+std::optional<Address> split_address(std::string_view entry) {
+  const std::size_t plus = entry.rfind("+0x");
+  if (plus == std::string_view::npos || plus == 0) return std::nullopt;
+  Address address{entry.substr(0, plus), 0};
+  const std::string_view digits = entry.substr(plus + 3);
+  constexpr int kHex = 16;
+  const auto [after, error] = std::from_chars(digits.begin(), digits.end(), address.offset, kHex);
+  char again[kHex];
+  const char* const end = std::to_chars(again, again + kHex, address.offset, kHex).ptr;
+  if (error != std::errc() || after != digits.end() || std::string_view(again, end) != digits ||
+      address.binary.find('/') != std::string_view::npos)
+    return std::nullopt;
+  return address;
 }
 
 // Takes "name(Class)::method." from the front.
@@ -61,9 +84,14 @@ FrameId StackReader::frame(std::string_view entry) {
     row.line = source->line;
     row.function = builder_.intern(source->function);
     row.kind = FrameKind::Python;
+  } else if (const std::optional<Address> address = split_address(entry)) {
+    row.binary = builder_.intern(address->binary);
+    row.binary_offset = address->offset;
+    row.kind = FrameKind::Native;
   } else {
     row.function = builder_.intern(entry);
-    row.kind = FrameKind::Other;
+    const bool is_native = entry.find("::") != std::string_view::npos;  // no name in Python
+    row.kind = is_native ? FrameKind::Native : FrameKind::Other;
   }
   return found->second = builder_.frames().push_back(row);
 }
