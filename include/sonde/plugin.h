@@ -51,8 +51,10 @@ typedef struct sonde_plugin {
   const char* name;
   void* self; /* given to the functions */
   /* Before the first window. Not 0: it leaves this session to others, and the session's ledger says
-   * what was written to `why` as text with a 0 at its end. Comes again before start() or stop() if
-   * what the sessions that record want together is something else now: that holds from then on. */
+   * what was written to `why` as text with a 0 at its end. Comes again right before each start(),
+   * and before a stop() after which others still record, with what all of them want together: that
+   * holds from that start() or stop() on. One that cannot change what it does while it runs goes on
+   * as it is. */
   int (*prepare)(void* self, const sonde_request* request, char* why, size_t why_bytes);
   void (*start)(void* self);
   void (*stop)(void* self);

@@ -52,8 +52,10 @@ class Source {
   // Which activity it serves; it is told of the sessions that ask for it.
   virtual Activity activity() const = 0;
   // Before the first window: load libraries, take buffers. A failure goes into the session's ledger
-  // and leaves this source out; it never fails the program. Comes again before start() or stop() if
-  // what the sessions that record want together is something else now: that holds from then on.
+  // and leaves this source out; it never fails the program. Comes again right before each start(),
+  // and before a stop() after which others still record, with what all of them want together: that
+  // holds from that start() or stop() on. A source that cannot change what it does while it runs
+  // goes on as it is.
   virtual Result<void> prepare(const SourceRequest& request) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;

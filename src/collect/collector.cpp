@@ -212,13 +212,18 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
                               window.start_ticks, first_step});
     refresh_flags();
   }
-  tell_sources(session, true);
+  const std::lock_guard one_at_a_time(sources_);
+  tell_sources_locked(session, true);
   session.sources.start();
   return {};
 }
 
-void Collector::tell_sources(SessionState& session, bool with_it) {
-  const std::lock_guard order(wishes_);
+void Collector::prepare_sources(SessionState& session, std::vector<std::string>& failures) {
+  const std::lock_guard one_at_a_time(sources_);
+  session.sources.prepare(session.options.request, failures);
+}
+
+void Collector::tell_sources_locked(SessionState& session, bool with_it) {
   std::vector<SourceRequest> wanted;
   {
     const std::lock_guard guard(mutex_);
@@ -248,7 +253,8 @@ void Collector::end_window(SessionState& session) {
     const std::lock_guard guard(mutex_);
     if (!session.recording()) return;
   }
-  tell_sources(session, false);
+  const std::lock_guard one_at_a_time(sources_);
+  tell_sources_locked(session, false);
   session.sources.stop();
   const std::lock_guard guard(mutex_);
   if (session.recording()) end_window_locked(session);

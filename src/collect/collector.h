@@ -65,6 +65,8 @@ class Collector {
 
   // Makes the buffers ready if no other session has; adds the session.
   Result<void> add(const std::shared_ptr<SessionState>& session);
+  // Failures of sources are added to `failures`.
+  void prepare_sources(SessionState& session, std::vector<std::string>& failures);
   Result<void> begin_window(SessionState& session, std::int64_t first_step);
   void end_window(SessionState& session);
   // Ends the window if one is open and lets the drainer write the rest; wait_closed() waits for it.
@@ -94,7 +96,7 @@ class Collector {
   void start_drainer();
 
   // Tells the session's sources what all that record want, with this one or without it.
-  void tell_sources(SessionState& session, bool with_it);
+  void tell_sources_locked(SessionState& session, bool with_it);
 
   // On the drainer's thread; in drainer.cpp.
   void run();
@@ -110,7 +112,7 @@ class Collector {
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 
-  std::mutex wishes_;  // whoever is the last to tell the sources knows of all sessions
+  std::mutex sources_;  // held while sources are told anything: before mutex_, if both
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;

@@ -104,7 +104,7 @@ Trace record_with_plugin(bool shapes) {
 TEST(Plugin, IsToldOfSessionsAndWhatTheyWant) {
   calls() = {};
   record_with_plugin(true);
-  EXPECT_THAT(calls().names, ElementsAre("prepare", "start", "stop"));
+  EXPECT_THAT(calls().names, ElementsAre("prepare", "prepare", "start", "stop"));
   EXPECT_EQ(calls().request.size, sizeof(sonde_request));
   EXPECT_EQ(calls().request.record_shapes, 1);
   EXPECT_EQ(calls().request.with_stack, 0);
@@ -126,7 +126,7 @@ TEST(Plugin, IsStoppedOnceByTwoThreads) {
   session->end_window();
   other.join();
   sonde_remove_plugin(&slow);
-  EXPECT_THAT(calls().names, ElementsAre("prepare", "start", "stop"));
+  EXPECT_THAT(calls().names, ElementsAre("prepare", "prepare", "start", "stop"));
 }
 
 TEST(Plugin, MayRefuseAndTheLedgerSaysWhy) {

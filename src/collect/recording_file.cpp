@@ -25,8 +25,13 @@ Result<std::unique_ptr<RecordingFile>> RecordingFile::create(const std::string& 
 bool RecordingFile::append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress) {
   if (sealed_) return false;
   auto written = writer_.append(kind, payload, compress);
-  if (!written && !first_error_) first_error_ = written.error();
+  if (!written) note_failure(written.error());
   return written.has_value();
+}
+
+void RecordingFile::note_failure(const Error& error) {
+  if (!first_error_) first_error_ = error;
+  has_failed_ = true;
 }
 
 void RecordingFile::add_process(const ProcessBlock& process) {
@@ -176,7 +181,7 @@ Result<void> RecordingFile::seal() {
   const std::lock_guard guard(mutex_);
   sealed_ = true;
   auto sealed = writer_.seal();
-  if (!sealed && !first_error_) first_error_ = sealed.error();
+  if (!sealed) note_failure(sealed.error());
   return sealed;
 }
 
@@ -191,6 +196,7 @@ std::uint64_t RecordingFile::records_failed() const {
 }
 
 std::optional<Error> RecordingFile::first_error() const {
+  if (!has_failed_) return std::nullopt;
   const std::lock_guard guard(mutex_);
   return first_error_;
 }

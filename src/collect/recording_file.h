@@ -5,6 +5,7 @@
 // A write that fails (a full disk) is remembered and tried again with the next; what could not be
 // written is counted.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -52,12 +53,14 @@ class RecordingFile {
   std::string readable_path() const { return writer_.file().readable_path(); }
   std::uint64_t records_written() const;
   std::uint64_t records_failed() const;
+  // Waits for a write only if one has failed.
   std::optional<Error> first_error() const;
 
  private:
   explicit RecordingFile(BlockWriter writer) : writer_(std::move(writer)) {}
 
   bool append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
+  void note_failure(const Error& error);
   void sync_dictionary_locked();
   void flush_events_locked();
   bool keeps(std::uint64_t thread) const;
@@ -75,6 +78,7 @@ class RecordingFile {
   std::uint64_t records_written_ = 0;
   std::uint64_t records_failed_ = 0;
   std::optional<Error> first_error_;
+  std::atomic<bool> has_failed_{false};
   std::vector<std::int64_t> only_ids_;
   std::vector<std::string> only_names_;
   std::unordered_map<std::uint64_t, bool> kept_threads_;

@@ -69,6 +69,7 @@ class RecordingSession : public Session {
   }
 
   Result<void> status() const override {
+    if (!is_mine()) return {};
     if (const auto error = state_->file->first_error()) return Failure(*error);
     return {};
   }
@@ -103,7 +104,7 @@ Result<std::unique_ptr<Session>> Session::open(SessionOptions options) {
   SONDE_TRY_VOID(Collector::instance().add(state));
   auto session = std::make_unique<RecordingSession>(state);
   std::vector<std::string> failures;
-  state->sources.prepare(state->options.request, failures);
+  Collector::instance().prepare_sources(*state, failures);
   for (const std::string& failure : failures)
     state->file->add_ledger(LedgerKind::SourceFailed, 1, "collect", failure);
   return std::unique_ptr<Session>(std::move(session));

@@ -505,6 +505,7 @@ TEST(Session, HasItsSourcesServeAllSessionsThatRecordAndNoOthers) {
   });
   EXPECT_TRUE(source->shapes);
   with_shapes->end_window();
+  record_window(*with_shapes, [&] { EXPECT_TRUE(source->shapes) << "also without news"; });
   remove_source(*source);
 }
 

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <tuple>
 
 #include "base/signals.h"
 
@@ -23,7 +21,6 @@ constexpr std::chrono::milliseconds kFlushEvery(250);
 struct Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Source>> sources;
-  std::map<const Source*, SourceRequest> told;  // what each has been prepared for last
 };
 
 Registry& registry() {
@@ -70,23 +67,6 @@ std::optional<SourceRequest> together(const std::vector<SourceRequest>& wanted, 
   return all;
 }
 
-bool is_same_to_a_source(const SourceRequest& a, const SourceRequest& b) {
-  const auto all = [](const SourceRequest& r) {
-    return std::tie(r.record_shapes, r.profile_memory, r.with_stack, r.with_flops, r.with_modules,
-                    r.gpu_level);
-  };
-  return all(a) == all(b);
-}
-
-// Whether it is news to the source.
-bool note_told(const Source& source, const SourceRequest& request) {
-  const std::lock_guard guard(registry().mutex);
-  const auto [at, is_first] = registry().told.try_emplace(&source, request);
-  if (!is_first && is_same_to_a_source(at->second, request)) return false;
-  at->second = request;
-  return true;
-}
-
 }  // namespace
 
 void add_source(std::shared_ptr<Source> source) {
@@ -99,7 +79,6 @@ void add_source(std::shared_ptr<Source> source) {
 void remove_source(const Source& source) {
   const std::lock_guard guard(registry().mutex);
   std::erase_if(registry().sources, [&](const auto& known) { return known.get() == &source; });
-  registry().told.erase(&source);
 }
 
 std::vector<Activity> source_activities() {
@@ -134,7 +113,6 @@ void ActiveSources::prepare(const SourceRequest& request, std::vector<std::strin
   }
   for (auto& source : all_sources()) {
     if (!asks_for(request, source->activity())) continue;
-    note_told(*source, request);
     if (auto prepared = source->prepare(request); prepared) {
       sources_.push_back(std::move(source));
     } else {
@@ -147,7 +125,7 @@ void ActiveSources::tell(const std::vector<SourceRequest>& wanted) {
   for (const auto& source : sources_) {
     const std::optional<SourceRequest> all = together(wanted, source->activity());
     // It could serve this session alone: that it cannot serve more is its own business.
-    if (all && note_told(*source, *all)) static_cast<void>(source->prepare(*all));
+    if (all) static_cast<void>(source->prepare(*all));
   }
 }
 

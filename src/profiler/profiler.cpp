@@ -140,6 +140,9 @@ class Profiler::Impl {
     closed_ = true;
     if (options_.execution_trace_observer != nullptr) options_.execution_trace_observer->cleanup();
     Result<void> closed = cycles_.close();
+    const bool is_another =
+        !closed && !status_ && status_.error().message != closed.error().message;
+    if (is_another && !std::exchange(is_close_told_, true)) report_error(closed.error().message);
     check(closed);
     return closed;
   }
@@ -251,6 +254,7 @@ class Profiler::Impl {
   ProfilerAction scheduled_ = ProfilerAction::None;  // what the schedule said, before settle_action
   bool running_ = false;
   bool closed_ = false;
+  bool is_close_told_ = false;
   bool in_callback_ = false;
   std::optional<record_function> step_scope_;
   std::set<std::string> warned_;

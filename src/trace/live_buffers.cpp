@@ -40,6 +40,7 @@ Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, cons
     return Failure(ErrorCode::NotFound, name + ": belongs to another recording");
 
   LiveBuffers buffers;
+  buffers.stream = stream;
   for (std::size_t at = kChunkBytes; bytes.size() - at >= kChunkBytes; at += kChunkBytes) {
     const auto chunk = bytes.subspan(at, kChunkBytes);
     const ChunkHeader before = header_at(chunk);

@@ -14,6 +14,7 @@
 namespace sonde {
 
 struct LiveBuffers {
+  std::uint64_t stream = 0;
   std::vector<Piece> pieces;
   std::vector<std::vector<std::uint8_t>> dictionaries;
 

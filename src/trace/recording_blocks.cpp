@@ -195,13 +195,15 @@ void read_blocks(const BlockFile& file, Recording& recording) {
 
 std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
   if (file.sealed()) return std::nullopt;
-  Recording told;  // of it, who recorded
+  // The last that says who recorded counts, as in read_blocks().
+  const auto last =
+      std::find_if(file.blocks().rbegin(), file.blocks().rend(),
+                   [](const auto& block) { return block.kind == BlockKind::Process; });
+  if (last == file.blocks().rend()) return std::nullopt;
+  Recording told;
   std::vector<std::uint8_t> scratch;
-  for (const BlockFile::Block& block : file.blocks()) {
-    if (block.kind != BlockKind::Process) continue;
-    if (const auto payload = file.payload(block, scratch))
-      add_small_block(told, block.kind, *payload);
-  }
+  if (const auto payload = file.payload(*last, scratch))
+    add_small_block(told, last->kind, *payload);
   if (told.process.live_name.empty()) return std::nullopt;
   // Its name alone: what a file says must not lead us elsewhere.
   const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
@@ -217,6 +219,7 @@ void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording
                                  "what was still in memory is missing: " + live.error().message);
     return;
   }
+  if (live->stream != recording.process.stream) return;  // another file has taken this one's place
   for (const auto& dictionary : live->dictionaries) add_dictionary(recording, dictionary);
   for (Piece& piece : live->pieces) recording.pieces.push_back(std::move(piece));
   recording.builder.add_ledger(LedgerKind::Note, 1, file.name(),
