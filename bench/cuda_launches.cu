@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What tracing costs a kernel launch: rounds of 400 launches of an empty kernel, few enough for the
-// queue, so that nobody waits for the device.
+// What tracing costs a kernel launch: rounds of LAUNCHES of an empty kernel. With 400 they are few
+// enough for the queue and nobody waits for the device; with 100,000 buffers fill, are handed over
+// and decoded while the program goes on.
 //
-//   cuda_launches MODE [checked]    none; kernel: with CUPTI's records of kernels; callback: and its
-//                                   callback in the driver, which does nothing; noted: it keeps the
-//                                   time and the correlation, the least that links a kernel to its
-//                                   launch; kineto: with the set of records that Kineto asks for;
-//                                   residue: after kernels were recorded and are no more.
-//                                   Checked: each launch is followed by cudaGetLastError(), as in
-//                                   programs that look at errors
+//   cuda_launches MODE LAUNCHES [checked]
+//       none; kernel: with CUPTI's records of kernels; callback: and its callback in the driver,
+//       which does nothing; noted: it keeps the time and the correlation, the least that links a
+//       kernel to its launch; kineto: with the set of records that Kineto asks for; residue: after
+//       kernels were recorded and are no more. Checked: each launch is followed by
+//       cudaGetLastError(), as in programs that look at errors
 //
 // It reads numbers of cores, a line each, moves there and answers with nanoseconds a launch, one
 // figure for each round. bench/cuda_turns.py asks one process of each mode in turn, so that all of
 // them are measured on the same core within the same moment. Under `sonde run --gpu=LEVEL --
-// cuda_launches none` it shows what Sonde costs.
+// cuda_launches none LAUNCHES` it shows what Sonde costs.
 
 #include <cuda_runtime.h>
 #include <cupti.h>
@@ -102,7 +102,8 @@ void move_to(int core) {
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "none";
-  is_checked = argc > 2 && std::string_view(argv[2]) == "checked";
+  const int launches = argc > 2 ? std::atoi(argv[2]) : 400;
+  is_checked = argc > 3 && std::string_view(argv[3]) == "checked";
   cudaFree(nullptr);
   if (mode == "kineto") enable_kineto_set();
   if (mode == "callback") enable_callback(ignore);
@@ -118,7 +119,8 @@ int main(int argc, char** argv) {
   for (int core; std::scanf("%d", &core) == 1;) {
     move_to(core);
     launch_ns(200, tag);
-    for (int i = 0; i < kRounds; ++i) std::printf(i == 0 ? "%.1f" : " %.1f", launch_ns(400, tag));
+    for (int i = 0; i < kRounds; ++i)
+      std::printf(i == 0 ? "%.1f" : " %.1f", launch_ns(launches, tag));
     std::printf("\n");
     std::fflush(stdout);
   }

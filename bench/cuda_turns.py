@@ -11,7 +11,9 @@ stands the middle one of these differences, or their mean, which has the rare de
 With no turns at all each mode has the machine to itself: a set is then one process after the other, each asked once on
 every core. That is how a program meets its tracer, and five times as noisy.
 
-usage: cuda_turns.py PROGRAM SONDE FOLDER SETS TURNS
+Long rounds, of 100,000 launches say, are asked of one core a set, the next one for the next set; of launches alone.
+
+usage: cuda_turns.py PROGRAM SONDE FOLDER SETS TURNS LAUNCHES
 """
 
 import os
@@ -21,7 +23,8 @@ import subprocess
 import sys
 
 program, sonde, folder = sys.argv[1:4]
-sets, turns = int(sys.argv[4]), int(sys.argv[5])
+sets, turns, round_launches = (int(number) for number in sys.argv[4:7])
+is_long = round_launches > 1000
 operators = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_operators.py")]
 
 
@@ -32,8 +35,10 @@ def recorded(name, command, *options):
 def launches(*how):
     """Modes by name: what is run, of launches made like this. The others are held against the first."""
     return {
-        **{mode: [program, mode, *how] for mode in ("kineto", "none", "kernel", "callback", "noted", "residue")},
-        **{level: recorded(level, [program, "none", *how], f"--gpu={level}") for level in ("lean", "linked", "full")},
+        **{mode: [program, mode, str(round_launches), *how]
+           for mode in ("kineto", "none", "kernel", "callback", "noted", "residue")},
+        **{level: recorded(level, [program, "none", str(round_launches), *how], f"--gpu={level}")
+           for level in ("lean", "linked", "full")},
     }
 
 
@@ -72,9 +77,11 @@ def ended(process):
         sys.exit(f"cuda_turns.py: {' '.join(process.args)}: exit status {process.returncode}")
 
 
-def measure_set(modes):
+def measure_set(modes, number):
     """The rounds of each mode: {mode: [rounds, a list for each core and turn]}."""
     cores = sorted(os.sched_getaffinity(0))
+    if is_long:
+        cores = [cores[number % len(cores)]]
     rounds = {mode: [] for mode in modes}
     if turns == 0:
         for mode in random.sample(list(modes), len(modes)):
@@ -100,7 +107,7 @@ def added(rounds, of_rounds, of_visits):
 
 
 def report(title, modes):
-    measured = [measure_set(modes) for _ in range(sets)]
+    measured = [measure_set(modes, number) for number in range(sets)]
     for way, (of_rounds, of_visits) in WAYS.items():
         alone = statistics.median(of_visits([of_rounds(one) for one in rounds["none"]]) for rounds in measured)
         print(f"{title}, by {way}: {alone:.0f} ns alone")
@@ -114,6 +121,8 @@ def report(title, modes):
 
 
 report("a launch", launches())
+if is_long:
+    sys.exit()
 report("a launch that is checked", launches("checked"))
 if subprocess.run([sys.executable, "-c", "import torch; torch.zeros(1, device='cuda')"], stderr=subprocess.DEVNULL,
                   check=False).returncode == 0:
