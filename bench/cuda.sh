@@ -17,6 +17,6 @@ if [[ ${4:-400} -le 1000 ]] && python3 -c "import torch" 2>/dev/null; then
   "$build/bin/sonde" torch build --python "$(command -v python3)"
 fi
 python3 "$root/bench/cuda_turns.py" "$work/launches" "$build/bin/sonde" "$work" "${2:-5}" "${3:-8}" "${4:-400}"
-for trace in linked operators-linked; do
+for trace in linked stopped operators-linked; do
   if [[ -e $work/$trace.sonde ]]; then "$build/bin/sonde" info "$work/$trace.sonde" | head -24; fi
 done

@@ -21,10 +21,13 @@ import random
 import statistics
 import subprocess
 import sys
+import time
 
 program, sonde, folder = sys.argv[1:4]
 sets, turns, round_launches = (int(number) for number in sys.argv[4:7])
 is_long = round_launches > 1000
+STOPPED_AFTER = "4s"  # long enough to begin CUDA and launch for a while
+STOPPED_SECONDS = 6
 operators = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda_operators.py")]
 
 
@@ -39,6 +42,7 @@ def launches(*how):
            for mode in ("kineto", "none", "kernel", "callback", "noted", "residue")},
         **{level: recorded(level, [program, "none", str(round_launches), *how], f"--gpu={level}")
            for level in ("lean", "linked", "full")},
+        "stopped": recorded("stopped", [program, "none", str(round_launches), *how], "--gpu", "--for", STOPPED_AFTER),
     }
 
 
@@ -86,10 +90,14 @@ def measure_set(modes, number):
     if turns == 0:
         for mode in random.sample(list(modes), len(modes)):
             process = start(modes[mode])
+            if mode == "stopped":
+                time.sleep(STOPPED_SECONDS)
             rounds[mode] = [ask(process, core) for core in cores]
             ended(process)
         return rounds
     processes = {mode: start(modes[mode]) for mode in modes}
+    if "stopped" in modes:
+        time.sleep(STOPPED_SECONDS)
     for _ in range(turns):
         for core in cores:
             for mode in random.sample(list(modes), len(modes)):
