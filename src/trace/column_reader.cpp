@@ -22,35 +22,59 @@ constexpr std::uint64_t kMaxExpansion = 1024;
 // Bytes below which starting threads takes longer than the work.
 constexpr std::uint64_t kWorthThreads = std::uint64_t{1} << 20;
 
-// A column to be filled, whatever its type.
-struct Target {
+// What is done to a column that is filled, for each type of value.
+struct ColumnOps {
   ElementType type;
-  std::function<std::size_t()> size;
-  std::function<void(std::size_t)> reserve;
-  std::function<void(std::size_t)> resize;                                    // with null
-  std::function<void(const std::vector<std::uint8_t>&, std::size_t)> append;  // so many rows
+  std::size_t (*size)(const void* column);
+  void (*reserve)(void* column, std::size_t rows);
+  void (*resize)(void* column, std::size_t rows);  // with null
+  void (*append)(void* column, const std::vector<std::uint8_t>& bytes, std::size_t rows);
 };
 
 template <typename T>
-Target target_for(Column<T>& column) {
-  return {element_type<T>(), [&column] { return column.size(); },
-          [&column](std::size_t rows) { column.reserve(rows); },
-          [&column](std::size_t rows) { column.resize(rows); },
-          [&column](const std::vector<std::uint8_t>& bytes, std::size_t rows) {
-            std::vector<T> values(rows);
-            if (rows != 0) std::memcpy(values.data(), bytes.data(), rows * sizeof(T));
-            column.append(values.data(), rows);
-          }};
-}
+constexpr ColumnOps kOps = {
+    element_type<T>(),
+    [](const void* column) { return static_cast<const Column<T>*>(column)->size(); },
+    [](void* column, std::size_t rows) { static_cast<Column<T>*>(column)->reserve(rows); },
+    [](void* column, std::size_t rows) { static_cast<Column<T>*>(column)->resize(rows); },
+    [](void* column, const std::vector<std::uint8_t>& bytes, std::size_t rows) {
+      std::vector<T> values(rows);
+      if (rows != 0) std::memcpy(values.data(), bytes.data(), rows * sizeof(T));
+      static_cast<Column<T>*>(column)->append(values.data(), rows);
+    }};
+
+// A column to be filled, whatever its type.
+class Target {
+ public:
+  template <typename T>
+  Target(const char* table, const char* name, Column<T>& column)
+      : table_(table), name_(name), column_(&column), ops_(&kOps<T>) {}
+
+  std::string_view table() const { return table_; }
+  std::string_view name() const { return name_; }
+  ElementType type() const { return ops_->type; }
+  std::size_t size() const { return ops_->size(column_); }
+  void reserve(std::size_t rows) const { ops_->reserve(column_, rows); }
+  void resize(std::size_t rows) const { ops_->resize(column_, rows); }
+  void append(const std::vector<std::uint8_t>& bytes, std::size_t rows) const {
+    ops_->append(column_, bytes, rows);
+  }
+
+ private:
+  const char* table_;
+  const char* name_;
+  void* column_;
+  const ColumnOps* ops_;
+};
 
 class ColumnReader {
  public:
   ColumnReader(const BlockFile& file, TraceBuilder& builder) : file_(file), builder_(builder) {
-    add_target("strings", "end", string_ends_);
-    add_target("string_bytes", "byte", string_bytes_);
+    add(Target("strings", "end", string_ends_));
+    add(Target("string_bytes", "byte", string_bytes_));
     builder.tables().visit_tables([this](const char* table_name, auto& table) {
       table.visit_columns([this, table_name](const char* name, auto& column) {
-        this->add_target(table_name, name, column);
+        add(Target(table_name, name, column));
       });
     });
   }
@@ -93,6 +117,8 @@ class ColumnReader {
     std::string detail;
   };
 
+  void add(const Target& target) { targets_.push_back(target); }
+
   std::vector<const BlockFile::Block*> wanted_blocks() {
     const std::uint64_t limit = kFreelyExpanded + kMaxExpansion * file_.file_bytes();
     std::vector<const BlockFile::Block*> blocks;
@@ -108,11 +134,6 @@ class ColumnReader {
       blocks.push_back(&block);
     }
     return blocks;
-  }
-
-  template <typename T>
-  void add_target(const std::string& table, const std::string& name, Column<T>& column) {
-    targets_.emplace(table + "." + name, target_for(column));
   }
 
   void lose(LedgerKind kind, std::uint64_t count, std::string detail) {
@@ -142,12 +163,15 @@ class ColumnReader {
     }
     const ColumnChunk& chunk = decoded.chunk;
     const std::string name = std::string(chunk.table) + "." + std::string(chunk.column);
-    const auto found = targets_.find(name);
+    const auto found =
+        std::find_if(targets_.begin(), targets_.end(), [&chunk](const Target& target) {
+          return target.name() == chunk.column && target.table() == chunk.table;
+        });
     if (found == targets_.end()) {
       lose(LedgerKind::Undecodable, chunk.rows, "unknown column " + name);
       return;
     }
-    const std::string problem = place(found->second, decoded);
+    const std::string problem = place(*found, decoded);
     if (!problem.empty()) lose(LedgerKind::Undecodable, chunk.rows, name + " " + problem);
     std::uint64_t& declared = declared_rows_[std::string(chunk.table)];
     declared = std::max(declared, chunk.table_rows);
@@ -157,7 +181,7 @@ class ColumnReader {
   std::string place(const Target& target, const Decoded& decoded) {
     const ColumnChunk& chunk = decoded.chunk;
     const std::uint64_t have = target.size();
-    if (chunk.type != target.type) return "is of another type than in this version";
+    if (chunk.type != target.type()) return "is of another type than in this version";
     if (chunk.first_row < have) {
       return "comes twice from row " + std::to_string(chunk.first_row) + " on";
     }
@@ -193,11 +217,9 @@ class ColumnReader {
       if (fits) begin = end;
     }
     if (lost != 0) lose(LedgerKind::Undecodable, lost, "strings that lie outside their bytes");
-    note_short("strings", string_ends_.size());
-    note_short("string_bytes", bytes);
   }
 
-  void note_short(const char* table, std::size_t rows) {
+  void note_short(std::string_view table, std::size_t rows) {
     const auto declared = declared_rows_.find(table);
     if (declared == declared_rows_.end() || declared->second <= rows) return;
     lose(LedgerKind::Undecodable, declared->second - rows,
@@ -206,25 +228,31 @@ class ColumnReader {
 
   // Columns that were not stored are null throughout; a column cut short is null from there on.
   void finish_tables() {
-    builder_.tables().visit_tables([this](const char* table_name, auto& table) {
+    const auto end = targets_.cend();
+    for (auto first = targets_.cbegin(); first != end;) {
+      const auto last = std::find_if(
+          first, end, [first](const Target& target) { return target.table() != first->table(); });
       std::size_t rows = 0;
-      table.visit_columns(
-          [&rows](const char*, const auto& column) { rows = std::max(rows, column.size()); });
-      table.visit_columns([&](const char* name, auto& column) {
-        if (!column.empty() && column.size() < rows) {
-          lose(LedgerKind::Undecodable, rows - column.size(),
-               std::string(table_name) + "." + name + " has lost its last rows");
+      std::for_each(first, last,
+                    [&rows](const Target& target) { rows = std::max(rows, target.size()); });
+      std::for_each(first, last, [this, rows](const Target& target) {
+        const std::size_t have = target.size();
+        if (have != 0 && have < rows) {
+          lose(LedgerKind::Undecodable, rows - have,
+               std::string(target.table()) + "." + std::string(target.name()) +
+                   " has lost its last rows");
         }
-        column.resize(rows);
+        target.resize(rows);
       });
-      note_short(table_name, rows);
-    });
+      note_short(first->table(), rows);
+      first = last;
+    }
   }
 
   const BlockFile& file_;
   TraceBuilder& builder_;
   std::uint64_t brought_bytes_ = 0;  // payloads of all blocks that are read
-  std::map<std::string, Target, std::less<>> targets_;
+  std::vector<Target> targets_;      // those of one table beside each other
   std::map<std::string, std::uint64_t, std::less<>> declared_rows_;
   Column<std::uint64_t> string_ends_;
   Column<std::uint8_t> string_bytes_;
