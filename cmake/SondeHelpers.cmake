@@ -12,22 +12,15 @@ endfunction()
 
 function(sonde_find_fmt)
   find_path(SONDE_FMT_INCLUDE_DIR fmt/format.h)
-  find_library(SONDE_FMT_LIBRARY fmt)
-  mark_as_advanced(SONDE_FMT_INCLUDE_DIR SONDE_FMT_LIBRARY)
+  mark_as_advanced(SONDE_FMT_INCLUDE_DIR)
   if(NOT SONDE_FMT_INCLUDE_DIR)
     message(FATAL_ERROR "fmt was not found: install libfmt-dev")
   endif()
 endfunction()
 
-# Header-only, so that a program under test needs no further shared library; but for the sanitizers, under which that
-# takes four seconds more a source to compile.
+# Its headers alone: src/base/format.cpp compiles what is behind them.
 function(sonde_use_fmt target)
   target_include_directories(${target} SYSTEM PRIVATE ${SONDE_FMT_INCLUDE_DIR})
-  if(SONDE_SANITIZE AND SONDE_FMT_LIBRARY)
-    target_link_libraries(${target} PRIVATE ${SONDE_FMT_LIBRARY})
-  else()
-    target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY=1)
-  endif()
 endfunction()
 
 # sonde_optional(NAME PACKAGE FOUND WHAT): decides SONDE_HAS_<NAME> from SONDE_WITH_<NAME> (AUTO, ON, OFF).

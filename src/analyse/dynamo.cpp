@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/analyse/dynamo.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "analyse/event_data.h"
+#include "base/format.h"
 
 namespace sonde::dynamo {
 namespace {
@@ -54,7 +53,7 @@ struct Walk {
 };
 
 std::string share(double part) {
-  return fmt::format("{:>4}", fmt::format("{:.0f}%", part * 100));
+  return format_text("{:>4}", format_text("{:.0f}%", part * 100));
 }
 
 ProfileMetrics divided(const ProfileMetrics& a, const ProfileMetrics& by) {
@@ -108,7 +107,7 @@ std::vector<double> ProfileResult::tocsv() const {
 }
 
 std::string to_string(const ProfileResult& result) {
-  return fmt::format("{:2} graphs {:2} graph calls {:4}/{:4} = {}", result.unique_graphs,
+  return format_text("{:2} graphs {:2} graph calls {:4}/{:4} = {}", result.unique_graphs,
                      result.captured.graphs, result.captured.operators, result.total.operators,
                      to_string(result.percent()));
 }

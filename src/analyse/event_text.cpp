@@ -2,11 +2,10 @@
 
 // Events and averages as PyTorch prints them when they are looked at one by one.
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "analyse/table_text.h"
+#include "base/format.h"
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/events.h"
 
@@ -23,7 +22,7 @@ std::string upper(std::string_view text) {
 
 // Microseconds with as many digits as it takes, and none if there is nothing behind the point.
 std::string microseconds(Nanos time_ns) {
-  return fmt::format("{}", static_cast<double>(time_ns) / 1000);
+  return format_text("{}", static_cast<double>(time_ns) / 1000);
 }
 
 const char* truth(bool value) {
@@ -40,7 +39,7 @@ std::string to_string(const FunctionEvent& event, std::string_view use_device) {
     children += std::to_string(child.id());
   }
   const std::string shapes = event.input_shapes();
-  return fmt::format(
+  return format_text(
       "<FunctionEvent id={} name={} overload_name={} device_type=DeviceType.{} node_id=-1 "
       "cpu_time={} start_us={} end_us={} cpu_children=[{}] {}_time={} name={} thread={} "
       "input_shapes={} cpu_memory_usage={} {}_memory_usage={} is_async={} is_remote=False "
@@ -55,7 +54,7 @@ std::string to_string(const FunctionEvent& event, std::string_view use_device) {
 std::string to_string(const EventAverage& row, std::string_view use_device) {
   const std::string_view device = use_device.empty() ? "cuda" : use_device;
   const double count = row.count == 0 ? 1.0 : static_cast<double>(row.count);
-  return fmt::format(
+  return format_text(
       "<FunctionEventAvg key={} self_cpu_time={} cpu_time={}  self_{}_time={} {}_time={} "
       "input_shapes={} cpu_memory_usage={} {}_memory_usage={}>",
       row.key, detail::time_text(row.self_cpu_us), detail::time_text(row.cpu_total_us / count),

@@ -2,14 +2,13 @@
 
 // An execution trace from what a trace knows.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <unordered_map>
 
 #include "analyse/node_inputs.h"
+#include "base/format.h"
 #include "sonde/analyse/execution_trace.h"
 #include "trace/execution_trace_text.h"
 

@@ -2,8 +2,6 @@
 
 // Communication between ranks that nothing hides.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,6 +9,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -39,7 +38,7 @@ void between_devices(const ReportData& data, Report& report) {
   report.findings.push_back(
       {.id = "exposed_communication",
        .title = "Devices communicate while nothing is computed",
-       .detail = fmt::format("{} of {} of communication ran alone; {} of it was hidden behind "
+       .detail = format_text("{} of {} of communication ran alone; {} of it was hidden behind "
                              "kernels.",
                              duration_text(exposed_ns), duration_text(total_ns),
                              share_text(total_ns - exposed_ns, total_ns)),
@@ -72,7 +71,7 @@ void between_hosts(const ReportData& data, Report& report) {
       {.id = "waiting_for_ranks",
        .title = "Ranks wait for each other while nothing is computed",
        .detail =
-           fmt::format("For {} of {} in which the host communicated, this process ran no operator "
+           format_text("For {} of {} in which the host communicated, this process ran no operator "
                        "and no kernel.",
                        duration_text(exposed_ns), duration_text(total_ns)),
        .advice = kAdvice,

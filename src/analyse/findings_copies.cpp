@@ -2,14 +2,13 @@
 
 // Copies between host and devices that could be cheaper, or need not be.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "analyse/findings.h"
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -34,7 +33,7 @@ void pageable(Report& report) {
   report.findings.push_back(
       {.id = "pageable_copies",
        .title = "Copies use memory that is not pinned",
-       .detail = fmt::format("{} in {} copies, {} until they were done. The driver copies such "
+       .detail = format_text("{} in {} copies, {} until they were done. The driver copies such "
                              "memory once more, and the host waits for it.",
                              bytes_text(sum.bytes), count_text(report.copies.pageable.size()),
                              duration_text(sum.time_ns)),
@@ -52,7 +51,7 @@ void returned(Report& report) {
   report.findings.push_back(
       {.id = "copies_there_and_back",
        .title = "Bytes seem to leave the device and come back",
-       .detail = fmt::format("{} copies to the device were as large as one that came from it "
+       .detail = format_text("{} copies to the device were as large as one that came from it "
                              "before: {} and {} both ways.",
                              count_text(report.copies.returned.size()), bytes_text(sum.bytes),
                              duration_text(sum.time_ns)),
@@ -88,7 +87,7 @@ void exposed(const ReportData& data, Report& report) {
   report.findings.push_back(
       {.id = "exposed_copies",
        .title = "Copies and fills run while nothing is computed",
-       .detail = fmt::format("At least {} of them ran on a device that had no kernel to run.",
+       .detail = format_text("At least {} of them ran on a device that had no kernel to run.",
                              duration_text(exposed_ns)),
        .advice = "Copy on a stream of its own, a step ahead, with non_blocking=True; make what can "
                  "be made on the device there.",

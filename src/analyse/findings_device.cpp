@@ -2,8 +2,6 @@
 
 // What keeps devices from working.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace sonde::detail {
@@ -79,8 +78,8 @@ std::string who_waited(const Report& report) {
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == by_caller.end()) return {};
   const auto& [caller, call] = most->first;
-  return caller == call ? fmt::format(", most of it after {}", call)
-                        : fmt::format(", most of it after {} in {}", call, caller);
+  return caller == call ? format_text(", most of it after {}", call)
+                        : format_text(", most of it after {} in {}", call, caller);
 }
 
 void add(Report& report, Gaps gaps, Finding finding) {
@@ -93,7 +92,7 @@ void add(Report& report, Gaps gaps, Finding finding) {
 
 std::string lengths(const Gaps& gaps) {
   if (gaps.count == 1) return "once, for " + duration_text(gaps.total_ns);
-  return fmt::format("{}, {} in all and {} at once at most", times_text(gaps.count),
+  return format_text("{}, {} in all and {} at once at most", times_text(gaps.count),
                      duration_text(gaps.total_ns), duration_text(gaps.longest_ns));
 }
 
@@ -104,7 +103,7 @@ void stalls(Report& report) {
       {.id = "stalling_synchronisation",
        .title = "The host waits for the device, and then the device for the host",
        .detail =
-           fmt::format("The device ran dry while the host waited for it and had nothing to do "
+           format_text("The device ran dry while the host waited for it and had nothing to do "
                        "until new work came: {}{}.",
                        lengths(gaps), who_waited(report)),
        .advice = "Leave results on the device until a step is over: no .item(), .cpu(), print or "
@@ -122,7 +121,7 @@ std::string small_kernels(const Report& report) {
     ++kernels;
     small += spans.duration_ns[span] < kSmallKernelNs ? 1 : 0;
   }
-  return fmt::format(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
+  return format_text(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
                      duration_text(kSmallKernelNs));
 }
 
@@ -132,7 +131,7 @@ void slow_launches(Report& report) {
   add(report, gaps,
       {.id = "launch_bound",
        .title = "The device waits for its next kernel to be launched",
-       .detail = fmt::format("The device was done before the host, busy within operators, had "
+       .detail = format_text("The device was done before the host, busy within operators, had "
                              "launched what comes next: {}.{}",
                              lengths(gaps), small_kernels(report)),
        .advice = "Make fewer, larger kernels: a larger batch, torch.compile, fused or foreach "
@@ -145,7 +144,7 @@ void slow_program(Report& report) {
   add(report, gaps,
       {.id = "host_bound",
        .title = "The device waits while the host is outside of operators",
-       .detail = fmt::format("The thread that feeds the device was busy with code of its own: {}.",
+       .detail = format_text("The thread that feeds the device was busy with code of its own: {}.",
                              lengths(gaps)),
        .advice =
            "Look at what runs between operators: loading and preparing data, Python, logging, "
@@ -158,7 +157,7 @@ void delays(Report& report) {
   add(report, gaps,
       {.id = "kernel_wait",
        .title = "Short pauses from one kernel to the next add up",
-       .detail = fmt::format("Work that was launched in time began a little after the work before "
+       .detail = format_text("Work that was launched in time began a little after the work before "
                              "it had ended: {}.",
                              lengths(gaps)),
        .advice = "Fewer, larger kernels, or a CUDA graph, whose kernels follow each other faster.",
@@ -167,7 +166,7 @@ void delays(Report& report) {
   add(report, gaps,
       {.id = "device_idle_other",
        .title = "The device is idle for a reason that the trace does not show",
-       .detail = fmt::format("What came next had been launched and waited, or its launch was not "
+       .detail = format_text("What came next had been launched and waited, or its launch was not "
                              "recorded: {}.",
                              lengths(gaps)),
        .advice = "Look for streams that wait for events of others, and for work of other processes "

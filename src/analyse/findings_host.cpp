@@ -2,8 +2,6 @@
 
 // Steps that are not like the others, data that is waited for, time outside of operators, memory.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,6 +12,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -106,7 +105,7 @@ void data_loading(Report& report, const std::vector<SpanId>& loading) {
   report.findings.push_back(
       {.id = std::string(id(Pattern::SynchronizedDataLoader)),
        .title = "Steps wait for their data",
-       .detail = fmt::format("{} was entered {} on a thread that computes: {} in all.",
+       .detail = format_text("{} was entered {} on a thread that computes: {} in all.",
                              trace.name(worst.front()), times_text(loading.size()),
                              duration_text(total_ns)),
        .advice = "Load and prepare the next batch while this one is computed: num_workers > 0 of a "
@@ -168,7 +167,7 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
       {.id = "outside_operators",
        .title = "Steps spend time outside of operators",
        .detail =
-           fmt::format("For {} of the time of all steps no thread was within an operator for "
+           format_text("For {} of the time of all steps no thread was within an operator for "
                        "{} or longer: {}, {} in all.",
                        share_text(total_ns, report.measured_ns), duration_text(kShortestStretchNs),
                        times_text(count), duration_text(total_ns)),
@@ -196,7 +195,7 @@ void find_in_steps(const ReportData& /*data*/, Report& report) {
   report.findings.push_back(
       {.id = "outlier_steps",
        .title = "Some steps take much longer than the others",
-       .detail = fmt::format("{} of {} steps; usual are {}. Step {} took {}: {}.",
+       .detail = format_text("{} of {} steps; usual are {}. Step {} took {}: {}.",
                              count_text(times.outliers), count_text(times.steps.size()),
                              duration_text(times.median_ns), longest->step,
                              duration_text(longest->host_ns()), longest->why),
@@ -222,7 +221,7 @@ void find_in_memory(const ReportData& data, Report& report) {
         {.id = "memory_peak_" + device,
          .title = "Most memory in use on " + device,
          .detail =
-             fmt::format("{} at the peak, {} of it from {}.",
+             format_text("{} at the peak, {} of it from {}.",
                          bytes_text(static_cast<std::uint64_t>(peak.bytes)),
                          bytes_text(static_cast<std::uint64_t>(peak.owner_bytes)), peak.owner),
          .advice = "If memory is short, look at what is alive then, and for how long.",
@@ -236,7 +235,7 @@ void find_in_memory(const ReportData& data, Report& report) {
     report.findings.push_back(
         {.id = "memory_grows_" + name,
          .title = "Memory grows from step to step on " + name,
-         .detail = fmt::format(
+         .detail = format_text(
              "{} in {} blocks from {}, taken in {} steps, were held when the last ended.",
              bytes_text(static_cast<std::uint64_t>(leak.bytes)), count_text(leak.blocks), leak.op,
              count_text(leak.steps)),

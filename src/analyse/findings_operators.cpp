@@ -3,8 +3,6 @@
 // What operators alone give away, without Python's calls: the same causes as PyTorch's patterns, in
 // programs of any language. Where the two find the same, report() keeps the larger bound.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,6 +14,7 @@
 #include "analyse/launches.h"
 #include "analyse/op_runs.h"
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -202,22 +201,22 @@ class OperatorFindings {
 
   void say() {
     say_pattern(elements_, Pattern::ForLoopIndexing, "A loop goes through a tensor by itself",
-                fmt::format("The same few operators on one element after the other: {}.",
+                format_text("The same few operators on one element after the other: {}.",
                             times_text(elements_.count)));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
                 "The optimiser updates one parameter after the other",
-                fmt::format("The same few operators for each of many parameters: {}.",
+                format_text("The same few operators for each of many parameters: {}.",
                             times_text(updates_.count)));
     say_pattern(
         zeros_, Pattern::GradientNotSetToNone, "Gradients are filled with zeros",
-        fmt::format("Tensors in a row that are set to zero: {}.", count_text(zeros_.count)));
+        format_text("Tensors in a row that are set to zero: {}.", count_text(zeros_.count)));
     say_pattern(biases_, Pattern::Conv2dBiasBatchNorm,
                 "Convolutions add a bias right before a batch norm",
-                fmt::format("Seen {}.", times_text(biases_.count)));
+                format_text("Seen {}.", times_text(biases_.count)));
     add(copies_,
         {.id = "extra_copies",
          .title = "Tensors are copied as they are",
-         .detail = fmt::format("Copies that change neither type nor device (clone, "
+         .detail = format_text("Copies that change neither type nor device (clone, "
                                "contiguous, to): {}, {} in all.",
                                times_text(copies_.count), duration_text(copies_.saving_ns)),
          .advice = "Use the tensor itself where nobody changes it; make it in the layout "
@@ -259,7 +258,7 @@ void find_patterns(const ReportData& /*data*/, Report& report) {
     report.findings.push_back(
         {.id = std::string(id(found.pattern)),
          .title = name,
-         .detail = fmt::format("PyTorch's pattern was seen {}{}.", times_text(found.spans.size()),
+         .detail = format_text("PyTorch's pattern was seen {}{}.", times_text(found.spans.size()),
                                place.empty() ? "" : ", first at " + place),
          .advice = std::string(advice(found.pattern)),
          .command = "sonde table TRACE --sort-by count",
@@ -268,7 +267,7 @@ void find_patterns(const ReportData& /*data*/, Report& report) {
          .spans = spans.take()});
   }
   for (const auto& [reason, names] : missing)
-    report.missing.push_back(fmt::format("{}: {}", names, reason));
+    report.missing.push_back(format_text("{}: {}", names, reason));
 }
 
 }  // namespace sonde::detail

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/node_inputs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 
 #include "analyse/tensor_size.h"
+#include "base/format.h"
 #include "base/json.h"
 
 namespace sonde::detail {
@@ -25,7 +23,7 @@ std::string numbers_text(const Trace& trace, DimId first, std::int32_t count) {
   for (std::int32_t i = 0; first.valid() && i < count; ++i) {
     const std::size_t row = first.index() + static_cast<std::size_t>(i);
     if (row >= trace.dims().size()) break;
-    fmt::format_to(std::back_inserter(text), "{}{}", i > 0 ? "," : "", trace.dims().value[row]);
+    append_formatted(text, "{}{}", i > 0 ? "," : "", trace.dims().value[row]);
   }
   return text + "]";
 }
@@ -180,12 +178,11 @@ void NodeInputs::put_tensor(SpanId span, OpArgumentId argument, Lists& lists, No
     offset = uses.storage_offset[row];
     break;
   }
-  fmt::format_to(std::back_inserter(lists.values), R"([{},{},{},{},{},"{}"])", tensor, storage,
-                 offset, elements_of(trace_, argument), element_bytes(trace_, argument),
-                 device_text(arguments, argument));
+  append_formatted(lists.values, R"([{},{},{},{},{},"{}"])", tensor, storage, offset,
+                   elements_of(trace_, argument), element_bytes(trace_, argument),
+                   device_text(arguments, argument));
   const std::string type = json_string(trace_.string(arguments.dtype[argument]));
-  fmt::format_to(std::back_inserter(lists.types), "Tensor({})",
-                 std::string_view(type).substr(1, type.size() - 2));
+  append_formatted(lists.types, "Tensor({})", std::string_view(type).substr(1, type.size() - 2));
   lists.shapes +=
       numbers_text(trace_, arguments.dims_first[argument], arguments.dims_count[argument]);
   lists.strides +=

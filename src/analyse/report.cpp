@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/analyse/report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
 #include "analyse/findings.h"
 #include "analyse/memory_places.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace sonde {
@@ -34,14 +33,14 @@ Nanos spans_ns(const Trace& trace) {
 std::string verdict_of(const DeviceTime& device) {
   const auto extent = static_cast<double>(device.extent_ns());
   const std::string busy =
-      fmt::format("it was busy {} of {}.", detail::share_text(device.busy_ns, device.extent_ns()),
+      format_text("it was busy {} of {}.", detail::share_text(device.busy_ns, device.extent_ns()),
                   duration_text(device.extent_ns()));
   if (static_cast<double>(device.busy_ns) >= kBusyShare * extent)
-    return fmt::format("Device {} is what limits the program: {}", device.device, busy);
+    return format_text("Device {} is what limits the program: {}", device.device, busy);
   const Nanos host_ns = device.idle_of(IdleCause::HostWait);
   if (host_ns >= device.idle_ns - host_ns)
-    return fmt::format("Device {} waits for the host: {}", device.device, busy);
-  return fmt::format("Device {} has gaps of its own: {}", device.device, busy);
+    return format_text("Device {} waits for the host: {}", device.device, busy);
+  return format_text("Device {} has gaps of its own: {}", device.device, busy);
 }
 
 std::string verdict_of(const Report& report) {
@@ -110,7 +109,7 @@ std::string times_text(std::uint64_t count) {
 std::string share_text(Nanos part_ns, Nanos whole_ns) {
   const double share =
       whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0.0;
-  return fmt::format("{:.1f} %", 100 * share);
+  return format_text("{:.1f} %", 100 * share);
 }
 
 }  // namespace detail

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/table_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <optional>
 #include <string_view>
+
+#include "base/format.h"
 
 namespace sonde::detail {
 namespace {
@@ -43,15 +43,15 @@ std::string memory_text(std::int64_t bytes) {
   constexpr double kKib = 1024;
   const double size = std::abs(static_cast<double>(bytes));
   const auto value = static_cast<double>(bytes);
-  if (size >= kKib * kKib * kKib) return fmt::format("{:.2f} GB", value / (kKib * kKib * kKib));
-  if (size >= kKib * kKib) return fmt::format("{:.2f} MB", value / (kKib * kKib));
-  if (size >= kKib) return fmt::format("{:.2f} KB", value / kKib);
-  return fmt::format("{} B", bytes);
+  if (size >= kKib * kKib * kKib) return format_text("{:.2f} GB", value / (kKib * kKib * kKib));
+  if (size >= kKib * kKib) return format_text("{:.2f} MB", value / (kKib * kKib));
+  if (size >= kKib) return format_text("{:.2f} KB", value / kKib);
+  return format_text("{} B", bytes);
 }
 
 std::string share_text(double part, double whole) {
   if (whole == 0) return "NaN";
-  return fmt::format("{:.2f}%", part * 100.0 / whole);
+  return format_text("{:.2f}%", part * 100.0 / whole);
 }
 
 // The unit that fits the smallest value.
@@ -279,7 +279,7 @@ class Table {
     if (flops_) {
       cells.push_back(row.flops == 0
                           ? "--"
-                          : fmt::format("{:8.3f}", static_cast<double>(row.flops) * unit_.scale));
+                          : format_text("{:8.3f}", static_cast<double>(row.flops) * unit_.scale));
     }
     for (const std::string& name : options_.columns) cells.push_back(extra_cell(name, index));
     add_line(cells);
@@ -307,7 +307,7 @@ class Table {
     if (name == "max") return time(figures.max_ns);
     if (name == "launches") return std::to_string(figures.launches);
     if (name == "device_union") return time(figures.device_union_ns);
-    return figures.flops_per_second > 0 ? fmt::format("{:.3e}", figures.flops_per_second) : "--";
+    return figures.flops_per_second > 0 ? format_text("{:.3e}", figures.flops_per_second) : "--";
   }
 
   const std::vector<EventAverage>& rows_;
@@ -357,10 +357,10 @@ std::string complaint(const TableOptions& options) {
 
 std::string time_text(double us, std::string_view unit) {
   if (unit == "s" || (unit != "ms" && unit != "us" && us >= 1e6)) {
-    return fmt::format("{:.3f}s", us / 1e6);
+    return format_text("{:.3f}s", us / 1e6);
   }
-  if (unit == "ms" || (unit != "us" && us >= 1e3)) return fmt::format("{:.3f}ms", us / 1e3);
-  return fmt::format("{:.3f}us", us);
+  if (unit == "ms" || (unit != "us" && us >= 1e3)) return format_text("{:.3f}ms", us / 1e3);
+  return format_text("{:.3f}us", us);
 }
 
 TableFacts table_facts(const EventData& data) {

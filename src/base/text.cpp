@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/text.h"
 
-#include <fmt/format.h>
-
 #include <cstddef>
+
+#include "base/format.h"
 
 namespace sonde {
 
@@ -12,17 +12,17 @@ std::string duration_text(std::int64_t nanoseconds) {
   // Through unsigned, since the most negative value has no positive twin.
   const std::uint64_t ns = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds)
                                            : static_cast<std::uint64_t>(nanoseconds);
-  if (ns < 1'000) return fmt::format("{}{} ns", sign, ns);
+  if (ns < 1'000) return format_text("{}{} ns", sign, ns);
   const auto value = static_cast<double>(ns);
-  if (ns < 1'000'000) return fmt::format("{}{:.3f} us", sign, value / 1e3);
-  if (ns < 1'000'000'000) return fmt::format("{}{:.3f} ms", sign, value / 1e6);
-  return fmt::format("{}{:.3f} s", sign, value / 1e9);
+  if (ns < 1'000'000) return format_text("{}{:.3f} us", sign, value / 1e3);
+  if (ns < 1'000'000'000) return format_text("{}{:.3f} ms", sign, value / 1e6);
+  return format_text("{}{:.3f} s", sign, value / 1e9);
 }
 
 std::string microseconds_text(std::int64_t nanoseconds) {
   const std::uint64_t ns = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds)
                                            : static_cast<std::uint64_t>(nanoseconds);
-  return fmt::format("{}{}.{:03}", nanoseconds < 0 ? "-" : "", ns / 1000, ns % 1000);
+  return format_text("{}{}.{:03}", nanoseconds < 0 ? "-" : "", ns / 1000, ns % 1000);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -34,8 +34,8 @@ std::string bytes_text(std::uint64_t bytes) {
     ++unit;
   }
   const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  return whole ? fmt::format("{:.0f} {}", value, kUnits[unit])
-               : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return whole ? format_text("{:.0f} {}", value, kUnits[unit])
+               : format_text("{:.1f} {}", value, kUnits[unit]);
 }
 
 std::string count_text(std::uint64_t count) {
@@ -46,6 +46,10 @@ std::string count_text(std::uint64_t count) {
     out.push_back(digits[i]);
   }
   return out;
+}
+
+std::string counted_text(std::uint64_t count, std::string_view noun) {
+  return count_text(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 
 }  // namespace sonde

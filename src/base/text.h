@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sonde {
 
@@ -16,5 +17,7 @@ std::string microseconds_text(std::int64_t nanoseconds);
 std::string bytes_text(std::uint64_t bytes);
 // "12,345,678"
 std::string count_text(std::uint64_t count);
+// "1 span", "12,345 spans": of nouns that take an s.
+std::string counted_text(std::uint64_t count, std::string_view noun);
 
 }  // namespace sonde

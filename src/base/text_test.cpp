@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+
+#include "base/format.h"
 
 namespace sonde {
 namespace {
@@ -28,6 +31,17 @@ TEST(Text, PicksTheUnitThatReadsBest) {
   EXPECT_EQ(count_text(0), "0");
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(12'345'678), "12,345,678");
+  EXPECT_EQ(counted_text(0, "span"), "0 spans");
+  EXPECT_EQ(counted_text(1, "span"), "1 span");
+  EXPECT_EQ(counted_text(12'345, "span"), "12,345 spans");
+}
+
+TEST(Text, IsMadeFromPatterns) {
+  EXPECT_EQ(format_text("{} of {}, {:.1f} %", 3, std::string("8"), 37.5), "3 of 8, 37.5 %");
+  EXPECT_EQ(format_text("{{}}"), "{}");
+  std::string out = "a";
+  append_formatted(out, "{:>4}|{:<{}}|", 7, "b", 3);
+  EXPECT_EQ(out, "a   7|b  |");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/doctor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/format.h"
 #include "cli/commands.h"
 #include "cli/json_writer.h"
 
@@ -25,8 +24,8 @@ const char* state_name(CheckState state) {
 
 void write_text(const std::vector<Check>& checks, Output& out) {
   for (const Check& check : checks) {
-    out.line(fmt::format("{:<8} {:<18} {}", state_name(check.state), check.id, check.found));
-    if (!check.advice.empty()) out.line(fmt::format("{:<27} -> {}", "", check.advice));
+    out.line(format_text("{:<8} {:<18} {}", state_name(check.state), check.id, check.found));
+    if (!check.advice.empty()) out.line(format_text("{:<27} -> {}", "", check.advice));
   }
 }
 

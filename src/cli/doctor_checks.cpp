@@ -3,7 +3,6 @@
 // Sonde itself, the machine it records on, and what CUDA brings.
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "agent/run_options.h"
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "cli/run.h"
@@ -44,7 +44,7 @@ Check check_clock() {
   ::usleep(20'000);
   const TickMap map({first, take_anchor()});
   return {"clock", CheckState::Ok,
-          fmt::format("the processor's invariant counter, {:.3f} GHz", 1.0 / map.ns_per_tick()),
+          format_text("the processor's invariant counter, {:.3f} GHz", 1.0 / map.ns_per_tick()),
           ""};
 }
 
@@ -70,7 +70,7 @@ Check check_sysctl(std::string id, const std::string& path, int most, const std:
   if (value.empty()) return {std::move(id), CheckState::Ok, what + ": no limit is set", ""};
   const bool allowed = ::geteuid() == 0 || std::atoi(value.c_str()) <= most;
   return {std::move(id), allowed ? CheckState::Ok : CheckState::Limited,
-          fmt::format("{}: {} is {}", what, fs::path(path).filename().string(), value),
+          format_text("{}: {} is {}", what, fs::path(path).filename().string(), value),
           allowed ? "" : advice};
 }
 
@@ -84,7 +84,7 @@ Check check_library(std::string id, std::initializer_list<const char*> names, co
     std::string found = name;
     Number version = 0;
     auto* const ask = reinterpret_cast<int (*)(Number*)>(::dlsym(library, function));
-    if (ask != nullptr && ask(&version) == 0) found += fmt::format(", version {}", version);
+    if (ask != nullptr && ask(&version) == 0) found += format_text(", version {}", version);
     return {std::move(id), CheckState::Ok, std::move(found), ""};
   }
   return {std::move(id), CheckState::Missing, std::string(*names.begin()) + " is not found",

@@ -3,8 +3,7 @@
 // Which torches there are (the system's for C++, and the one that python3 imports), which adapters
 // for them, and whether they fit.
 
-#include <fmt/format.h>
-
+#include "base/format.h"
 #include "cli/doctor.h"
 #include "cli/run.h"
 #include "cli/torch_adapters.h"
@@ -18,7 +17,7 @@ std::vector<Check> check_adapters(const std::vector<std::string>& adapters) {
   checks.reserve(adapters.size() + 1);
   for (const std::string& path : adapters) {
     checks.push_back({"sonde.torch", CheckState::Ok,
-                      fmt::format("{}, made for {}", path, adapter_is_for(path)), ""});
+                      format_text("{}, made for {}", path, adapter_is_for(path)), ""});
   }
   if (checks.empty()) {
     checks.push_back({"sonde.torch", CheckState::Missing, "no adapter for any torch",
@@ -32,7 +31,7 @@ Check check_install(std::string id, const TorchInstall& torch, const std::string
   Check check{std::move(id), CheckState::Limited, "", ""};
   const std::string& version = torch.python_version.empty() ? torch.version : torch.python_version;
   check.found =
-      fmt::format("{}{}, C++11 ABI {}{}", version.empty() ? "" : version + ", ", torch.library,
+      format_text("{}{}, C++11 ABI {}{}", version.empty() ? "" : version + ", ", torch.library,
                   torch.cxx11_abi ? 1 : 0, torch.cuda.empty() ? "" : ", CUDA " + torch.cuda);
   for (const std::string& adapter : adapters) {
     if (!adapter_fits(adapter, torch)) continue;

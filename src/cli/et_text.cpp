@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/et.h"
 
@@ -17,33 +17,34 @@ std::string wrong_text(const EtCheck& check) {
   for (std::size_t i = 0; i < std::min(check.wrong.size(), kMostWrong); ++i)
     text += (i > 0 ? ", " : ": ") + check.wrong[i];
   if (check.wrong.size() > kMostWrong)
-    text += fmt::format(", … {} in all", count_text(check.wrong.size()));
+    text += format_text(", … {} in all", count_text(check.wrong.size()));
   return text;
 }
 
 void write_head(const EtReport& report, Output& out) {
   const ExecutionTraceSummary& summary = report.summary;
-  out.line(fmt::format("{}: execution trace{}, schema {}, process {}", report.file,
+  out.line(format_text("{}: execution trace{}, schema {}, process {}", report.file,
                        report.is_made ? " made from a trace" : "", report.et.schema,
                        report.et.pid));
   if (!report.et.time.empty()) out.line("  begun    " + report.et.time);
-  out.line(fmt::format("  nodes    {}: {} operators, {} annotations, {} threads; {} deep",
-                       count_text(report.et.nodes.size()), count_text(summary.operators),
-                       count_text(summary.annotations), summary.threads, summary.deepest));
-  out.line(fmt::format("  values   {} inputs, {} outputs", count_text(summary.inputs),
-                       count_text(summary.outputs)));
-  out.line(fmt::format("  tensors  {} in {} storages; {} came from outside",
-                       count_text(summary.tensors), count_text(summary.storages),
+  out.line(format_text("  nodes    {}: {}, {}, {}; {} deep", count_text(report.et.nodes.size()),
+                       counted_text(summary.operators, "operator"),
+                       counted_text(summary.annotations, "annotation"),
+                       counted_text(summary.threads, "thread"), summary.deepest));
+  out.line(format_text("  values   {}, {}", counted_text(summary.inputs, "input"),
+                       counted_text(summary.outputs, "output")));
+  out.line(format_text("  tensors  {} in {}; {} came from outside", count_text(summary.tensors),
+                       counted_text(summary.storages, "storage"),
                        count_text(summary.tensors_from_outside)));
   if (report.join) {
-    out.line(fmt::format("  joined   {} nodes with their spans", count_text(report.join->joined)));
+    out.line(format_text("  joined   {} with spans", counted_text(report.join->joined, "node")));
   }
 }
 
 void write_row(std::size_t width, const ExecutionTraceSummary::Name& row, Output& out) {
   const std::string name =
       row.name.size() <= width ? row.name : row.name.substr(0, width - 3) + "...";
-  out.line(fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}", name, width, count_text(row.count),
+  out.line(format_text("{:<{}}  {:>8}  {:>8}  {:>8}", name, width, count_text(row.count),
                        count_text(row.inputs), count_text(row.outputs)));
 }
 
@@ -52,7 +53,7 @@ void write_row(std::size_t width, const ExecutionTraceSummary::Name& row, Output
 void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
   write_head(report, out);
   for (const EtCheck& check : report.checks) {
-    out.line(fmt::format("  {}  {}{}", check.wrong.empty() ? "checked" : "NOT SO ", check.claim,
+    out.line(format_text("  {}  {}{}", check.wrong.empty() ? "checked" : "NOT SO ", check.claim,
                          wrong_text(check)));
   }
   const auto& names = report.summary.names;
@@ -62,11 +63,11 @@ void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
   for (std::size_t i = 0; i < shown; ++i) width = std::max(width, names[i].name.size());
   width = std::min(width, kWidestName);
   out.line(
-      fmt::format("\n{:<{}}  {:>8}  {:>8}  {:>8}", "Name", width, "nodes", "inputs", "outputs"));
+      format_text("\n{:<{}}  {:>8}  {:>8}  {:>8}", "Name", width, "nodes", "inputs", "outputs"));
   for (std::size_t i = 0; i < shown; ++i) write_row(width, names[i], out);
   if (shown < names.size()) {
     out.line(
-        fmt::format("… and {} more: --row-limit -1 shows all", count_text(names.size() - shown)));
+        format_text("… and {} more: --row-limit -1 shows all", count_text(names.size() - shown)));
   }
 }
 

@@ -4,13 +4,12 @@
 
 #include "sonde/analyse/graphs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/csv.h"
@@ -23,7 +22,7 @@ namespace {
 // Of all there is.
 template <typename Part>
 std::string percent(Part part, double all) {
-  return all > 0 ? fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / all) : "-";
+  return all > 0 ? format_text("{:.1f}%", 100.0 * static_cast<double>(part) / all) : "-";
 }
 
 class TextReport {
@@ -41,8 +40,8 @@ class TextReport {
 
  private:
   template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  void line(FormatPattern<Args...> format, Args&&... args) {
+    out_.line(format_text(format, std::forward<Args>(args)...));
   }
 
   template <typename Rows, typename Write>
@@ -191,13 +190,13 @@ void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) 
   out.line("row,kind,name,calls,ops,host_us,device_us,device_pieces,triton_kernels,broken");
   const auto share = [&](std::string_view row, std::string_view kind, std::string_view name,
                          std::string_view calls, const GraphShare& of) {
-    out.line(fmt::format("{},{},{},{},{},{},{},{},{},", row, kind, csv_cell(name), calls, of.ops,
+    out.line(format_text("{},{},{},{},{},{},{},{},{},", row, kind, csv_cell(name), calls, of.ops,
                          microseconds_text(of.host_ns), microseconds_text(of.device_ns),
                          of.device_pieces, of.triton_kernels));
   };
   share("inside", "", "", "", graphs.inside);
   share("outside", "", "", "", graphs.outside);
-  out.line(fmt::format("overhead,,,{},,{},,,,", graphs.overhead.guard_checks,
+  out.line(format_text("overhead,,,{},,{},,,,", graphs.overhead.guard_checks,
                        microseconds_text(graphs.overhead.host_ns)));
   for (std::size_t i = 0; i < std::min(graphs.regions.size(), row_limit); ++i) {
     const GraphRegion& region = graphs.regions[i];
@@ -207,11 +206,11 @@ void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) 
   for (std::size_t i = 0; i < std::min(graphs.breaks.size(), row_limit); ++i) {
     const GraphBreak& one = graphs.breaks[i];
     out.line(
-        fmt::format("break,,{},{},,,,,,{}", csv_cell(one.into), one.count, csv_cell(one.from)));
+        format_text("break,,{},{},,,,,,{}", csv_cell(one.into), one.count, csv_cell(one.from)));
   }
   for (std::size_t i = 0; i < std::min(graphs.outside_ops.size(), row_limit); ++i) {
     const OutsideOp& op = graphs.outside_ops[i];
-    out.line(fmt::format("outside_op,,{},{},,{},{},,,{}", csv_cell(op.name), op.count,
+    out.line(format_text("outside_op,,{},{},,{},{},,,{}", csv_cell(op.name), op.count,
                          microseconds_text(op.host_ns), microseconds_text(op.device_ns),
                          csv_cell(op.broken)));
   }

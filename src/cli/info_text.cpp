@@ -2,14 +2,13 @@
 
 // `sonde info` for people. What was lost comes before what is there.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/info_report.h"
 
@@ -51,8 +50,8 @@ class TextReport {
 
  private:
   template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  void line(FormatPattern<Args...> format, Args&&... args) {
+    out_.line(format_text(format, std::forward<Args>(args)...));
   }
 
   // Calls row(i) for the first rows and says how many were left out.
@@ -79,7 +78,7 @@ class TextReport {
   void head() {
     line("{}", file_.path);
     const std::string format =
-        file_.version ? fmt::format("format version {}", *file_.version) : other_format();
+        file_.version ? format_text("format version {}", *file_.version) : other_format();
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
          file_.complete  ? "complete"
          : file_.version ? "recovered: cut short, damaged, or still recorded"
@@ -121,9 +120,9 @@ class TextReport {
     const ProcessTable& table = trace_.processes();
     line("\nProcesses  {}", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
-      std::string text = fmt::format("  pid {}", table.pid[i]);
-      if (table.rank[i] >= 0) text += fmt::format("  rank {}", table.rank[i]);
-      if (table.world_size[i] >= 0) text += fmt::format(" of {}", table.world_size[i]);
+      std::string text = format_text("  pid {}", table.pid[i]);
+      if (table.rank[i] >= 0) text += format_text("  rank {}", table.rank[i]);
+      if (table.world_size[i] >= 0) text += format_text(" of {}", table.world_size[i]);
       for (const StringId part : {table.host[i], table.name[i]}) {
         if (!trace_.string(part).empty()) text += "  " + std::string(trace_.string(part));
       }
@@ -165,10 +164,10 @@ class TextReport {
     if (table.empty()) return;
     line("Windows    {}", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
-      std::string text = fmt::format("  {:>12} after the start, {:>12} long",
+      std::string text = format_text("  {:>12} after the start, {:>12} long",
                                      duration_text(table.start_ns[i] - trace_.first_ns()),
                                      duration_text(table.end_ns[i] - table.start_ns[i]));
-      if (table.first_step[i] >= 0) text += fmt::format(", from step {}", table.first_step[i]);
+      if (table.first_step[i] >= 0) text += format_text(", from step {}", table.first_step[i]);
       out_.line(text);
     });
   }
@@ -187,7 +186,7 @@ class TextReport {
     out_.line("\nWhat recording cost");
     const LedgerTotals& ledger = facts_.ledger;
     const std::uint64_t events = count_of(ledger, LedgerKind::EventsWritten);
-    line("  {} events written", count_text(events));
+    line("  {} written", counted_text(events, "event"));
     if (const std::uint64_t each = count_of(ledger, LedgerKind::EventCostPs); each > 0) {
       line("  {:.1f} ns an event, {} in all, spread over the threads that were recorded",
            static_cast<double>(each) / 1000.0, duration_text(recording_ns(ledger)));

@@ -2,13 +2,12 @@
 
 // `sonde memory` for people.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/memory.h"
 
@@ -54,8 +53,8 @@ class TextReport {
 
  private:
   template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  void line(FormatPattern<Args...> format, Args&&... args) {
+    out_.line(format_text(format, std::forward<Args>(args)...));
   }
 
   // Calls row(i) for the first rows and says how many were left out.
@@ -72,8 +71,8 @@ class TextReport {
     const MemoryMoment& peak = report_.peak;
     line("{}: peak {} at {}", to_string(report_.device.device), signed_bytes(peak.live_bytes),
          duration_text(since_start(peak.time_ns)));
-    line("  {} blocks, {} events", count_text(report_.device.blocks.size()),
-         count_text(report_.device.events.size()));
+    line("  {}, {}", counted_text(report_.device.blocks.size(), "block"),
+         counted_text(report_.device.events.size(), "event"));
     allocator(peak);
   }
 

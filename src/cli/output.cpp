@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/output.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
 #include "base/file.h"
+#include "base/format.h"
 
 namespace sonde::cli {
 namespace {
@@ -35,7 +35,7 @@ std::string for_terminal(std::string_view text) {
     const std::size_t bytes = control_bytes(text, at);
     if (bytes == 0) shown += text[at++];
     for (std::size_t i = 0; i < bytes; ++i)
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at++]));
+      shown += format_text("\\x{:02x}", static_cast<unsigned char>(text[at++]));
   }
   return shown;
 }

@@ -4,12 +4,11 @@
 
 #include "cli/report.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/format.h"
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -60,11 +59,11 @@ std::vector<std::string> trust_lines(const Report& report) {
   for (const auto& [kind, total] : report.ledger) {
     const LedgerClass of = ledger_class(kind);
     if (total.count == 0 || (of != LedgerClass::Lost && of != LedgerClass::Incomplete)) continue;
-    lines.push_back(fmt::format("{}: {}", ledger_phrase(kind), count_text(total.count)));
+    lines.push_back(format_text("{}: {}", ledger_phrase(kind), count_text(total.count)));
   }
   if (report.recording_ns > 0) {
     const Nanos length_ns = report.trace.last_ns() - report.trace.first_ns();
-    lines.push_back(fmt::format(
+    lines.push_back(format_text(
         "Recording took {} of the recorded threads, {:.1f} % of the time.",
         duration_text(report.recording_ns),
         100.0 * static_cast<double>(report.recording_ns) / static_cast<double>(length_ns)));
@@ -74,7 +73,7 @@ std::vector<std::string> trust_lines(const Report& report) {
 
 std::string example_text(const Report& report, SpanId span) {
   const Trace& trace = report.trace;
-  return fmt::format("{}, {} at {}", trace.name(span),
+  return format_text("{}, {} at {}", trace.name(span),
                      duration_text(trace.spans().duration_ns[span]),
                      duration_text(trace.spans().start_ns[span] - trace.first_ns()));
 }

@@ -2,13 +2,12 @@
 
 // `sonde report` for an issue or a wiki.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/report.h"
 
@@ -64,11 +63,11 @@ class Markdown {
   void add(const Finding& finding) {
     const std::string saves =
         finding.saving_ns > 0
-            ? fmt::format("at most {}, {:.1f} %", duration_text(finding.saving_ns),
+            ? format_text("at most {}, {:.1f} %", duration_text(finding.saving_ns),
                           100.0 * static_cast<double>(finding.saving_ns) /
                               static_cast<double>(std::max<Nanos>(report_.measured_ns, 1)))
             : "good to know";
-    out_.line(fmt::format("{}. **{}** ({}). {} {} {}", ++rank_, plain(finding.title), saves,
+    out_.line(format_text("{}. **{}** ({}). {} {} {}", ++rank_, plain(finding.title), saves,
                           plain(finding.detail), plain(finding.advice),
                           code(command_text(finding, name_))));
   }

@@ -2,8 +2,6 @@
 
 // `sonde report` for people.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "analyse/sum.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/report.h"
 
@@ -61,26 +60,25 @@ class TextReport {
 
  private:
   template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_.line(fmt::format(format, std::forward<Args>(args)...));
+  void line(FormatPattern<Args...> format, Args&&... args) {
+    out_.line(format_text(format, std::forward<Args>(args)...));
   }
   void paragraph(std::string_view indent, std::string_view text) {
     for (const std::string& one : wrapped(text, kWidth - indent.size())) line("{}{}", indent, one);
   }
   std::string share(Nanos part_ns, Nanos whole_ns) const {
     if (whole_ns <= 0) return {};
-    return fmt::format("{:.1f} %",
+    return format_text("{:.1f} %",
                        100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
   }
 
   void head() {
     line("{}", name_);
-    std::string facts =
-        fmt::format("  {} recorded, {} spans",
-                    duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
-                    count_text(report_.trace.spans().size()));
+    std::string facts = format_text(
+        "  {} recorded, {}", duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
+        counted_text(report_.trace.spans().size(), "span"));
     if (!report_.steps.steps.empty())
-      facts += fmt::format(", {} steps of {}", count_text(report_.steps.steps.size()),
+      facts += format_text(", {} of {}", counted_text(report_.steps.steps.size(), "step"),
                            duration_text(report_.steps.median_ns));
     out_.line(facts);
     for (const std::string& one : trust_lines(report_)) line("  {}", one);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/rows.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <string_view>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/csv.h"
 #include "cli/json_writer.h"
@@ -25,7 +24,7 @@ std::string device_name(DeviceType type) {
 
 // To the nanosecond: what lies behind is rounding of sums.
 std::string rounded_text(double microseconds) {
-  return fmt::format("{:.3f}", microseconds + 0.0);
+  return format_text("{:.3f}", microseconds + 0.0);
 }
 
 std::string joined_stack(const std::vector<std::string>& stack) {
@@ -110,7 +109,7 @@ class JsonSink {
     json_.key(key).value(value);
   }
   void real(std::string_view key, double value) {
-    json_.key(key).embed(fmt::format("{:.6g}", value));
+    json_.key(key).embed(format_text("{:.6g}", value));
   }
   void time(std::string_view key, Nanos value) { json_.key(key).microseconds(value); }
   void microseconds(std::string_view key, double value) {
@@ -150,7 +149,7 @@ class CsvSink {
   void number(std::string_view key, T value) {
     cell(key, std::to_string(value));
   }
-  void real(std::string_view key, double value) { cell(key, fmt::format("{:.6g}", value)); }
+  void real(std::string_view key, double value) { cell(key, format_text("{:.6g}", value)); }
   void time(std::string_view key, Nanos value) { cell(key, microseconds_text(value)); }
   void microseconds(std::string_view key, double value) { cell(key, rounded_text(value)); }
   void flag(std::string_view key, bool value) { cell(key, value ? "true" : "false"); }

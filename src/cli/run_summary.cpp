@@ -2,7 +2,6 @@
 #include "cli/run_summary.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/child_output.h"
 #include "cli/progress.h"
@@ -64,7 +64,7 @@ std::string losses_text(const TraceFacts& facts, bool still_runs) {
     if (total.count == 0 || (group != LedgerClass::Lost && group != LedgerClass::Incomplete))
       continue;
     if (still_runs && may_come(kind)) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
+    text += format_text("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
                         ledger_phrase(kind));
   }
   return text.empty() ? "nothing lost" : "but: " + text;
@@ -120,7 +120,7 @@ Recorded look_at(const std::string& path, bool still_runs) {
   }
   result.spans = trace->spans().size();
   look_for_gpu(*trace, result);
-  result.text = fmt::format("{} spans in {}, {}", count_text(result.spans),
+  result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
                             duration_text(trace->last_ns() - trace->first_ns()),
                             losses_text(facts, still_runs));
   if (!still_runs) make_whole(*trace, path);
@@ -194,7 +194,7 @@ void add_execution_traces(const std::vector<ReportEntry>& report, std::vector<st
     if (!et) {
       lines.push_back(et.error().message);
     } else if (et->nodes.size() > 1) {
-      lines.push_back(fmt::format("{}: execution trace, {} nodes", shown(entry.text),
+      lines.push_back(format_text("{}: execution trace, {} nodes", shown(entry.text),
                                   count_text(et->nodes.size())));
     } else if (!runs(entry.pid)) {
       fs::remove(entry.text, ignored);
@@ -210,7 +210,7 @@ bool is_problem(const ReportEntry& entry) {
 std::string adapter_advice(const std::string& text, const Target& target) {
   const std::string library = text.substr(0, text.find(" is not recorded"));
   const std::string command = build_advice(library, target.path);
-  if (!command.empty()) return fmt::format("to record it, type once: {}", command);
+  if (!command.empty()) return format_text("to record it, type once: {}", command);
   return "`sonde doctor` says what there is; its headers are needed to build an adapter for it";
 }
 
@@ -221,7 +221,7 @@ void add_problems(const std::vector<ReportEntry>& report, const Target& target,
     if (!is_problem(entry)) continue;
     if (std::find(seen.begin(), seen.end(), entry.text) != seen.end()) continue;
     seen.push_back(entry.text);
-    lines.push_back(fmt::format("process {}: {}", entry.pid, entry.text));
+    lines.push_back(format_text("process {}: {}", entry.pid, entry.text));
     if (entry.kind == ReportKind::Adapter) lines.push_back(adapter_advice(entry.text, target));
   }
 }
@@ -254,7 +254,12 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
            (options.follow_children ? "" : "; its children were not followed");
   }
   if (options.paused || options.signal_start != 0)
-    return "recording was never started, or nothing ran meanwhile";
+    return options.signal_start == 0
+               ? "recording was never started, or nothing ran meanwhile"
+               : format_text(
+                     "recording was never started, or nothing ran meanwhile: it waited "
+                     "for signal {}, which a program must not handle itself",
+                     ::sigabbrev_np(options.signal_start));
   if (options.after_ns > 0) return "nothing ran after " + duration_text(options.after_ns);
   return program + " ran no operator and no scope";
 }
@@ -279,11 +284,11 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
     return lines;
   }
   for (std::size_t i = 0; i < std::min(recordings.size(), kMostFiles); ++i) {
-    lines.push_back(fmt::format("{}: {}{}", recordings[i].shown_path, recordings[i].text,
+    lines.push_back(format_text("{}: {}{}", recordings[i].shown_path, recordings[i].text,
                                 recordings[i].still_runs ? "; its process still runs" : ""));
   }
   if (recordings.size() > kMostFiles)
-    lines.push_back(fmt::format("… and {} more files", recordings.size() - kMostFiles));
+    lines.push_back(format_text("… and {} more files", recordings.size() - kMostFiles));
   lines.back() += "; next: " + command_text({"sonde", "table", recordings.front().shown_path});
   return lines;
 }

@@ -2,7 +2,6 @@
 
 // `sonde torch build`: an adapter for a torch that Sonde was not built with.
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdlib>
 
 #include "agent/adapter_name.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
@@ -49,7 +49,7 @@ Result<void> check_torch_can_be_used(const TorchInstall& torch) {
   const long minor = std::strtol(*rest == '.' ? rest + 1 : rest, nullptr, 10);
   if (major < kOldestMajor || (major == kOldestMajor && minor < kOldestMinor)) {
     return Failure(ErrorCode::Unsupported,
-                   fmt::format("{} is torch {}: {}.{} is the oldest that can be recorded",
+                   format_text("{} is torch {}: {}.{} is the oldest that can be recorded",
                                torch.library, torch.version, kOldestMajor, kOldestMinor));
   }
   return {};
@@ -66,9 +66,9 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
   SONDE_TRY(const std::string cache, adapter_cache());
   const std::string path =
       cache + "/" + to_file_name({torch.version, torch.cxx11_abi, library_key, sources.key});
-  const std::string what = fmt::format("torch {} ({})", torch.version, torch.library);
+  const std::string what = format_text("torch {} ({})", torch.version, torch.library);
   if (::access(path.c_str(), R_OK) == 0) {
-    out.line(fmt::format("the adapter for {} is there already: {}", what, path));
+    out.line(format_text("the adapter for {} is there already: {}", what, path));
     return {};
   }
   const auto began = std::chrono::steady_clock::now();
@@ -78,14 +78,14 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
   }
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
   out.line(
-      fmt::format("built the adapter for {} in {}: {}", what, duration_text(took.count()), path));
+      format_text("built the adapter for {} in {}: {}", what, duration_text(took.count()), path));
   const std::vector<std::string> usable = usable_adapters(folder);
   const auto used = std::find_if(usable.begin(), usable.end(), [&](const std::string& adapter) {
     return adapter_fits(adapter, torch);
   });
   out.line(used == usable.end() || *used == path
                ? "`sonde run` uses it from now on"
-               : fmt::format("`sonde run` goes on using {}, which fits too", *used));
+               : format_text("`sonde run` goes on using {}, which fits too", *used));
   return {};
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/trace_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <ctime>
+
+#include "base/format.h"
 
 namespace sonde::cli {
 namespace {
@@ -41,7 +41,7 @@ std::string utc_text(Nanos since_epoch) {
   const std::time_t seconds = (since_epoch - fraction) / kSecond;
   std::tm calendar{};
   if (::gmtime_r(&seconds, &calendar) == nullptr) return std::to_string(since_epoch) + " ns";
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} UTC", calendar.tm_year + 1900,
+  return format_text("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} UTC", calendar.tm_year + 1900,
                      calendar.tm_mon + 1, calendar.tm_mday, calendar.tm_hour, calendar.tm_min,
                      calendar.tm_sec, fraction / 1'000'000);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/output_name.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/format.h"
 #include "sonde/distributed.h"
 
 namespace sonde {
@@ -57,7 +57,7 @@ Result<std::string> fill_output_name(const std::string& given) {
     } else {
       return Failure(
           ErrorCode::Invalid,
-          fmt::format(
+          format_text(
               "output \"{}\": {} is not known; {{pid}}, {{rank}}, {{host}} and {{program}} are",
               pattern, word));
     }

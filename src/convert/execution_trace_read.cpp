@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "convert/gunzip.h"
 #include "convert/json_number.h"
 #include "convert/json_string.h"
@@ -79,11 +80,11 @@ class Reader {
     }
     if (at == nullptr || skip_space(at) >= end_ || *skip_space(at) != '}') {
       out_.problems.push_back("the file ends before its end, after " +
-                              std::to_string(out_.nodes.size()) + " nodes");
+                              counted_text(out_.nodes.size(), "node"));
     }
     if (broken_ > 0) {
-      out_.problems.push_back(std::to_string(broken_) +
-                              " nodes could not be read; the first at byte " +
+      out_.problems.push_back(counted_text(broken_, "node") +
+                              " could not be read; the first at byte " +
                               std::to_string(first_broken_ - begin_));
     }
     return {};

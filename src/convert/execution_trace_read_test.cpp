@@ -83,7 +83,7 @@ TEST(ExecutionTraceRead, LosesOneNodeToANameWithAQuote) {
     ASSERT_TRUE(et) << et.error().message;
     ASSERT_EQ(et->nodes.size(), 2U) << name;
     EXPECT_EQ(et->nodes[1].name, "b");
-    EXPECT_THAT(et->problems, ElementsAre(HasSubstr("1 nodes could not be read")));
+    EXPECT_THAT(et->problems, ElementsAre(HasSubstr("1 node could not be read")));
   }
 }
 

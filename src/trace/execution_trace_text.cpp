@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "trace/execution_trace_text.h"
 
-#include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <iterator>
 
+#include "base/format.h"
 #include "base/json.h"
 
 namespace sonde {
 namespace {
 
 void append_values(std::string& out, std::string_view key, const ExecutionTraceValues& of) {
-  fmt::format_to(std::back_inserter(out),
-                 "        \"{}\": {{\"values\": {}, \"shapes\": {}, \"types\": {}, \"strides\": "
-                 "{}}},\n",
-                 key, of.values, of.shapes, of.types, of.strides);
+  append_formatted(out,
+                   "        \"{}\": {{\"values\": {}, \"shapes\": {}, \"types\": {}, \"strides\": "
+                   "{}}},\n",
+                   key, of.values, of.shapes, of.types, of.strides);
 }
 
 template <typename Number>
 void append_number(std::string& out, std::string_view name, std::string_view type, Number value) {
-  fmt::format_to(std::back_inserter(out), R"({{"name": "{}", "type": "{}", "value": {}}},)", name,
-                 type, value);
+  append_formatted(out, R"({{"name": "{}", "type": "{}", "value": {}}},)", name, type, value);
 }
 
 void append_text(std::string& out, std::string_view name, std::string_view value) {
-  fmt::format_to(std::back_inserter(out), R"({{"name": "{}", "type": "string", "value": )", name);
+  append_formatted(out, R"({{"name": "{}", "type": "string", "value": )", name);
   append_json_string(out, value);
   out += '}';
 }
@@ -54,19 +52,19 @@ void append_attributes(std::string& out, const ExecutionTraceNode& node) {
 }  // namespace
 
 std::string execution_trace_head(const ExecutionTrace& trace) {
-  return fmt::format(
+  return format_text(
       "{{\n  \"schema\": {}, \"pid\": {}, \"time\": {}, \"start_ts\": {},\n  \"nodes\": [",
       json_string(trace.schema), trace.pid, json_string(trace.time), trace.start_ms);
 }
 
 std::string execution_trace_tail(std::int64_t finish_ms) {
-  return fmt::format("\n  ],\n  \"finish_ts\": {}\n}}", finish_ms);
+  return format_text("\n  ],\n  \"finish_ts\": {}\n}}", finish_ms);
 }
 
 void append_execution_trace_node(std::string& out, const ExecutionTraceNode& node) {
-  fmt::format_to(std::back_inserter(out), "\n      {{\n        \"id\": {}, \"name\": ", node.id);
+  append_formatted(out, "\n      {{\n        \"id\": {}, \"name\": ", node.id);
   append_json_string(out, node.name);
-  fmt::format_to(std::back_inserter(out), ", \"ctrl_deps\": {},\n", node.parent);
+  append_formatted(out, ", \"ctrl_deps\": {},\n", node.parent);
   append_values(out, "inputs", node.inputs);
   append_values(out, "outputs", node.outputs);
   out += "        \"attrs\": [";
@@ -84,7 +82,7 @@ ExecutionTraceNode execution_trace_root() {
 }
 
 std::string attribute_json(std::string_view name, std::string_view type, std::string_view json) {
-  return fmt::format(R"({{"name": {}, "type": "{}", "value": {}}})", json_string(name), type, json);
+  return format_text(R"({{"name": {}, "type": "{}", "value": {}}})", json_string(name), type, json);
 }
 
 ExecutionTrace begin_execution_trace() {

@@ -2,8 +2,6 @@
 
 // A memory timeline as one picture: bytes by category, stacked, over time.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "sonde/memory_timeline.h"
 
@@ -101,8 +100,8 @@ std::string edge(const std::vector<std::int64_t>& heights, std::int64_t most, bo
     const bool begins = i == 0 || heights[back ? x + 1 : x - 1] != heights[x];
     const bool ends = i + 1 == count || heights[back ? x - 1 : x + 1] != heights[x];
     const int left = kLeft + static_cast<int>(x);
-    if (begins) out += fmt::format(" {},{:.1f}", back ? left + 1 : left, y_of(heights[x], most));
-    if (ends) out += fmt::format(" {},{:.1f}", back ? left : left + 1, y_of(heights[x], most));
+    if (begins) out += format_text(" {},{:.1f}", back ? left + 1 : left, y_of(heights[x], most));
+    if (ends) out += format_text(" {},{:.1f}", back ? left : left + 1, y_of(heights[x], most));
   }
   return out;
 }
@@ -115,7 +114,7 @@ std::string areas(const std::vector<BytesByCategory>& columns, std::int64_t most
     for (std::size_t x = 0; x < columns.size(); ++x)
       above[x] += std::max<std::int64_t>(columns[x][category], 0);
     if (above != below) {
-      out += fmt::format("<polygon fill=\"{}\" points=\"{}{}\"><title>{}</title></polygon>\n",
+      out += format_text("<polygon fill=\"{}\" points=\"{}{}\"><title>{}</title></polygon>\n",
                          kColours[category], edge(above, most, false).substr(1),
                          edge(below, most, true), to_string(static_cast<MemoryCategory>(category)));
     }
@@ -138,7 +137,7 @@ std::string axes(const Range& range, Nanos start_ns, std::int64_t most) {
   const std::int64_t step = round_step(most);
   for (std::int64_t bytes = 0; bytes <= most; bytes += step) {
     const double y = y_of(bytes, most);
-    out += fmt::format(
+    out += format_text(
         "<line class=\"grid\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/>"
         "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
         kLeft, y, kWidth - kRight, y, kLeft - 8, y + 4,
@@ -147,7 +146,7 @@ std::string axes(const Range& range, Nanos start_ns, std::int64_t most) {
   const Nanos tick_ns = round_time(range.to_ns - range.from_ns);
   const Nanos first_ns = (range.from_ns - start_ns + tick_ns - 1) / tick_ns * tick_ns;
   for (Nanos at = first_ns; at <= range.to_ns - start_ns; at += tick_ns) {
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+    out += format_text("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                        range.x_of(start_ns + at), kTop + kPlotHeight + 18, duration_text(at));
   }
   return out;
@@ -157,7 +156,7 @@ std::string peak_mark(const Range& range, const DeviceMemory& device) {
   if (device.peak.event == kNoEventNumber) return {};
   const double x = range.x_of(device.peak.time_ns);
   const bool right = x > kLeft + kPlotWidth / 2.0;
-  return fmt::format(
+  return format_text(
       "<line class=\"peak\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>"
       "<text class=\"peak\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">peak {}</text>\n",
       x, kTop - 4, x, kTop + kPlotHeight, right ? x - 6 : x + 6, kTop - 6, right ? "end" : "start",
@@ -172,7 +171,7 @@ std::string legend(const DeviceMemory& device) {
   for (std::size_t category = 0; category < kMemoryCategories; ++category) {
     if (!used[category]) continue;
     const std::string_view name = to_string(static_cast<MemoryCategory>(category));
-    out += fmt::format(
+    out += format_text(
         "<rect x=\"{}\" y=\"{}\" width=\"11\" height=\"11\" rx=\"2\" fill=\"{}\"/>"
         "<text x=\"{}\" y=\"{}\">{}</text>\n",
         x, kHeight - 24, kColours[category], x + 16, kHeight - 14, name);
@@ -187,7 +186,7 @@ std::string memory_svg(const MemoryProfile& profile, const DeviceMemory& device)
   const Range range = range_of(profile, device);
   const std::vector<BytesByCategory> columns = columns_of(device, range);
   const std::int64_t most = std::max<std::int64_t>(device.peak.live_bytes, 1);
-  return fmt::format(
+  return format_text(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
              "height=\"{1}\" font-family=\"system-ui, DejaVu Sans, sans-serif\" "
              "font-size=\"12\">\n",
@@ -196,7 +195,7 @@ std::string memory_svg(const MemoryProfile& profile, const DeviceMemory& device)
          ".grid{stroke:#e3e7ec}.peak{stroke:#c0392b;stroke-dasharray:4 3}"
          "text.peak{stroke:none;fill:#c0392b}</style>\n"
          "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" +
-         fmt::format("<text class=\"title\" x=\"{}\" y=\"22\">Memory of {}</text>\n", kLeft,
+         format_text("<text class=\"title\" x=\"{}\" y=\"22\">Memory of {}</text>\n", kLeft,
                      to_string(device.device)) +
          axes(range, profile.trace.first_ns(), most) + areas(columns, most) +
          peak_mark(range, device) + legend(device) + "</svg>\n";

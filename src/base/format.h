@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Text from a pattern that is checked when it is compiled.
+//
+//   format_text("{} of {}, {:.1f} %", 3, 8, 37.5) == "3 of 8, 37.5 %"
+//
+// fmt makes it, and is compiled once, in format.cpp: whole in each source that has a pattern it
+// would take seconds of each.
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace sonde {
+
+template <typename... Values>
+using FormatPattern = fmt::format_string<Values...>;
+
+std::string format_values(fmt::string_view pattern, fmt::format_args values);
+void append_values(std::string& out, fmt::string_view pattern, fmt::format_args values);
+
+template <typename... Values>
+std::string format_text(FormatPattern<Values...> pattern, Values&&... values) {
+  return format_values(pattern, fmt::make_format_args(values...));
+}
+
+// Behind what `out` holds.
+template <typename... Values>
+void append_formatted(std::string& out, FormatPattern<Values...> pattern, Values&&... values) {
+  append_values(out, pattern, fmt::make_format_args(values...));
+}
+
+}  // namespace sonde
