@@ -17,8 +17,10 @@ std::uint32_t NameTable::add(const NameInfo& info) {
 }
 
 void NameTable::set(std::uint64_t id, const NameInfo& info) {
+  constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
   const std::uint32_t number = add(info);
   if (id < kSmall) {
+    if (small_.size() <= id) small_.resize(id + 1, 0);
     small_[id] = number;
   } else {
     large_[id] = number;

@@ -5,7 +5,6 @@
 // nesting, times are on the trace's clock. Knows nothing of files or of other threads.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -47,22 +46,20 @@ struct NameInfo {
 // name.
 class NameTable {
  public:
-  NameTable() : infos_(1), small_(std::make_unique<std::uint32_t[]>(kSmall)) {}
+  NameTable() : infos_(1) {}
   void set(std::uint64_t id, const NameInfo& info);
   // For names that were written in place.
   std::uint32_t add(const NameInfo& info);
   std::uint32_t find(std::uint64_t id) const {
-    if (id < kSmall) return small_[id];
+    if (id < small_.size()) return small_[id];
     const auto found = large_.find(id);
     return found != large_.end() ? found->second : 0;
   }
   const NameInfo& operator[](std::uint32_t number) const { return infos_[number]; }
 
  private:
-  static constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;  // ids that words have room for
-
   std::vector<NameInfo> infos_;
-  std::unique_ptr<std::uint32_t[]> small_;
+  std::vector<std::uint32_t> small_;
   std::unordered_map<std::uint64_t, std::uint32_t> large_;
 };
 
