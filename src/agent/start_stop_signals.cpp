@@ -6,7 +6,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
+
+#include "base/signals.h"
 
 namespace sonde {
 namespace {
@@ -38,8 +39,7 @@ Result<void> install(int number) {
   const bool is_free =
       (now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
   if (!is_free) {
-    return Failure(ErrorCode::Unsupported, std::string("the program handles signal ") +
-                                               ::sigabbrev_np(number) +
+    return Failure(ErrorCode::Unsupported, "the program handles signal " + signal_text(number) +
                                                " itself, so it cannot start or stop the recording");
   }
   struct sigaction ours = {};

@@ -4,7 +4,16 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cstring>
+#include <string>
+
 namespace sonde {
+
+// "USR1"; of those that have no name, POSIX's realtime ones, the number.
+inline std::string signal_text(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name != nullptr ? name : std::to_string(number);
+}
 
 // The calling thread gets no signals while this lives, nor do threads that it starts, ever: the
 // program's signals are not for threads of ours.

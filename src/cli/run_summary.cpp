@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/child_output.h"
 #include "cli/progress.h"
@@ -259,7 +260,7 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
                : format_text(
                      "recording was never started, or nothing ran meanwhile: it waited "
                      "for signal {}, which a program must not handle itself",
-                     ::sigabbrev_np(options.signal_start));
+                     signal_text(options.signal_start));
   if (options.after_ns > 0) return "nothing ran after " + duration_text(options.after_ns);
   return program + " ran no operator and no scope";
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Starting and stopping from outside: `sonde ctl`, signals, times.
 
+#include <filesystem>
+
 #include "launched.h"
 
 namespace sonde::testing {
@@ -98,6 +100,17 @@ TEST_F(Controlled, OneSignalStartsAndStopsInTurns) {
   }
   end();
   EXPECT_EQ(trace().windows().size(), 2u);
+}
+
+TEST_F(Controlled, SaysWhichSignalNeverCame) {
+  for (const char* signal : {"USR1", "40"}) {  // those of POSIX's realtime have no name
+    launch({"--signal-start", signal});
+    end();
+    EXPECT_NE(run_->errors().find(std::string("waited for signal ") + signal + ","),
+              std::string::npos)
+        << run_->errors();
+    std::filesystem::remove(dir_.file("ready"));
+  }
 }
 
 TEST_F(Controlled, TimesBeginAndEndTheWindow) {
