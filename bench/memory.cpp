@@ -13,8 +13,8 @@
 
 #include "bench/measure.h"
 #include "sonde/analyse/memory_report.h"
-#include "sonde/memory_timeline.h"
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
+#include "sonde/view/memory_timeline.h"
 
 namespace sonde::bench {
 namespace {

@@ -24,8 +24,8 @@
 #include "base/gzip_writer.h"
 #include "bench/measure.h"
 #include "convert/gunzip.h"
-#include "convert/json_bytes.h"
-#include "convert/json_text.h"
+#include "convert/json/json_bytes.h"
+#include "convert/json/json_text.h"
 #include "sonde/open.h"
 
 namespace {

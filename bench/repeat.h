@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 
 namespace sonde::bench {
 

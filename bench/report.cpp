@@ -14,7 +14,7 @@
 #include "bench/repeat.h"
 #include "sonde/analyse/report.h"
 #include "sonde/open.h"
-#include "sonde/report_page.h"
+#include "sonde/view/report_page.h"
 
 namespace sonde::bench {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "bench/measure.h"
 #include "bench/repeat.h"
-#include "convert/kineto_write_events.h"
-#include "convert/kineto_write_plan.h"
+#include "convert/kineto/write/event_writer.h"
+#include "convert/kineto/write/plan.h"
 #include "sonde/export.h"
 #include "sonde/open.h"
 

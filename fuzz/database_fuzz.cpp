@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "convert/json_bytes.h"
-#include "convert/sqlite_read.h"
+#include "convert/database/read_database.h"
+#include "convert/json/json_bytes.h"
 #include "promises.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

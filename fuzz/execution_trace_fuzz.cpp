@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "convert/execution_trace_read.h"
+#include "convert/execution_trace/read_nodes.h"
 #include "promises.h"
 #include "sonde/analyse/execution_trace.h"
 #include "trace/execution_trace_text.h"

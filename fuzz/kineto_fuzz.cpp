@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "convert/gunzip.h"
-#include "convert/json_bytes.h"
-#include "convert/kineto_read.h"
+#include "convert/json/json_bytes.h"
+#include "convert/kineto/read/read_kineto.h"
 #include "convert/testing/read_in_parts.h"
 #include "promises.h"
 #include "sonde/analyse/dynamo.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/patterns.h"
-#include "sonde/report_page.h"
+#include "sonde/view/report_page.h"
 #include "trace/dump.h"
 
 namespace {

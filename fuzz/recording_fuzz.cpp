@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "decode/live_buffers.h"
+#include "decode/recording_reader.h"
+#include "file/block_file.h"
+#include "file/block_layout.h"
 #include "promises.h"
-#include "trace/block_file.h"
-#include "trace/block_layout.h"
-#include "trace/live_buffers.h"
-#include "trace/recording_reader.h"
 #include "wire/blocks.h"
 #include "wire/codec.h"
 #include "wire/live_file.h"

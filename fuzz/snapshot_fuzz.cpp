@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "convert/snapshot_read.h"
+#include "convert/snapshot/read_snapshot.h"
 #include "promises.h"
 #include "sonde/analyse/memory_report.h"
 

@@ -9,11 +9,12 @@
 #include <span>
 #include <vector>
 
+#include "decode/open_sonde.h"
+#include "file/block_file.h"
+#include "file/block_layout.h"
+#include "file/trace_file.h"
 #include "promises.h"
 #include "sonde/trace.h"
-#include "trace/block_file.h"
-#include "trace/block_layout.h"
-#include "trace/trace_file.h"
 
 namespace {
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks every #include of src/ and include/sonde/ against tools/layers.toml.
+"""Checks every #include of src/ and include/sonde/ against tools/layers.toml, and that against docs/architecture.md.
 
     tools/check_layers.py               prints FILE:LINE for each violation, exits 1 if there is one
+
+A module that may use another must use it, and the table of modules in docs/architecture.md must list the same.
     tools/check_layers.py --self-test   shows that the checker finds what it must
 """
 
@@ -16,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MODULE_ROW = re.compile(r"^\| `src/[\w/]+/` \|")
+MAY_USE = 3  # which cell of a row
 SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cu", ".in"}
 
 
@@ -52,6 +56,25 @@ def is_test(relative: str) -> bool:
     return stem.endswith(("_test", "_bench", "_fuzz")) or "/testing/" in relative
 
 
+def module_of_header(layers: Layers, header: str) -> str | None:
+    if header.startswith("sonde/"):
+        return layers.module_of_public(header.removeprefix("sonde/"))
+    return layers.module_of_source(header)
+
+
+def owner_of(layers: Layers, shown: str) -> str | None:
+    """The module of a file under src/ or include/sonde/."""
+    if shown.startswith("include/sonde/"):
+        return layers.module_of_public(shown.removeprefix("include/sonde/"))
+    return layers.module_of_source(shown.removeprefix("src/"))
+
+
+def includes_of(path: Path) -> list[tuple[int, str, str]]:
+    """Line number, quote and header of each #include."""
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    return [(number, *found.groups()) for number, line in lines if (found := INCLUDE.match(line))]
+
+
 def check_include(layers: Layers, owner: str, public: bool, test: bool, header: str) -> str | None:
     """Why the module `owner` may not include `header`; None if it may."""
     allowed = layers.modules[owner] + (layers.tests if test else [])
@@ -61,16 +84,13 @@ def check_include(layers: Layers, owner: str, public: bool, test: bool, header: 
         if any(name.startswith("<") and header.startswith(name[1:]) for name in allowed):
             return None
         return f"'{owner}' may not include <{header}>"
-    if header.startswith("sonde/"):
-        target = layers.module_of_public(header.removeprefix("sonde/"))
-        if target is None:
-            return f"'{header}' belongs to no module: name it under [public] in tools/layers.toml"
-    else:
-        target = layers.module_of_source(header)
-        if target is None:
-            return None  # standard library or system
-        if public:
-            return f"a public header includes '{header}', which is not installed"
+    target = module_of_header(layers, header)
+    if target is None and header.startswith("sonde/"):
+        return f"'{header}' belongs to no module: name it under [public] in tools/layers.toml"
+    if target is None:
+        return None  # standard library or system
+    if public and not header.startswith("sonde/"):
+        return f"a public header includes '{header}', which is not installed"
     if target == owner or target in allowed or "*" in allowed:
         return None
     return f"'{owner}' may not include '{header}' of '{target}'"
@@ -79,19 +99,12 @@ def check_include(layers: Layers, owner: str, public: bool, test: bool, header: 
 def check_file(layers: Layers, root: Path, path: Path) -> list[str]:
     shown = path.relative_to(root).as_posix()
     public = shown.startswith("include/sonde/")
-    if public:
-        owner = layers.module_of_public(shown.removeprefix("include/sonde/"))
-    else:
-        owner = layers.module_of_source(shown.removeprefix("src/"))
+    owner = owner_of(layers, shown)
     if owner is None:
         return [f"{shown}:1: belongs to no module: name it in tools/layers.toml"]
 
     problems = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        found = INCLUDE.match(line)
-        if not found:
-            continue
-        quote, header = found.groups()
+    for number, quote, header in includes_of(path):
         if ".." in header.split("/"):
             why = f"'{header}': includes start at the root of src/ or include/"
         elif quote == '"' and "/" not in header:
@@ -109,7 +122,50 @@ def check_tree(root: Path, rules: dict) -> list[str]:
              if path.is_file() and path.suffix in SUFFIXES]
     if not files:
         return ["no sources found under src/ and include/sonde/"]
-    return [problem for path in files for problem in check_file(layers, root, path)]
+    problems = [problem for path in files for problem in check_file(layers, root, path)]
+    problems += check_unused(layers, root, files)
+    return problems + check_document(layers, root)
+
+
+def check_unused(layers: Layers, root: Path, files: list[Path]) -> list[str]:
+    """Modules that another may use and does not."""
+    used: dict[str, set[str | None]] = {}
+    for path in files:
+        shown = path.relative_to(root).as_posix()
+        owner = owner_of(layers, shown)
+        if owner is None or is_test(shown):
+            continue
+        for _, _, header in includes_of(path):
+            used.setdefault(owner, set()).add(module_of_header(layers, header))
+    return [f"tools/layers.toml: '{module}' may use '{name}' and does not"
+            for module, allowed in layers.modules.items() if module in used
+            for name in allowed if name in layers.modules and name not in used[module]]
+
+
+def check_document(layers: Layers, root: Path) -> list[str]:
+    """Where the table of modules in docs/architecture.md says something else."""
+    document = root / "docs/architecture.md"
+    if not document.exists():
+        return []
+    problems = []
+    listed = set()
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
+        if not MODULE_ROW.match(line):
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        module = cells[0].strip("`").removeprefix("src/").rstrip("/")
+        listed.add(module)
+        if module not in layers.modules:
+            problems.append(f"docs/architecture.md:{number}: '{module}' is not in tools/layers.toml")
+            continue
+        wanted = [name for name in layers.modules[module] if not name.startswith("<")]
+        wanted = ["all" if name == "*" else name for name in wanted] or ["-"]
+        found = cells[MAY_USE].split(";")[0].split(", ")
+        if found != wanted:
+            problems.append(f"docs/architecture.md:{number}: '{module}' may use {', '.join(wanted)}, "
+                            f"says tools/layers.toml; here it is {', '.join(found)}")
+    return problems + [f"docs/architecture.md: its table lacks '{module}'"
+                       for module in layers.modules if module not in listed]
 
 
 class SelfTest(unittest.TestCase):
@@ -145,13 +201,13 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.problems({"include/sonde/result.h": '#include "sonde/trace.h"'})), 1)
 
     def test_public_header_may_not_use_private_one(self):
-        self.assertEqual(len(self.problems({"include/sonde/trace.h": '#include "trace/a.h"'})), 1)
+        self.assertEqual(len(self.problems({"include/sonde/trace.h": '#include "sonde/result.h"\n#include "trace/a.h"'})), 1)
 
     def test_foreign_header_outside_its_module_is_found(self):
         self.assertEqual(len(self.problems({"src/base/b.cpp": "#include <zstd.h>"})), 1)
 
     def test_foreign_header_in_public_header_is_found(self):
-        self.assertEqual(len(self.problems({"include/sonde/trace.h": "#include <zstd.h>"})), 1)
+        self.assertEqual(len(self.problems({"include/sonde/trace.h": '#include "sonde/result.h"\n#include <zstd.h>'})), 1)
 
     def test_test_headers_stay_in_tests(self):
         self.assertEqual(len(self.problems({"src/base/b.cpp": "#include <gtest/gtest.h>"})), 1)
@@ -161,6 +217,18 @@ class SelfTest(unittest.TestCase):
 
     def test_unknown_folders_and_headers_are_found(self):
         self.assertEqual(len(self.problems({"src/misc/m.cpp": "", "include/sonde/new.h": ""})), 2)
+
+    def test_a_module_that_may_be_used_and_is_not_is_named(self):
+        found = self.problems({"src/trace/a.cpp": "#include <vector>\n"})
+        self.assertEqual(found, ["tools/layers.toml: 'trace' may use 'base' and does not"])
+
+    def test_a_document_that_says_something_else_is_found(self):
+        row = "| `src/{}/` | what | - | {} | never |\n"
+        right = row.format("base", "-") + row.format("trace", "base; zstd") + row.format("cli", "all")
+        code = {"src/base/b.h": ""}
+        self.assertEqual(self.problems(code | {"docs/architecture.md": right}), [])
+        wrong = row.format("base", "trace") + row.format("gone", "-") + row.format("cli", "all")
+        self.assertEqual(len(self.problems(code | {"docs/architecture.md": wrong})), 3)
 
     def test_rules_naming_unknown_modules_are_refused(self):
         with self.assertRaises(ValueError):

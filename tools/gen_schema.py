@@ -17,8 +17,8 @@ except ModuleNotFoundError:
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMA = "schema/trace.toml"
-HEADER = "include/sonde/trace_tables_gen.h"
-SOURCE = "src/trace/trace_tables_gen.cpp"
+HEADER = "include/sonde/trace/tables_gen.h"
+SOURCE = "src/trace/tables_gen.cpp"
 PAGE = "docs/trace-model.md"
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
@@ -230,7 +230,7 @@ def header(schema):
     yield ""
     for name in ("cstddef", "cstdint", "limits", "optional", "string", "string_view", "utility"):
         yield f"#include <{name}>"
-    yield from ("", '#include "sonde/trace_column.h"', "", "// clang-format off", "", "namespace sonde {", "")
+    yield from ("", '#include "sonde/trace/column.h"', "", "// clang-format off", "", "namespace sonde {", "")
     yield from emit_enums(schema)
     yield from emit_ids(schema)
     for table in schema.tables:
@@ -240,7 +240,7 @@ def header(schema):
 
 
 def source(schema):
-    yield from (SPDX, NOTICE, '#include "sonde/trace_tables_gen.h"', "", "// clang-format off", "")
+    yield from (SPDX, NOTICE, '#include "sonde/trace/tables_gen.h"', "", "// clang-format off", "")
     yield from ("namespace sonde {", "")
     for enum in schema.enums:
         name = enum["name"]

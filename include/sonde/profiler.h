@@ -30,11 +30,11 @@
 
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/events.h"
-#include "sonde/buffer_policy.h"
-#include "sonde/execution_trace.h"
+#include "sonde/profile/buffer_policy.h"
+#include "sonde/profile/execution_trace.h"
+#include "sonde/profile/schedule.h"
 #include "sonde/result.h"
-#include "sonde/schedule.h"
-#include "sonde/source.h"
+#include "sonde/source/source.h"
 #include "sonde/trace.h"
 
 namespace sonde {

@@ -19,8 +19,8 @@
 #include <string_view>
 
 #include "sonde/result.h"
-#include "sonde/trace_strings.h"
-#include "sonde/trace_tables_gen.h"
+#include "sonde/trace/strings.h"
+#include "sonde/trace/tables_gen.h"
 
 namespace sonde {
 

@@ -25,7 +25,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "collect/sources.h"
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde {
 namespace {

@@ -15,7 +15,7 @@
 #include "agent/control_server.h"
 #include "agent/run_options.h"
 #include "collect/session.h"
-#include "sonde/execution_trace.h"
+#include "sonde/profile/execution_trace.h"
 #include "sonde/result.h"
 
 namespace sonde {

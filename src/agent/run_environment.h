@@ -47,7 +47,7 @@ using AgentCame = void();
 constexpr const char* kControlPrefix = "sonde-agent-";
 
 // What an adapter exports. It is called once, on any thread, with libtorch loaded and initialised;
-// it adds its Source (sonde/source.h) and gives 0, or else what went wrong goes to its log.
+// it adds its Source (sonde/source/source.h) and gives 0, or else what went wrong goes to its log.
 constexpr const char* kAdapterEntry = "sonde_adapter_attach";
 using AdapterEntry = int();
 

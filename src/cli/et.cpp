@@ -12,7 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "sonde/execution_trace_file.h"
+#include "sonde/trace/execution_trace_file.h"
 
 namespace sonde::cli {
 namespace {

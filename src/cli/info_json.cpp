@@ -14,7 +14,11 @@ namespace {
 class JsonReport {
  public:
   JsonReport(const InfoReport& report, Output& out)
-      : file_(report.file), trace_(report.trace), facts_(report.facts), json_(out) {}
+      : report_(report),
+        file_(report.file),
+        trace_(report.file.trace),
+        facts_(report.facts),
+        json_(out) {}
 
   void write() {
     json_.begin_object();
@@ -56,20 +60,21 @@ class JsonReport {
   }
 
   std::string_view format_word() const {
-    if (file_.version) return "sonde";
-    switch (file_.other_format) {
-      case OtherFormat::Database:
+    switch (file_.format) {
+      case FileFormat::Sonde:
+        return "sonde";
+      case FileFormat::Database:
         return "sqlite";
-      case OtherFormat::Snapshot:
+      case FileFormat::Snapshot:
         return "snapshot";
-      case OtherFormat::Json:
+      case FileFormat::Json:
         break;
     }
     return "json";
   }
 
   void head() {
-    json_.key("file").value(file_.path);
+    json_.key("file").value(report_.path);
     json_.key("bytes").value(file_.bytes);
     json_.key("format").value(format_word());
     json_.key("format_version");
@@ -78,7 +83,7 @@ class JsonReport {
     } else {
       json_.null();
     }
-    json_.key("complete").value(file_.complete);
+    json_.key("complete").value(report_.complete);
     json_.key("start_ns").value(trace_.first_ns());
     json_.key("end_ns").value(trace_.last_ns());
     json_.key("duration_ns").value(trace_.last_ns() - trace_.first_ns());
@@ -164,7 +169,8 @@ class JsonReport {
     });
   }
 
-  const FileFacts& file_;
+  const InfoReport& report_;
+  const OpenedFile& file_;
   const Trace& trace_;
   const TraceFacts& facts_;
   JsonWriter json_;

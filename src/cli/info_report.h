@@ -3,30 +3,19 @@
 
 // What `sonde info` has found out, and the two ways to say it.
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "cli/output.h"
 #include "cli/trace_facts.h"
-#include "sonde/trace.h"
+#include "convert/open_file.h"
 
 namespace sonde::cli {
 
-enum class OtherFormat { Json, Database, Snapshot };
-
-struct FileFacts {
-  std::string path;
-  std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> version;  // of the `.sonde` format; none: another format
-  OtherFormat other_format = OtherFormat::Json;
-  bool complete = false;  // it was ended properly, and nothing in it is damaged
-};
-
 struct InfoReport {
-  FileFacts file;
-  Trace trace;
-  TraceFacts facts;  // of `trace`
+  std::string path;
+  bool complete = false;  // it was ended properly, and nothing in it is damaged
+  OpenedFile file;
+  TraceFacts facts;  // of file.trace
 };
 
 void write_info_text(const InfoReport& report, Output& out);

@@ -34,7 +34,11 @@ std::string shortened(std::string_view text) {
 class TextReport {
  public:
   TextReport(const InfoReport& report, Output& out)
-      : file_(report.file), trace_(report.trace), facts_(report.facts), out_(out) {}
+      : report_(report),
+        file_(report.file),
+        trace_(report.file.trace),
+        facts_(report.facts),
+        out_(out) {}
 
   void write() {
     head();
@@ -63,26 +67,26 @@ class TextReport {
     }
   }
 
-  std::string other_format() const {
-    switch (file_.other_format) {
-      case OtherFormat::Database:
+  std::string format() const {
+    switch (file_.format) {
+      case FileFormat::Sonde:
+        return format_text("format version {}", file_.version.value_or(0));
+      case FileFormat::Database:
         return "an SQLite database";
-      case OtherFormat::Snapshot:
+      case FileFormat::Snapshot:
         return "a snapshot of PyTorch's allocator";
-      case OtherFormat::Json:
+      case FileFormat::Json:
         break;
     }
     return "a JSON trace";
   }
 
   void head() {
-    line("{}", file_.path);
-    const std::string format =
-        file_.version ? format_text("format version {}", *file_.version) : other_format();
-    line("  size      {}, {}, {}", bytes_text(file_.bytes), format,
-         file_.complete  ? "complete"
-         : file_.version ? "recovered: cut short, damaged, or still recorded"
-                         : "recovered: cut short or damaged");
+    line("{}", report_.path);
+    line("  size      {}, {}, {}", bytes_text(file_.bytes), format(),
+         report_.complete ? "complete"
+         : file_.version  ? "recovered: cut short, damaged, or still recorded"
+                          : "recovered: cut short or damaged");
     constexpr Nanos kYearNs = Nanos{365} * 86'400 * 1'000'000'000;
     if (trace_.last_ns() > trace_.first_ns() && trace_.first_ns() < kYearNs) {
       line("  recorded  for {}, on a clock that does not tell the date",
@@ -206,7 +210,8 @@ class TextReport {
     ledger_lines(LedgerClass::Remark, "  ");
   }
 
-  const FileFacts& file_;
+  const InfoReport& report_;
+  const OpenedFile& file_;
   const Trace& trace_;
   const TraceFacts& facts_;
   Output& out_;

@@ -14,7 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 
 namespace sonde::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "sonde/report_page.h"
+#include "sonde/view/report_page.h"
 
 namespace sonde::cli {
 namespace {

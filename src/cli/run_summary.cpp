@@ -19,9 +19,9 @@
 #include "cli/progress.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
-#include "sonde/execution_trace_file.h"
+#include "convert/open_file.h"
 #include "sonde/trace.h"
-#include "trace/block_file.h"
+#include "sonde/trace/execution_trace_file.h"
 
 namespace sonde::cli {
 namespace {
@@ -78,10 +78,9 @@ void remove_recording(const std::string& path) {
 }
 
 // What a killed process left in its buffers moves into the file.
-void make_whole(const Trace& trace, const std::string& path) {
-  const auto blocks = BlockFile::open(path);
-  if (!blocks || blocks->sealed()) return;
-  if (!save_trace(trace, path)) return;  // it opens as it is
+void make_whole(const OpenedFile& file, const std::string& path) {
+  if (file.sealed) return;
+  if (!save_trace(file.trace, path)) return;  // it opens as it is
   std::error_code ignored;
   fs::remove(path + ".live", ignored);
 }
@@ -109,22 +108,23 @@ void look_for_gpu(const Trace& trace, Recorded& result) {
 Recorded look_at(const std::string& path, bool still_runs) {
   Recorded result{.shown_path = shown(path), .text = "", .still_runs = still_runs};
   const Progress progress("reading " + result.shown_path);
-  const auto trace = open_sonde(path);
-  if (!trace) {
-    result.text = trace.error().message;
+  const auto file = open_file(path);
+  if (!file) {
+    result.text = file.error().message;
     return result;
   }
-  const TraceFacts facts = gather_facts(*trace);
-  if (is_empty(*trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
+  const Trace& trace = file->trace;
+  const TraceFacts facts = gather_facts(trace);
+  if (is_empty(trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
     remove_recording(path);
     return result;
   }
-  result.spans = trace->spans().size();
-  look_for_gpu(*trace, result);
+  result.spans = trace.spans().size();
+  look_for_gpu(trace, result);
   result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
-                            duration_text(trace->last_ns() - trace->first_ns()),
+                            duration_text(trace.last_ns() - trace.first_ns()),
                             losses_text(facts, still_runs));
-  if (!still_runs) make_whole(*trace, path);
+  if (!still_runs) make_whole(*file, path);
   return result;
 }
 

@@ -19,7 +19,7 @@ class AdapterSourcesTest : public ::testing::Test {
     write("src/collect/torch/source.cpp", "source");
     write("src/collect/torch/source_test.cpp", "test");
     write("src/collect/torch/inputs.h", "inputs");
-    write("include/sonde/op.h", "op");
+    write("include/sonde/source/op.h", "op");
   }
   std::string write(const std::string& name, const std::string& text) {
     const std::string path = dir_.file("share/sonde/adapter/" + name);
@@ -49,7 +49,7 @@ TEST_F(AdapterSourcesTest, HaveAnotherKeyWhenOneOfThemOrAHeaderChanges) {
   EXPECT_EQ(key(), before);
   write("src/collect/torch/source_test.cpp", "another test");
   EXPECT_EQ(key(), before) << "a test is no part of it";
-  write("include/sonde/op.h", "Op");
+  write("include/sonde/source/op.h", "Op");
   const std::string with_header = key();
   EXPECT_NE(with_header, before);
   write("src/collect/torch/source.cpp", "Source");

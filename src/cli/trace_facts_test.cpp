@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 
 namespace sonde::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "collect/output_name.h"
-#include "sonde/distributed.h"
+#include "sonde/profile/distributed.h"
 
 namespace sonde {
 

@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "collect/testing/recorded.h"
+#include "decode/recording_reader.h"
 #include "sonde/record.h"
-#include "trace/recording_reader.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {

@@ -13,8 +13,8 @@
 
 #include "collect/testing/recorded.h"
 #include "sonde/detail/put_record.h"
-#include "sonde/device.h"
-#include "sonde/op.h"
+#include "sonde/source/device.h"
+#include "sonde/source/op.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {

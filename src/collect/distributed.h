@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "sonde/distributed.h"
+#include "sonde/profile/distributed.h"
 
 namespace sonde {
 

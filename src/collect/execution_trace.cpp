@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/execution_trace.h"
+#include "sonde/profile/execution_trace.h"
 
 #include <pthread.h>
 
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "collect/execution_trace_file.h"
 #include "collect/output_name.h"
-#include "sonde/distributed.h"
-#include "sonde/execution_trace_source.h"
+#include "sonde/profile/distributed.h"
+#include "sonde/source/execution_trace_source.h"
 
 namespace sonde {
 namespace {

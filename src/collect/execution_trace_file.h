@@ -17,8 +17,8 @@
 
 #include "base/file.h"
 #include "base/gzip_writer.h"
-#include "sonde/execution_trace_nodes.h"
 #include "sonde/result.h"
+#include "sonde/trace/execution_trace_nodes.h"
 
 namespace sonde {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/execution_trace.h"
+#include "sonde/profile/execution_trace.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collect/distributed.h"
-#include "sonde/execution_trace_source.h"
+#include "sonde/source/execution_trace_source.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {
@@ -25,16 +25,16 @@ struct Told {
   int stops = 0;
   std::string groups;
 };
-Told told;
+Told source_calls;
 
 const sonde_et_source kSource = {
     sizeof(kSource),
-    [] { ++told.begins; },
+    [] { ++source_calls.begins; },
     [](const char* groups) {
-      ++told.starts;
-      told.groups = groups;
+      ++source_calls.starts;
+      source_calls.groups = groups;
     },
-    [] { ++told.stops; },
+    [] { ++source_calls.stops; },
 };
 
 void write_node(std::uint64_t id, const std::string& name) {
@@ -64,7 +64,7 @@ class ExecutionTraceObserverTest : public ::testing::Test {
  protected:
   void SetUp() override {
     sonde_add_et_source(&kSource);
-    told = {};
+    source_calls = {};
   }
   TempDir folder_;
 };
@@ -103,7 +103,7 @@ TEST_F(ExecutionTraceObserverTest, FollowsItsCalls) {
   EXPECT_FALSE(observer.is_registered());
   observer.start();
   EXPECT_FALSE(observer.is_running());
-  EXPECT_EQ(told.starts, 0);
+  EXPECT_EQ(source_calls.starts, 0);
   ASSERT_TRUE(observer.register_callback(folder_.file("et.json")));
   ASSERT_TRUE(observer.register_callback(folder_.file("other.json")));
   EXPECT_EQ(observer.output_file_path(), folder_.file("et.json"));
@@ -111,14 +111,14 @@ TEST_F(ExecutionTraceObserverTest, FollowsItsCalls) {
   observer.start();
   observer.start();
   EXPECT_TRUE(observer.is_running());
-  EXPECT_EQ(told.starts, 1);
+  EXPECT_EQ(source_calls.starts, 1);
   observer.stop();
   observer.stop();
   EXPECT_FALSE(observer.is_running());
-  EXPECT_EQ(told.stops, 1);
+  EXPECT_EQ(source_calls.stops, 1);
   observer.cleanup();
   EXPECT_FALSE(observer.is_registered());
-  EXPECT_EQ(told.begins, 1);
+  EXPECT_EQ(source_calls.begins, 1);
 }
 
 TEST_F(ExecutionTraceObserverTest, AllowsOneAProcess) {
@@ -130,7 +130,7 @@ TEST_F(ExecutionTraceObserverTest, AllowsOneAProcess) {
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("first.json"), std::string::npos);
     second.start();
-    EXPECT_EQ(told.starts, 0);
+    EXPECT_EQ(source_calls.starts, 0);
   }
   EXPECT_TRUE(first.is_registered());
   first.cleanup();
@@ -143,7 +143,7 @@ TEST_F(ExecutionTraceObserverTest, HandsOverTheProcessGroups) {
   ExecutionTraceObserver observer;
   ASSERT_TRUE(observer.register_callback(folder_.file("et.json")));
   observer.start();
-  EXPECT_EQ(told.groups, R"([{"pg_name": "0"}])");
+  EXPECT_EQ(source_calls.groups, R"([{"pg_name": "0"}])");
   reset_distributed_info();
 }
 

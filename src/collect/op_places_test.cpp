@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "collect/testing/recorded.h"
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::find_span;
+using testing::record_once;
 
 struct Op {
   explicit Op(const char* text, std::uint8_t scope = 0, std::int64_t sequence_number = -1,
@@ -30,12 +31,6 @@ struct Op {
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
 };
-
-template <typename Body>
-Trace recorded(Body&& body) {
-  const auto session = testing::open_session({});
-  return testing::record_window(*session, std::forward<Body>(body));
-}
 
 // The functions of a span's stack, the innermost first.
 std::vector<std::string> stack_of(const Trace& trace, const char* name) {
@@ -57,7 +52,7 @@ std::string module_of(const Trace& trace, const char* name) {
 }
 
 TEST(OpPlaces, StacksShareTheirOuterEnds) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     const std::uint32_t main = sonde_frame("main", "main.cpp", 10);
     const std::uint32_t train = sonde_frame("train", "train.cpp", 20);
     const std::uint32_t test = sonde_frame("test", "", 0);
@@ -87,7 +82,7 @@ TEST(OpPlaces, StacksShareTheirOuterEnds) {
 }
 
 TEST(OpPlaces, AddressesThatNobodyCanNameStayAddresses) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     const std::uint32_t frame = sonde_native_frame("/nowhere/libgone.so", "00ff", 0x1234);
     const Op op("op");
     sonde_op_place(sonde_stack(&frame, 1), 0);
@@ -100,7 +95,7 @@ TEST(OpPlaces, AddressesThatNobodyCanNameStayAddresses) {
 }
 
 TEST(OpPlaces, WhatRunsInsideAModuleBelongsToIt) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     const std::uint32_t net = sonde_module(0, "Net", "Net", "forward");
     const std::uint32_t conv = sonde_module(net, "conv", "Conv2d", "forward");
     const Op outer("nn.Module: Net");
@@ -121,7 +116,7 @@ TEST(OpPlaces, WhatRunsInsideAModuleBelongsToIt) {
 
 // The gradient of sequence number 5 runs on another thread, and what it calls with it.
 TEST(OpPlaces, GradientsBelongToTheModuleOfTheirOperator) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     sonde_thread_is(1);
     {
       const Op scope("nn.Module: Net");
@@ -147,7 +142,7 @@ TEST(OpPlaces, GradientsBelongToTheModuleOfTheirOperator) {
 }
 
 TEST(OpPlaces, NumbersOfNothingAreNoPlaces) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     const Op op("op");
     sonde_op_place(123'456'789, 987'654'321);
   });
@@ -157,7 +152,7 @@ TEST(OpPlaces, NumbersOfNothingAreNoPlaces) {
 
 TEST(OpPlaces, OfAllLengthsFitTheDictionary) {
   const std::string long_text(100'000, 'x');
-  const Trace trace = recorded([&] {
+  const Trace trace = record_once([&] {
     const std::uint32_t frame = sonde_frame(long_text.c_str(), long_text.c_str(), 4'000'000'000);
     const std::vector<std::uint32_t> frames(5'000, frame);
     const Op op("op");

@@ -13,31 +13,25 @@
 
 #include "collect/testing/recorded.h"
 #include "sonde/detail/put_record.h"
-#include "sonde/op.h"
-#include "sonde/op_inputs.h"
+#include "sonde/source/op.h"
+#include "sonde/source/op_inputs.h"
 
 namespace sonde {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::find_span;
+using testing::record_once;
 
-std::uint32_t name(const char* text) {
+std::uint32_t op_name(const char* text) {
   return sonde_name(text, std::strlen(text));
 }
 
-// What a window of a session of its own holds of `body`.
-template <typename Body>
-Trace recorded(Body&& body) {
-  const auto session = testing::open_session({});
-  return testing::record_window(*session, std::forward<Body>(body));
-}
-
 TEST(OpRecording, KeepsWhatAnOperatorIs) {
-  const Trace trace = recorded([] {
-    const sonde_op forward = {name("aten::mm\x1fTensor"), 0, 17, 0, 5};
+  const Trace trace = record_once([] {
+    const sonde_op forward = {op_name("aten::mm\x1fTensor"), 0, 17, 0, 5};
     ASSERT_TRUE(sonde_op_begin(&forward));
-    const sonde_op backward = {name("MmBackward0"), 1, 17, 3, 0};
+    const sonde_op backward = {op_name("MmBackward0"), 1, 17, 3, 0};
     ASSERT_TRUE(sonde_op_begin(&backward));
     sonde_end();
     sonde_end();
@@ -68,8 +62,8 @@ TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
   constexpr Numbers kNumbers[] = {{-1, 0, 1},         {17, 0, 5},         {0, 0, 0xffffffff},
                                   {0xfffffffe, 0, 7}, {0xffffffff, 0, 7}, {3, 0, 0x100000000},
                                   {4, 9, 5},          {-1, 0, 0}};
-  const Trace trace = recorded([&] {
-    const std::uint32_t mm = name("aten::mm");
+  const Trace trace = record_once([&] {
+    const std::uint32_t mm = op_name("aten::mm");
     detail::ThreadCursor& cursor = detail::sonde_detail_cursor;
     for (const Numbers& op : kNumbers) {
       ASSERT_TRUE(detail::write_op_begin(cursor, mm, 1, op.sequence_number, op.forward_thread,
@@ -90,7 +84,7 @@ TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
 }
 
 TEST(OpRecording, UserScopesAreAnnotationsAndSteps) {
-  const Trace trace = recorded([] {
+  const Trace trace = record_once([] {
     for (const char* text : {"mine", "ProfilerStep#4"}) {
       const sonde_op op = {name(text), 7, -1, 0, 0};
       ASSERT_TRUE(sonde_op_begin(&op));
@@ -103,10 +97,10 @@ TEST(OpRecording, UserScopesAreAnnotationsAndSteps) {
 }
 
 TEST(OpRecording, EqualInputsAreKeptOnce) {
-  const Trace trace = recorded([] {
-    const std::uint32_t type = name("float");
+  const Trace trace = record_once([] {
+    const std::uint32_t type = op_name("float");
     for (int i = 0; i < 3; ++i) {
-      const sonde_op op = {name("aten::addmm"), 0, -1, 0, 0};
+      const sonde_op op = {op_name("aten::addmm"), 0, -1, 0, 0};
       ASSERT_TRUE(sonde_op_begin(&op));
       OpInputs inputs;
       const std::int64_t sizes[] = {4, i < 2 ? 8 : -16};
@@ -145,8 +139,8 @@ TEST(OpRecording, EqualInputsAreKeptOnce) {
 }
 
 TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
-  const Trace trace = recorded([] {
-    const sonde_op op = {name("op"), 0, -1, 0, 0};
+  const Trace trace = record_once([] {
+    const sonde_op op = {op_name("op"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     inputs.string(std::string(7000, 'x'));
@@ -165,14 +159,14 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
 // What optimizers hand to aten::_foreach_addcdiv_: lists of all parameters of a model.
 TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
   constexpr int kTensors = 3000;
-  const Trace trace = recorded([] {
-    const sonde_op op = {name("op"), 0, -1, 0, 0};
+  const Trace trace = record_once([] {
+    const sonde_op op = {op_name("op"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     const std::int64_t sizes[] = {16, 16, 3, 3};
     for (int list = 0; list < 4; ++list) {
       inputs.tensor_list(kTensors);
-      for (int i = 0; i < kTensors; ++i) inputs.tensor(name("float"), sizes, 4, sizes, 4);
+      for (int i = 0; i < kTensors; ++i) inputs.tensor(op_name("float"), sizes, 4, sizes, 4);
     }
     inputs.scalar("1");
     sonde_op_inputs(inputs.words(), inputs.word_count());
@@ -188,17 +182,17 @@ TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
 }
 
 TEST(OpRecording, TensorsSayWhereTheyLie) {
-  const Trace trace = recorded([] {
-    const sonde_op op = {name("aten::cat"), 0, -1, 0, 0};
+  const Trace trace = record_once([] {
+    const sonde_op op = {op_name("aten::cat"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     const std::int64_t sizes[] = {4};
     inputs.device(1, 3);
-    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
+    inputs.tensor(op_name("float"), sizes, 1, nullptr, 0);
     inputs.tensor_list(2);
     inputs.device(1, 0);
-    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
-    inputs.tensor(name("float"), sizes, 1, nullptr, 0);
+    inputs.tensor(op_name("float"), sizes, 1, nullptr, 0);
+    inputs.tensor(op_name("float"), sizes, 1, nullptr, 0);
     sonde_op_inputs(inputs.words(), inputs.word_count());
     sonde_end();
   });
@@ -211,8 +205,8 @@ TEST(OpRecording, TensorsSayWhereTheyLie) {
 }
 
 TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
-  const Trace trace = recorded([] {
-    const sonde_op op = {name("work"), 7, -1, 0, 0};
+  const Trace trace = record_once([] {
+    const sonde_op op = {op_name("work"), 7, -1, 0, 0};
     const sonde_range range = sonde_op_range_begin(&op);
     ASSERT_NE(range.position, 0u);
     std::thread([range] { sonde_range_end(range); }).join();
@@ -224,8 +218,8 @@ TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
 }
 
 TEST(OpRecording, AllocationsKnowTheirOperator) {
-  const Trace trace = recorded([] {
-    const sonde_op op = {name("aten::empty"), 0, -1, 0, 0};
+  const Trace trace = record_once([] {
+    const sonde_op op = {op_name("aten::empty"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     const sonde_allocation taken = {0x7f00, 512, 4096, 8192, 1, 0, 2};
     sonde_allocated(&taken);
@@ -256,7 +250,7 @@ TEST(OpRecording, CostsNothingWhileNothingRecords) {
   const sonde_op op = {1, 0, -1, 0, 0};
   EXPECT_FALSE(sonde_op_begin(&op));
   EXPECT_EQ(sonde_op_range_begin(&op).position, 0u);
-  EXPECT_EQ(name("x"), 0u);
+  EXPECT_EQ(op_name("x"), 0u);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/format.h"
-#include "sonde/distributed.h"
+#include "sonde/profile/distributed.h"
 
 namespace sonde {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/plugin.h"
+#include "sonde/source/plugin.h"
 
 #include <cstddef>
 #include <map>
 #include <mutex>
 
-#include "sonde/source.h"
+#include "sonde/source/source.h"
 
 namespace sonde {
 namespace {

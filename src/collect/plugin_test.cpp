@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/plugin.h"
+#include "sonde/source/plugin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "collect/testing/recorded.h"
-#include "sonde/device.h"
-#include "sonde/op.h"
-#include "sonde/source.h"
+#include "sonde/source/device.h"
+#include "sonde/source/op.h"
+#include "sonde/source/source.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
-#include "trace/block_file.h"
 #include "wire/blocks.h"
 #include "wire/codec.h"
 

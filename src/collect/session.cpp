@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "collect/collector.h"
 #include "collect/output_name.h"
-#include "trace/recording_reader.h"
+#include "decode/recording_reader.h"
 
 namespace sonde {
 namespace {

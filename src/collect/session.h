@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "sonde/buffer_policy.h"
+#include "sonde/profile/buffer_policy.h"
 #include "sonde/result.h"
-#include "sonde/source.h"
+#include "sonde/source/source.h"
 #include "sonde/trace.h"
 
 namespace sonde {

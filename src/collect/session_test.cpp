@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "collect/testing/recorded.h"
+#include "file/trace_file.h"
 #include "sonde/record.h"
 #include "trace/testing/temp_dir.h"
-#include "trace/trace_file.h"
 
 namespace sonde {
 namespace {

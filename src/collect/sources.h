@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sonde/source.h"
+#include "sonde/source/source.h"
 
 namespace sonde {
 

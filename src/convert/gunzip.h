@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "convert/json_bytes.h"
+#include "convert/json/json_bytes.h"
 #include "sonde/result.h"
 
 namespace sonde {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/dynamo_profiler.h"
+#include "sonde/profile/dynamo_profiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

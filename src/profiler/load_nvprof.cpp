@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/load_nvprof.h"
+#include "sonde/profile/load_nvprof.h"
 
 #include <utility>
 
-#include "convert/sqlite_read.h"
+#include "convert/database/read_database.h"
 
 namespace sonde {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/load_nvprof.h"
+#include "sonde/profile/load_nvprof.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

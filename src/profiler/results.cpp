@@ -7,8 +7,8 @@
 #include "profiler/cycle_recorder.h"
 #include "profiler/message.h"
 #include "sonde/export.h"
-#include "sonde/memory_timeline.h"
 #include "sonde/profiler.h"
+#include "sonde/view/memory_timeline.h"
 
 namespace sonde {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/schedule.h"
+#include "sonde/profile/schedule.h"
 
 #include <string>
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sonde/schedule.h"
+#include "sonde/profile/schedule.h"
 
 namespace sonde {
 

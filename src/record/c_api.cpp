@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// sonde/sonde.h and sonde/op.h.
+// sonde/sonde.h and sonde/source/op.h.
 
 #include <array>
 #include <atomic>
@@ -10,8 +10,8 @@
 #include "record/listeners.h"
 #include "record/write.h"
 #include "sonde/detail/put_record.h"
-#include "sonde/op.h"
 #include "sonde/sonde.h"
+#include "sonde/source/op.h"
 #include "wire/places.h"
 
 namespace sonde::detail {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// sonde/device.h.
+// sonde/source/device.h.
 
-#include "sonde/device.h"
+#include "sonde/source/device.h"
 
 #include <array>
 #include <atomic>

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "collect/testing/recorded.h"
-#include "sonde/op.h"
 #include "sonde/record.h"
+#include "sonde/source/op.h"
 
 namespace sonde::detail {
 namespace {

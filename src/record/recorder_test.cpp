@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "collect/testing/recorded.h"
+#include "decode/thread_decoder.h"
 #include "record/testing/chunk_memory.h"
 #include "sonde/record.h"
-#include "trace/thread_decoder.h"
 
 namespace sonde::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 #include "trace/testing/sketch.h"
 
 namespace sonde {

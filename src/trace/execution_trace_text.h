@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "sonde/execution_trace_nodes.h"
+#include "sonde/trace/execution_trace_nodes.h"
 
 namespace sonde {
 

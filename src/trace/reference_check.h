@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sonde/result.h"
-#include "sonde/trace_strings.h"
-#include "sonde/trace_tables_gen.h"
+#include "sonde/trace/strings.h"
+#include "sonde/trace/tables_gen.h"
 
 namespace sonde {
 

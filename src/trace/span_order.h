@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sonde/trace_tables_gen.h"
+#include "sonde/trace/tables_gen.h"
 
 namespace sonde {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "sonde/trace_strings.h"
+#include "sonde/trace/strings.h"
 
 namespace sonde {
 

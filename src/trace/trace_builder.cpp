@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 
 #include <algorithm>
 #include <utility>

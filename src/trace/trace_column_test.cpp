@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/trace_column.h"
+#include "sonde/trace/column.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "sonde/trace_tables_gen.h"
+#include "sonde/trace/tables_gen.h"
 
 namespace sonde {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/output_file.h"
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 #include "view/compressed.h"
 
 namespace sonde {

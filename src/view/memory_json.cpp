@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 
 namespace sonde {
 namespace {

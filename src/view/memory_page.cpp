@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "sonde/analyse/memory_report.h"
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 #include "view/compressed.h"
 #include "view/memory_columns.h"
 #include "view/memory_page_html.h"

@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 
 namespace sonde {
 namespace {

@@ -7,7 +7,7 @@
 #include "analyse/testing/memory_trace.h"
 #include "base/file.h"
 #include "convert/gunzip.h"
-#include "sonde/memory_timeline.h"
+#include "sonde/view/memory_timeline.h"
 #include "trace/testing/temp_dir.h"
 #include "view/memory_columns.h"
 

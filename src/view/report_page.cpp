@@ -2,7 +2,7 @@
 
 // report_page.html with the numbers of a report in it.
 
-#include "sonde/report_page.h"
+#include "sonde/view/report_page.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/report_page.h"
+#include "sonde/view/report_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How the work of devices stands in the words: the structs of sonde/device.h packed, in this order.
+// How the work of devices stands in the words: the structs of sonde/source/device.h packed, in this
+// order.
 //
 //   DeviceSpan  name id | kind << 32 | device type << 40 | device index << 48
 //               start, as CLOCK_REALTIME tells it
@@ -17,7 +18,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sonde/device.h"
+#include "sonde/source/device.h"
 
 namespace sonde {
 

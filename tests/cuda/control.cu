@@ -7,8 +7,8 @@
 
 #include <cstdio>
 
-#include "sonde/cuda_profiler.h"
-#include "sonde/ranges.h"
+#include "sonde/profile/cuda_profiler.h"
+#include "sonde/profile/ranges.h"
 #include "sonde/record.h"
 
 __global__ void in_window() {}

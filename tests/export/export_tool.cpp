@@ -8,7 +8,7 @@
 
 #include "sonde/export.h"
 #include "sonde/open.h"
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 #include "trace/testing/sketch.h"
 
 namespace sonde {

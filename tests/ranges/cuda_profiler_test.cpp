@@ -2,7 +2,7 @@
 // cuda::profiler against runtimes that count their calls, opened so that only their opener sees
 // them, as Python opens torch's.
 
-#include "sonde/cuda_profiler.h"
+#include "sonde/profile/cuda_profiler.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 //   ranges_emits calls        the functions of sonde::nvtx and sonde::itt
 //   ranges_emits probes FILE  scopes until FILE appears
 
-#include <sonde/ranges.h>
+#include <sonde/profile/ranges.h>
 #include <sonde/record.h>
 #include <unistd.h>
 

@@ -2,9 +2,9 @@
 // What an adapter does, for the stand-in: a source that records operators. It is built for the old
 // ABI of the C++ library, as some torches are: nothing between it and Sonde may depend on that.
 
-#include <sonde/op.h>
-#include <sonde/plugin.h>
 #include <sonde/sonde.h>
+#include <sonde/source/op.h>
+#include <sonde/source/plugin.h>
 
 #include "collect/torch/memory_hooks.h"
 #include "fake_torch.h"

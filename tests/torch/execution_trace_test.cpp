@@ -2,7 +2,7 @@
 
 // Execution traces of LibTorch programs: ours and torch's own of the same steps.
 
-#include "sonde/execution_trace.h"
+#include "sonde/profile/execution_trace.h"
 
 #include <ATen/record_function.h>
 #include <gmock/gmock.h>
@@ -24,10 +24,10 @@
 
 #include "replay.h"
 #include "sonde/analyse/execution_trace.h"
-#include "sonde/distributed.h"
-#include "sonde/execution_trace_file.h"
+#include "sonde/profile/distributed.h"
 #include "sonde/profiler.h"
 #include "sonde/torch.h"
+#include "sonde/trace/execution_trace_file.h"
 #include "trace/execution_trace_tensors.h"
 #include "trace/testing/temp_dir.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sonde/execution_trace_nodes.h"
+#include "sonde/trace/execution_trace_nodes.h"
 #include "trace/execution_trace_tensors.h"
 
 namespace sonde::testing {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "sonde/ranges.h"
+#include "sonde/profile/ranges.h"
 #include "sonde/record.h"
 #include "sonde/torch.h"
 #include "trace/testing/temp_dir.h"

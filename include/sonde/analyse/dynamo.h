@@ -10,7 +10,7 @@
 //
 // The rules are PyTorch's to the letter, with their oddities (docs/compatibility.md). For traces of
 // torch.compile, TorchScript and CUDA graphs, and for shares that add up: sonde/analyse/graphs.h.
-// To record such spans: sonde/dynamo_profiler.h.
+// To record such spans: sonde/profile/dynamo_profiler.h.
 
 #include <cstdint>
 #include <string>

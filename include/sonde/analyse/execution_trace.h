@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "sonde/execution_trace_nodes.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "sonde/trace/execution_trace_nodes.h"
 
 namespace sonde {
 

@@ -2,7 +2,8 @@
 #pragma once
 
 // How much of a program ran in captured graphs: torch.compile's, TorchScript's, CUDA's and those
-// that the program marked (sonde/dynamo_profiler.h); what fell outside, and where graphs broke.
+// that the program marked (sonde/profile/dynamo_profiler.h); what fell outside, and where graphs
+// broke.
 //
 //   const GraphCoverage graphs = graph_coverage(trace);
 //   std::cout << graphs.inside.ops << " of " << graphs.inside.ops + graphs.outside.ops << "\n";

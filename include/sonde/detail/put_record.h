@@ -9,8 +9,8 @@
 
 #include "sonde/detail/thread_cursor.h"
 #include "sonde/detail/words.h"
-#include "sonde/device.h"
-#include "sonde/op.h"
+#include "sonde/source/device.h"
+#include "sonde/source/op.h"
 
 namespace sonde {
 namespace detail {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 
 namespace sonde::testing {
 

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "collect/cuda/cupti.h"
-#include "sonde/device.h"
+#include "sonde/source/device.h"
 
 namespace sonde::cuda {
 

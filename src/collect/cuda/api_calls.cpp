@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "sonde/detail/put_record.h"
-#include "sonde/device.h"
-#include "sonde/op.h"
+#include "sonde/source/device.h"
+#include "sonde/source/op.h"
 
 namespace sonde::cuda {
 namespace {

@@ -30,8 +30,8 @@
 #include "collect/cuda/runtime.h"
 #include "collect/cuda/work_recorder.h"
 #include "sonde/cuda.h"
-#include "sonde/op.h"
-#include "sonde/plugin.h"
+#include "sonde/source/op.h"
+#include "sonde/source/plugin.h"
 
 namespace sonde::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sonde/device.h"
+#include "sonde/source/device.h"
 
 namespace sonde::cuda {
 

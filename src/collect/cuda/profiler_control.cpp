@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "collect/cuda/runtime.h"
-#include "sonde/cuda_profiler.h"
+#include "sonde/profile/cuda_profiler.h"
 
 namespace sonde::cuda::profiler {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::cuda {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "collect/opencl/device_clock.h"
 #include "collect/opencl/queues.h"
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::opencl {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "collect/opencl/opencl.h"
-#include "sonde/device.h"
+#include "sonde/source/device.h"
 
 namespace sonde::opencl {
 

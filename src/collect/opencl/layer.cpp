@@ -11,7 +11,7 @@
 #include "collect/opencl/launches.h"
 #include "collect/opencl/opencl.h"
 #include "collect/opencl/queues.h"
-#include "sonde/plugin.h"
+#include "sonde/source/plugin.h"
 
 #define SONDE_EXPORT __attribute__((visibility("default")))
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "sonde/device.h"
-#include "sonde/op.h"
+#include "sonde/source/device.h"
+#include "sonde/source/op.h"
 
 namespace sonde::opencl {
 

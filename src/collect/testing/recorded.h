@@ -36,6 +36,13 @@ Trace record_window(Session& session, Body&& body, std::int64_t first_step = 0) 
   return trace ? *trace : Trace();
 }
 
+// What a window of a session of its own holds of `body`.
+template <typename Body>
+Trace record_once(Body&& body) {
+  const auto session = open_session({});
+  return record_window(*session, std::forward<Body>(body));
+}
+
 inline std::size_t count_spans(const Trace& trace, std::string_view name) {
   std::size_t count = 0;
   for (const SpanId span : trace.all_spans()) count += trace.name(span) == name ? 1 : 0;

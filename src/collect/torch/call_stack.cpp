@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collect/torch/native_frames.h"
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::torch {
 namespace {

@@ -15,7 +15,7 @@
 #include "collect/torch/node_attributes.h"
 #include "collect/torch/node_values.h"
 #include "collect/torch/schema_text.h"
-#include "sonde/execution_trace_source.h"
+#include "sonde/source/execution_trace_source.h"
 
 namespace sonde::torch {
 namespace {

@@ -2,7 +2,8 @@
 #pragma once
 
 // LibTorch's operators as nodes of an execution trace while one is written
-// (include/sonde/execution_trace.h): a callback of its own, whether or not a session records.
+// (include/sonde/profile/execution_trace.h): a callback of its own, whether or not a session
+// records.
 
 namespace sonde::torch {
 

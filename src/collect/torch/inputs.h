@@ -5,7 +5,7 @@
 
 #include <ATen/record_function.h>
 
-#include "sonde/op_inputs.h"
+#include "sonde/source/op_inputs.h"
 
 namespace sonde::torch {
 

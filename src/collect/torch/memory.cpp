@@ -7,7 +7,7 @@
 #include <c10/core/Device.h>
 
 #include "collect/torch/memory_hooks.h"
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::torch {
 namespace {

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sonde/op.h"
-#include "sonde/range_source.h"
+#include "sonde/source/op.h"
+#include "sonde/source/range_source.h"
 #include "sonde/torch.h"
 
 namespace sonde::torch {

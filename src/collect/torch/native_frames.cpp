@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::torch {
 namespace {

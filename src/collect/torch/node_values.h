@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "sonde/execution_trace_source.h"
+#include "sonde/source/execution_trace_source.h"
 
 namespace sonde::torch {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::torch {
 

@@ -3,7 +3,7 @@
 
 #include <torch/csrc/jit/runtime/interpreter.h>
 
-#include "sonde/op.h"
+#include "sonde/source/op.h"
 
 namespace sonde::torch {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "sonde/range_source.h"
+#include "sonde/source/range_source.h"
 
 namespace sonde::torch {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 // LibTorch's operators as ranges of other tools while emit_nvtx or emit_itt wants them
-// (include/sonde/ranges.h): a callback of its own, whether or not a session records.
+// (include/sonde/profile/ranges.h): a callback of its own, whether or not a session records.
 
 namespace sonde::torch {
 

@@ -19,8 +19,8 @@
 #include "collect/torch/script_modules.h"
 #include "collect/torch/tool_ranges.h"
 #include "sonde/detail/put_record.h"
-#include "sonde/op.h"
-#include "sonde/plugin.h"
+#include "sonde/source/op.h"
+#include "sonde/source/plugin.h"
 #include "sonde/torch.h"
 
 namespace sonde::torch {

@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
-#include "convert/sqlite_database.h"
-#include "convert/sqlite_read.h"
+#include "convert/database/database.h"
+#include "convert/database/read_database.h"
 
 namespace sonde::testing {
 

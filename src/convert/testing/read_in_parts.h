@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "convert/kineto_read.h"
-#include "convert/kineto_read_stretches.h"
+#include "convert/kineto/read/read_kineto.h"
+#include "convert/kineto/read/stretches.h"
 
 namespace sonde::testing {
 

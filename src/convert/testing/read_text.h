@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "convert/json_bytes.h"
-#include "convert/kineto_read.h"
+#include "convert/json/json_bytes.h"
+#include "convert/kineto/read/read_kineto.h"
 #include "trace/dump.h"
 
 namespace sonde::testing {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "sonde/trace_builder.h"
+#include "sonde/trace/builder.h"
 #include "trace/dump.h"
 
 namespace sonde::testing {

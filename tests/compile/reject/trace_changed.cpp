@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rejects: discards qualifiers
-#include <sonde/trace_builder.h>
+#include <sonde/trace/builder.h>
 
 void caller(sonde::TraceBuilder& builder, sonde::Trace& trace) {
 #ifdef REJECT

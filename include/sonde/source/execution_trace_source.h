@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_EXECUTION_TRACE_SOURCE_H
+#define SONDE_EXECUTION_TRACE_SOURCE_H
+
+/* Who writes the nodes of execution traces: a library that sees a tensor library from inside, in C,
+ * whatever C++ library it was built with. Users have execution_trace.h.
+ *
+ *   static const sonde_et_source source = {sizeof(source), begin, start, stop};
+ *   sonde_add_et_source(&source);
+ *
+ * Its functions are called one at a time. start() comes when operators are to be written, stop()
+ * when they are not any more; what is open then is to be written as far as it is known.
+ *
+ * The size that begins each struct is its version: structs grow at their ends only. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
+
+typedef struct sonde_et_text {
+  const char* data;
+  size_t bytes;
+} sonde_et_text;
+
+/* JSON lists with an element for every argument or result. */
+typedef struct sonde_et_values {
+  sonde_et_text values;
+  sonde_et_text shapes;
+  sonde_et_text types;
+  sonde_et_text strides;
+} sonde_et_values;
+
+/* sonde/trace/execution_trace_nodes.h says what they mean. 1 is the root's id, which is written for
+ * you.
+ */
+typedef struct sonde_et_node {
+  uint32_t size;
+  uint64_t id;
+  uint64_t parent;
+  sonde_et_text name;
+  sonde_et_values inputs;
+  sonde_et_values outputs;
+  uint64_t record_function_id;
+  uint64_t forward_parent;
+  int64_t sequence_number;
+  uint64_t scope;
+  uint64_t thread;
+  uint64_t forward_thread;
+  sonde_et_text schema;
+  sonde_et_text kernel_backend;
+  sonde_et_text kernel_file;
+  sonde_et_text more_attributes; /* JSON objects with commas between */
+} sonde_et_node;
+
+/* Nothing if no execution trace is open. */
+void sonde_et_write(const sonde_et_node* node);
+
+/* Hands `text` as a JSON string with its quotes to put(). */
+void sonde_et_string(sonde_et_text text, void (*put)(void* to, sonde_et_text json), void* to);
+
+typedef struct sonde_et_source {
+  uint32_t size;       /* sizeof(sonde_et_source), as its library was built */
+  void (*begin)(void); /* a new file: numbers begin again */
+  /* Of a job of several processes: PyTorch's JSON list of their groups; "" otherwise. */
+  void (*start)(const char* process_groups);
+  void (*stop)(void);
+} sonde_et_source;
+
+/* The struct must stay. Not 0: there is another, or it is not one that this Sonde understands. */
+int sonde_add_et_source(const sonde_et_source* source);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_PLUGIN_H
+#define SONDE_PLUGIN_H
+
+/* A source of events that comes as a shared library, in whatever language and with whatever C++
+ * library it was built: the C form of sonde/source/source.h. It records through sonde.h and op.h
+ * like everybody else; sessions only tell it when, and what is wanted.
+ *
+ *   static int prepare(void* self, const sonde_request* request, char* why, size_t why_bytes);
+ *   static void start(void* self);
+ *   static void stop(void* self);
+ *   static const sonde_plugin plugin = {sizeof(plugin), SONDE_ACTIVITY_CPU, "mine", 0, prepare,
+ *                                       start, stop, 0};
+ *   sonde_add_plugin(&plugin);
+ *
+ * They are called from the thread that starts or stops a session, one call at a time, and must
+ * return fast. start() comes when a window has opened, stop() while it is still open: what a plugin
+ * holds back, such as times that a device has told since, it records in stop() (device.h) or says
+ * that it is lost.
+ *
+ * A plugin that holds back much, or for long, has a fourth, flush(): see below.
+ *
+ * The size that begins each struct is its version: structs grow at their ends only. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
+
+/* As PyTorch numbers ProfilerActivity. */
+enum { SONDE_ACTIVITY_CPU = 0, SONDE_ACTIVITY_CUDA = 2, SONDE_ACTIVITY_PRIVATEUSE1 = 5 };
+
+/* What a session wants. It may grow at its end: `size` says how much of it there is. */
+typedef struct sonde_request {
+  uint32_t size;
+  uint8_t record_shapes;
+  uint8_t profile_memory;
+  uint8_t with_stack;
+  uint8_t with_flops;
+  uint8_t with_modules;
+  uint8_t gpu_level; /* of CUDA: 0 linked, 1 lean, 2 full */
+} sonde_request;
+
+typedef struct sonde_plugin {
+  uint32_t size; /* sizeof(sonde_plugin), as its library was built */
+  uint32_t activity;
+  const char* name;
+  void* self; /* given to the functions */
+  /* Before the first window. Not 0: it leaves this session to others, and the session's ledger says
+   * what was written to `why` as text with a 0 at its end. Comes again right before each start(),
+   * and before a stop() after which others still record, with what all of them want together: that
+   * holds from that start() or stop() on. One that cannot change what it does while it runs goes on
+   * as it is. */
+  int (*prepare)(void* self, const sonde_request* request, char* why, size_t why_bytes);
+  void (*start)(void* self);
+  void (*stop)(void* self);
+  /* May be 0. Records what is held back and complete, so that little of it is lost when the program
+   * is killed, and a snapshot has what happened just before. Comes some times a second while a
+   * window is open, from a thread of Sonde's own, and before a snapshot, from the one that takes
+   * it: two may come at once, and with several sessions also while another of them starts or stops.
+   */
+  void (*flush)(void* self);
+} sonde_plugin;
+
+/* Serves all sessions that begin from now on. The struct and what it points at must stay; adding it
+ * again is nothing. Not 0: it is not one that this Sonde understands. */
+int sonde_add_plugin(const sonde_plugin* plugin);
+/* Serves no further session. Those that run keep it until they end. */
+void sonde_remove_plugin(const sonde_plugin* plugin);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

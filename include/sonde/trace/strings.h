@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// All text of a trace, each text once.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sonde/trace/tables_gen.h"
+
+namespace sonde {
+
+// One block of bytes, and where each string ends in it:
+//
+//   bytes_  c o n v 2 d s t e p
+//   ends_   6 10                    string 0 is "conv2d", string 1 is "step"
+//
+// Ids are given out in order from 0. The empty string is a string like others; an invalid id reads
+// as the empty string too.
+class StringPool {
+ public:
+  // The same text gives the same id. Views into the pool end here.
+  StringId intern(std::string_view text);
+  // Adds without looking for the same text: for reading what a pool was.
+  StringId add(std::string_view text);
+
+  std::size_t size() const noexcept { return ends_.size(); }
+  std::size_t byte_size() const noexcept { return bytes_.size(); }
+
+  std::string_view operator[](StringId id) const noexcept {
+    if (id.index() >= ends_.size()) return {};
+    const std::size_t begin = id.index() == 0 ? 0 : ends_[id.index() - 1];
+    return {bytes_.data() + begin, ends_[id.index()] - begin};
+  }
+
+ private:
+  void grow_slots();
+  std::size_t slot_of(std::string_view text) const;
+
+  std::vector<char> bytes_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<std::uint32_t> slots_;  // open addressing; a power of two; kFreeSlot or an id
+  std::size_t indexed_ = 0;           // strings that slots_ knows of; add() leaves it behind
+};
+
+}  // namespace sonde

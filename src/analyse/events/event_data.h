@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What an EventList holds: one entry an event in each column, in the order of the list.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/operators/flops.h"
+#include "base/big_vector.h"
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
+
+using EventFlag = std::uint8_t;
+constexpr EventFlag kEventAsync = 1;       // takes no part in nesting
+constexpr EventFlag kEventAnnotation = 2;  // a user marked it
+constexpr EventFlag kEventDevice = 4;      // ran on a device
+constexpr EventFlag kEventMemory = 8;  // a record that no event contains; `row` is an allocation
+
+// An operator that gradients may go back to.
+struct ForwardOp {
+  std::int64_t sequence_number;
+  std::int64_t thread;  // as PyTorch numbers it
+  std::uint32_t event;
+};
+
+// A name by number: a string of the trace, or one of those that PyTorch makes up.
+using NameNumber = std::uint32_t;
+enum class MadeUpName : std::uint8_t { ProfilerStep, Memory, OutOfMemory };
+
+struct EventData {
+  Trace trace;
+  Nanos start_ns = 0;
+  std::string use_device;
+  bool with_stack = false;
+  bool profile_memory = false;
+  bool with_flops = false;
+
+  BigVector<std::uint32_t> row;  // of spans, or of allocations
+  BigVector<NameNumber> name;
+  BigVector<std::uint8_t> flags;
+  BigVector<std::uint32_t> thread;  // row of tracks whose stack it stands on
+  BigVector<std::uint32_t> parent;
+  BigVector<Nanos> begin_ns;
+  BigVector<Nanos> end_ns;
+  BigVector<double> children_cpu_us;
+  BigVector<double> device_total_us;
+  BigVector<std::uint32_t> kernels_first;  // where an event's begin in `kernels`
+  BigVector<std::uint32_t> kernels_count;
+  BigVector<std::uint32_t> kernels;  // events
+  BigVector<double> children_device_us;
+
+  // Empty unless memory was recorded.
+  BigVector<std::int64_t> cpu_bytes;
+  BigVector<std::int64_t> device_bytes;
+  BigVector<std::int64_t> children_cpu_bytes;
+  BigVector<std::int64_t> children_device_bytes;
+
+  std::vector<std::int64_t> logical_thread;  // of each track
+  FlopsOfCalls flops;
+
+  std::size_t size() const noexcept { return row.size(); }
+  bool has(std::size_t event, EventFlag flag) const noexcept { return (flags[event] & flag) != 0; }
+  bool is_span(std::size_t event) const noexcept { return !has(event, kEventMemory); }
+  SpanId span(std::size_t event) const noexcept {
+    return is_span(event) ? SpanId(row[event]) : SpanId();
+  }
+  SpanKind kind(std::size_t event) const noexcept {
+    return is_span(event) ? trace.spans().kind[SpanId(row[event])] : SpanKind::CpuInstantEvent;
+  }
+  Nanos duration_ns(std::size_t event) const noexcept { return end_ns[event] - begin_ns[event]; }
+
+  // A host event that has a place in the tree.
+  bool nests(std::size_t event) const noexcept {
+    return (flags[event] & (kEventDevice | kEventAsync)) == 0;
+  }
+  // The difference of two times in microseconds since the start, as PyTorch forms it.
+  double duration_us(std::size_t event) const noexcept {
+    return static_cast<double>(end_ns[event] - start_ns) / 1000.0 -
+           static_cast<double>(begin_ns[event] - start_ns) / 1000.0;
+  }
+  double cpu_total_us(std::size_t event) const noexcept {
+    return has(event, kEventDevice) ? 0.0 : duration_us(event);
+  }
+  double self_cpu_us(std::size_t event) const noexcept {
+    return nests(event) ? duration_us(event) - children_cpu_us[event] : 0.0;
+  }
+  double self_device_us(std::size_t event) const noexcept;
+  std::uint64_t flops_of(std::size_t event) const noexcept;
+
+  NameNumber made_up(MadeUpName which) const noexcept {
+    return static_cast<NameNumber>(trace.strings().size()) + static_cast<NameNumber>(which);
+  }
+  std::string_view name_text(NameNumber number) const noexcept;
+  DeviceType device_type(std::size_t event) const noexcept;
+  bool is_backward(std::size_t event) const noexcept;
+  RecordScope scope(std::size_t event) const noexcept;
+  // Innermost first. Events of a gradient have the stack of the operator behind it.
+  std::vector<std::string> stack(std::size_t event) const;
+
+ private:
+  // Whether any event may be called by one, so that none climbs up to the root in vain.
+  struct Callers {
+    bool python = false;
+    bool gradients = false;
+  };
+  const Callers& callers() const;
+  const std::vector<ForwardOp>& forward_ops() const;
+
+  mutable std::once_flag callers_once_;
+  mutable Callers callers_;
+  mutable std::once_flag forward_ops_once_;
+  mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
+};
+
+// Where work of this kind ran; Cpu for everything on the host.
+DeviceType device_of(SpanKind kind) noexcept;
+// Whether the span was opened by the program or a tensor library, not by a device's runtime.
+bool is_operator(SpanKind kind) noexcept;
+bool is_annotation(SpanKind kind) noexcept;
+
+// The steps of making a list, in their order.
+void collect_events(EventData& data);
+void link_device_work(EventData& data);
+void attribute_memory(EventData& data);
+void place_what_has_no_thread(EventData& data);
+void build_tree(EventData& data);
+void number_threads(EventData& data);
+
+}  // namespace sonde::detail

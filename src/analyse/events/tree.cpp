@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Parents and children among host events, and what follows from them.
+
+#include <algorithm>
+
+#include "analyse/events/event_data.h"
+
+namespace sonde::detail {
+namespace {
+
+class Tree {
+ public:
+  explicit Tree(EventData& data) : data_(data) {}
+
+  void build() {
+    find_parents();
+    give_overhead_its_operator();
+    remove_duplicates();
+    add_up_children();
+  }
+
+ private:
+  // The top of each thread's stack is the parent, once all that ended is taken off. What overlaps
+  // in part has no relation.
+  void find_parents() {
+    const std::size_t count = data_.size();
+    data_.parent.assign(count, kNoEvent);
+    std::vector<std::uint32_t> open(data_.trace.tracks().size() + 1, kNoEvent);
+    for (std::uint32_t event = 0; event < count; ++event) {
+      if (!data_.nests(event)) continue;
+      std::uint32_t& top =
+          open[std::min<std::size_t>(data_.thread[event], data_.trace.tracks().size())];
+      while (top != kNoEvent && (data_.begin_ns[event] >= data_.end_ns[top] ||
+                                 data_.end_ns[event] > data_.end_ns[top])) {
+        top = data_.parent[top];
+      }
+      data_.parent[event] = top;
+      top = event;
+    }
+  }
+
+  // PyTorch lets a row of profiling overhead take the id of the operator around it, and so its
+  // device work too.
+  void give_overhead_its_operator() {
+    for (std::uint32_t event = 0; event < data_.size(); ++event) {
+      if (data_.kind(event) != SpanKind::Overhead) continue;
+      std::uint32_t around = data_.parent[event];
+      while (around != kNoEvent && !is_operator(data_.kind(around))) around = data_.parent[around];
+      if (around == kNoEvent) continue;
+      data_.kernels_first[event] = data_.kernels_first[around];
+      data_.kernels_count[event] = data_.kernels_count[around];
+    }
+  }
+
+  // An only child of its parent's name is the same thing seen twice: the parent takes its place.
+  // Parents stand before their children, so that one pass does it.
+  void remove_duplicates() {
+    const std::size_t count = data_.size();
+    BigVector<std::uint32_t> children(count, 0);
+    for (std::uint32_t event = 0; event < count; ++event) {
+      if (data_.parent[event] != kNoEvent) ++children[data_.parent[event]];
+    }
+    std::vector<std::uint32_t> heir;  // of each event that is removed
+    for (std::uint32_t event = 0; event < count; ++event) {
+      std::uint32_t& parent = data_.parent[event];
+      if (parent == kNoEvent) continue;
+      if (!heir.empty() && heir[parent] != kNoEvent) parent = heir[parent];
+      if (data_.name[parent] != data_.name[event] || children[parent] != 1) continue;
+      if (heir.empty()) heir.assign(count, kNoEvent);
+      heir[event] = parent;
+      children[parent] = children[event];
+      data_.kernels_first[parent] = data_.kernels_first[event];
+      data_.kernels_count[parent] = data_.kernels_count[event];
+    }
+    if (!heir.empty()) drop(heir);
+  }
+
+  // Removes the events that have an heir; places in the list follow.
+  void drop(const std::vector<std::uint32_t>& heir) {
+    const std::size_t count = data_.size();
+    std::vector<std::uint32_t> place(count);
+    std::uint32_t next = 0;
+    for (std::uint32_t event = 0; event < count; ++event) {
+      place[event] = next;
+      next += heir[event] == kNoEvent ? 1 : 0;
+    }
+    const auto compact = [&](auto& column) {
+      if (column.empty()) return;
+      for (std::uint32_t event = 0; event < count; ++event) {
+        if (heir[event] == kNoEvent) column[place[event]] = column[event];
+      }
+      column.resize(next);
+    };
+    for (std::uint32_t& parent : data_.parent) {
+      if (parent != kNoEvent) parent = place[parent];
+    }
+    for (std::uint32_t& kernel : data_.kernels) kernel = place[kernel];
+    compact(data_.row);
+    compact(data_.name);
+    compact(data_.flags);
+    compact(data_.thread);
+    compact(data_.parent);
+    compact(data_.begin_ns);
+    compact(data_.end_ns);
+    compact(data_.kernels_first);
+    compact(data_.kernels_count);
+    compact(data_.cpu_bytes);
+    compact(data_.device_bytes);
+  }
+
+  // Children stand after their parents: backwards, all of a subtree is there before its root. Those
+  // of one parent are added in their order, since sums of floating-point numbers depend on it.
+  void add_up_children() {
+    const std::size_t count = data_.size();
+    data_.children_cpu_us.assign(count, 0.0);
+    data_.children_device_us.assign(count, 0.0);
+    data_.device_total_us.assign(count, 0.0);
+    const bool memory = !data_.cpu_bytes.empty();
+    data_.children_cpu_bytes.assign(memory ? count : 0, 0);
+    data_.children_device_bytes.assign(memory ? count : 0, 0);
+    BigVector<std::uint32_t> first_child(count, kNoEvent);
+    BigVector<std::uint32_t> next_sibling(count, kNoEvent);
+    for (auto event = static_cast<std::uint32_t>(count); event-- > 0;) {
+      if (data_.has(event, kEventDevice)) {
+        data_.device_total_us[event] = data_.duration_us(event);
+        continue;
+      }
+      if (data_.has(event, kEventAsync)) continue;
+      for (std::uint32_t child = first_child[event]; child != kNoEvent;
+           child = next_sibling[child]) {
+        add_child(event, child, memory);
+      }
+      data_.device_total_us[event] = own_kernels_us(event) + data_.children_device_us[event];
+      const std::uint32_t parent = data_.parent[event];
+      if (parent == kNoEvent) continue;
+      next_sibling[event] = first_child[parent];
+      first_child[parent] = event;
+    }
+  }
+
+  void add_child(std::uint32_t event, std::uint32_t child, bool memory) {
+    data_.children_cpu_us[event] += data_.duration_us(child);
+    data_.children_device_us[event] += data_.device_total_us[child];
+    if (!memory) return;
+    data_.children_cpu_bytes[event] += data_.cpu_bytes[child];
+    data_.children_device_bytes[event] += data_.device_bytes[child];
+  }
+
+  double own_kernels_us(std::uint32_t event) const {
+    double total = 0;
+    for (std::uint32_t i = 0; i < data_.kernels_count[event]; ++i) {
+      total += data_.duration_us(data_.kernels[data_.kernels_first[event] + i]);
+    }
+    return total;
+  }
+
+  EventData& data_;
+};
+
+}  // namespace
+
+void build_tree(EventData& data) {
+  Tree(data).build();
+}
+
+}  // namespace sonde::detail

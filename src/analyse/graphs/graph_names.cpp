@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/graphs/graph_names.h"
+
+#include <array>
+
+#include "sonde/analyse/dynamo.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::string_view kFramePrefix = "Torch-Compiled Region: ";
+constexpr std::string_view kInductorPrefix = "## Call CompiledFxGraph ";
+constexpr std::string_view kTritonPrefix = "triton_";
+
+enum class Where : std::uint8_t { Whole, Begin, End };
+
+struct Rule {
+  GraphMark mark;
+  Where where;
+  std::string_view text;
+};
+
+constexpr std::array<Rule, 19> kRules = {{
+    {GraphMark::Frame, Where::Begin, kFramePrefix},
+    {GraphMark::GraphCall, Where::Whole, "CompiledFunction"},
+    {GraphMark::GraphCall, Where::Begin, kInductorPrefix},
+    {GraphMark::GradientCall, Where::Whole, "CompiledFunctionBackward"},
+    {GraphMark::Guards, Where::Whole, "TorchDynamo Cache Lookup"},
+    {GraphMark::Overhead, Where::Whole, "Pregraph bytecode"},
+    {GraphMark::Overhead, Where::Whole, "AOTDispatcher Runtime Wrapper Prologue"},
+    {GraphMark::Overhead, Where::End, " (dynamo_timed)"},
+    // Kineto's files do not say that a span is TorchScript's; a module is called by its method.
+    {GraphMark::Script, Where::Whole, "forward"},
+    {GraphMark::Script, Where::Whole, "<forward op>"},
+    {GraphMark::Script, Where::Whole, "<backward op>"},
+    {GraphMark::ScriptGradient, Where::End, "::DifferentiableGraphBackward"},
+    {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch"},
+    {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch_ptsz"},
+    {GraphMark::CudaGraph, Where::Whole, "cuGraphLaunch"},
+    {GraphMark::CudaGraph, Where::Whole, "hipGraphLaunch"},
+    {GraphMark::Marked, Where::Whole, dynamo::kRegionName},
+    {GraphMark::Wrapper, Where::Begin, "autograd::engine::evaluate_function: "},
+    {GraphMark::Wrapper, Where::Begin, kTritonPrefix},
+}};
+
+bool applies(const Rule& rule, std::string_view name) {
+  if (name.size() < rule.text.size()) return false;
+  switch (rule.where) {
+    case Where::Whole:
+      return name == rule.text;
+    case Where::Begin:
+      return name.substr(0, rule.text.size()) == rule.text;
+    case Where::End:
+      return name.substr(name.size() - rule.text.size()) == rule.text;
+  }
+  return false;
+}
+
+// The gradient's wrapper ends like what it wraps: the wrapper counts.
+GraphMark mark_of(std::string_view name) {
+  GraphMark found = GraphMark::None;
+  for (const Rule& rule : kRules) {
+    if (!applies(rule, name)) continue;
+    if (rule.mark == GraphMark::Wrapper || found == GraphMark::None) found = rule.mark;
+  }
+  return found;
+}
+
+bool is_annotation_mark(GraphMark mark) {
+  return mark == GraphMark::GraphCall || mark == GraphMark::Marked || mark == GraphMark::Overhead;
+}
+
+}  // namespace
+
+std::string_view frame_name(std::string_view name) noexcept {
+  const bool is_frame = name.substr(0, kFramePrefix.size()) == kFramePrefix;
+  return is_frame ? name.substr(kFramePrefix.size()) : name;
+}
+
+bool is_inductor_call(std::string_view name) noexcept {
+  return name.substr(0, kInductorPrefix.size()) == kInductorPrefix;
+}
+
+bool is_triton_kernel(std::string_view name) noexcept {
+  return name.substr(0, kTritonPrefix.size()) == kTritonPrefix;
+}
+
+GraphMarks::GraphMarks(const Trace& trace) : trace_(trace) {
+  of_name_.reserve(trace.strings().size());
+  for (std::size_t i = 0; i < trace.strings().size(); ++i)
+    of_name_.push_back(mark_of(trace.string(StringId(i))));
+}
+
+GraphMark GraphMarks::of(SpanId span) const {
+  const SpanTable& spans = trace_.spans();
+  const StringId name = spans.name[span];
+  const GraphMark mark = name.valid() ? of_name_[name.index()] : GraphMark::None;
+  switch (spans.kind[span]) {
+    case SpanKind::CpuOp:
+      if (mark == GraphMark::CudaGraph || mark == GraphMark::Marked) return GraphMark::None;
+      if (mark == GraphMark::None && spans.scope[span] == RecordScope::TorchscriptFunction)
+        return GraphMark::Script;
+      return mark;
+    case SpanKind::UserAnnotation:
+    case SpanKind::Scope:
+      return is_annotation_mark(mark) ? mark : GraphMark::Wrapper;
+    case SpanKind::CudaRuntime:
+    case SpanKind::CudaDriver:
+      return mark == GraphMark::CudaGraph ? mark : GraphMark::Wrapper;
+    default:
+      return GraphMark::Wrapper;
+  }
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a span's name says about captured graphs.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+enum class GraphMark : std::uint8_t {
+  None,            // an operator like others
+  Frame,           // a frame that torch.compile compiled: it calls graphs
+  GraphCall,       // a graph of torch.compile
+  GradientCall,    // that of its gradient
+  Script,          // a function of TorchScript
+  ScriptGradient,  // the gradient of a part of one
+  CudaGraph,       // a CUDA graph is launched
+  Marked,          // sonde/profile/dynamo_profiler.h
+  Guards,          // torch.compile looks for the code that fits
+  Overhead,        // more of its own code
+  Wrapper,         // stands around an operator and is none
+};
+
+// "0/1" of "Torch-Compiled Region: 0/1"; other names as they are.
+std::string_view frame_name(std::string_view name) noexcept;
+// Inductor's mark around every graph it made, which torch shows to its own profiler only.
+bool is_inductor_call(std::string_view name) noexcept;
+bool is_triton_kernel(std::string_view name) noexcept;
+
+// Looks at each name once.
+class GraphMarks {
+ public:
+  explicit GraphMarks(const Trace& trace);
+  GraphMark of(SpanId span) const;
+
+ private:
+  const Trace& trace_;
+  std::vector<GraphMark> of_name_;
+};
+
+}  // namespace sonde::detail

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which life of an address each allocation, each release and each use of a tensor belongs to.
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/memory/address_map.h"
+#include "analyse/memory/memory_data.h"
+#include "analyse/operators/tensor_size.h"
+#include "base/run_sort.h"
+
+namespace sonde::detail {
+namespace {
+
+// The uses of tensors by one call.
+struct Call {
+  Nanos start_ns;
+  std::uint32_t first;  // in uses_by_span
+  std::uint32_t last;
+};
+
+class BlockFollower {
+ public:
+  explicit BlockFollower(const Trace& trace)
+      : trace_(trace), allocations_(trace.allocations()), uses_(trace.tensor_uses()) {}
+
+  FollowedBlocks run() {
+    const std::vector<Call> calls = order_calls();
+    order_allocations();
+    out_.span_of_allocation = spans_of_allocations(trace_, out_.in_order);
+    out_.block_of_allocation.assign(allocations_.size(), kNoBlock);
+    out_.block_of_use.assign(uses_.size(), kNoBlock);
+    auto call = calls.begin();
+    for (const AllocationId row : out_.in_order) {
+      const Nanos time_ns = allocations_.time_ns[row];
+      for (; call != calls.end() && call->start_ns <= time_ns; ++call) follow_call(*call);
+      follow_allocation(row);
+    }
+    for (; call != calls.end(); ++call) follow_call(*call);
+    return std::move(out_);
+  }
+
+ private:
+  using DeviceNumber = std::uint16_t;
+  static constexpr std::size_t kMostDevices = 4096;
+
+  std::vector<Call> order_calls() {
+    const SpanTable& spans = trace_.spans();
+    for (std::uint32_t row = 0; row < uses_.size(); ++row) {
+      if (uses_.span[row].valid() && uses_.role[row] == ArgumentRole::Input)
+        out_.uses_by_span.emplace_back(row);
+    }
+    std::vector<TensorUseId>& uses = out_.uses_by_span;
+    run_sort(uses, [this](TensorUseId a, TensorUseId b) { return uses_.span[a] < uses_.span[b]; });
+    std::vector<Call> calls;
+    for (std::uint32_t at = 0; at < uses.size();) {
+      const SpanId span = uses_.span[uses[at]];
+      const std::uint32_t first = at;
+      while (at < uses.size() && uses_.span[uses[at]] == span) ++at;
+      calls.push_back({spans.start_ns[span], first, at});
+    }
+    run_sort(calls, [](const Call& a, const Call& b) { return a.start_ns < b.start_ns; });
+    return calls;
+  }
+
+  void order_allocations() {
+    out_.in_order.reserve(allocations_.size());
+    for (std::uint32_t row = 0; row < allocations_.size(); ++row) out_.in_order.emplace_back(row);
+    run_sort(out_.in_order, [this](AllocationId a, AllocationId b) {
+      return allocations_.time_ns[a] < allocations_.time_ns[b];
+    });
+  }
+
+  ProcessId process_of(TrackId track) const {
+    return track.valid() ? trace_.tracks().process[track] : ProcessId();
+  }
+
+  DeviceNumber device_number(ProcessId process, DeviceType type, std::int32_t index) {
+    const MemoryDevice wanted{type, type == DeviceType::Cpu ? -1 : index};
+    const auto is_it = [&](const FollowedBlocks::Device& device) {
+      return device.device == wanted && device.process == process;
+    };
+    if (last_device_ < out_.devices.size() && is_it(out_.devices[last_device_]))
+      return last_device_;
+    const auto found = std::find_if(out_.devices.begin(), out_.devices.end(), is_it);
+    last_device_ = static_cast<DeviceNumber>(found - out_.devices.begin());
+    if (found != out_.devices.end()) return last_device_;
+    // More is nonsense of a damaged file: it shares the last one.
+    if (out_.devices.size() == kMostDevices) return --last_device_;
+    out_.devices.push_back({wanted, process, {}, {}});
+    last_block_.emplace_back();
+    bytes_.push_back(0);
+    return last_device_;
+  }
+
+  bool is_alive(std::uint32_t block) const { return !out_.blocks[block].death.valid(); }
+
+  std::uint32_t find_alive(DeviceNumber device, std::uint64_t address) const {
+    const std::uint32_t block = last_block_[device].find(address);
+    return block != AddressMap::kNone && is_alive(block) ? block : kNoBlock;
+  }
+
+  std::uint32_t add_block(DeviceNumber device, std::uint64_t address, std::int64_t bytes) {
+    const auto number = static_cast<std::uint32_t>(out_.blocks.size());
+    MemoryBlock block;
+    block.address = address;
+    block.bytes = bytes;
+    out_.blocks.push_back(block);
+    out_.device_of_block.push_back(device);
+    out_.is_tensor.push_back(0);
+    last_block_[device].set(address, number);
+    bytes_[device] += bytes;
+    return number;
+  }
+
+  void follow_allocation(AllocationId row) {
+    const DeviceNumber device =
+        device_number(process_of(allocations_.track[row]), allocations_.device_type[row],
+                      allocations_.device_index[row]);
+    const std::int64_t bytes = allocations_.bytes[row];
+    const std::int64_t size =
+        bytes == std::numeric_limits<std::int64_t>::min() ? 0 : std::abs(bytes);
+    if ((allocations_.flags[row] & AllocationFlags::kOutOfMemory) != 0) {
+      out_.devices[device].out_of_memory.push_back(row);
+    } else if (size == 0 || size > kMostBytes - bytes_[device]) {
+      ++out_.devices[device].problems.without_meaning;
+    } else if (bytes > 0) {
+      give_birth(device, row, size);
+    } else {
+      release(device, row, size);
+    }
+  }
+
+  void give_birth(DeviceNumber device, AllocationId row, std::int64_t size) {
+    const std::uint64_t address = allocations_.address[row];
+    if (const std::uint32_t before = find_alive(device, address); before != kNoBlock) {
+      out_.blocks[before].death = row;
+      out_.ended_by_birth.push_back(before);
+      ++out_.devices[device].problems.double_births;
+    }
+    const std::uint32_t block = add_block(device, address, size);
+    out_.blocks[block].birth = row;
+    out_.blocks[block].span = out_.span_of_allocation[row.index()];
+    out_.block_of_allocation[row.index()] = block;
+  }
+
+  void release(DeviceNumber device, AllocationId row, std::int64_t size) {
+    const std::uint64_t address = allocations_.address[row];
+    std::uint32_t block = last_block_[device].find(address);
+    MemoryProblems& problems = out_.devices[device].problems;
+    if (block == AddressMap::kNone) {
+      block = add_block(device, address, size);
+    } else if (!is_alive(block)) {
+      ++problems.double_frees;
+      return;
+    }
+    MemoryBlock& dying = out_.blocks[block];
+    if (!dying.birth.valid()) {
+      bytes_[device] += size - dying.bytes;
+      dying.bytes = size;
+    }
+    problems.sizes_that_differ += dying.bytes != size ? 1 : 0;
+    dying.death = row;
+    out_.block_of_allocation[row.index()] = block;
+  }
+
+  // The arguments of a call and its tensors stand in the same order.
+  void follow_call(const Call& call) {
+    const SpanId span = uses_.span[out_.uses_by_span[call.first]];
+    const ProcessId process = process_of(trace_.spans().track[span]);
+    const IdRange<OpArgumentId> arguments = trace_.arguments(span);
+    std::size_t at = 0;
+    for (std::uint32_t i = call.first; i < call.last; ++i) {
+      const TensorUseId use = out_.uses_by_span[i];
+      const auto wanted = std::pair(uses_.index[use], uses_.element[use]);
+      while (at < arguments.size() && place_of(arguments[at]) < wanted) ++at;
+      const bool known = at < arguments.size() && place_of(arguments[at]) == wanted;
+      follow_use(use, process, known ? arguments[at] : OpArgumentId());
+    }
+  }
+
+  std::pair<std::int32_t, std::int32_t> place_of(OpArgumentId argument) const {
+    return {trace_.op_arguments().index[argument], trace_.op_arguments().element[argument]};
+  }
+
+  void follow_use(TensorUseId use, ProcessId process, OpArgumentId argument) {
+    const std::uint64_t address = uses_.storage_address[use];
+    if (address == 0) return;
+    std::uint32_t block = kNoBlock;
+    const DeviceType type =
+        argument.valid() ? trace_.op_arguments().device_type[argument] : DeviceType::Unknown;
+    DeviceNumber device = 0;
+    if (type == DeviceType::Unknown) {
+      block = find_anywhere(process, address);
+      if (block == kNoBlock) device = device_number(process, DeviceType::Cpu, -1);
+    } else {
+      device = device_number(process, type, trace_.op_arguments().device_index[argument]);
+      block = find_alive(device, address);
+    }
+    if (block == kNoBlock) block = add_block(device, address, 0);
+    out_.is_tensor[block] = 1;
+    out_.block_of_use[use.index()] = block;
+    grow_to(block, argument);
+  }
+
+  // The recording says nothing of the host's tensors, and an older one of none.
+  std::uint32_t find_anywhere(ProcessId process, std::uint64_t address) const {
+    for (std::size_t device = 0; device < out_.devices.size(); ++device) {
+      if (out_.devices[device].process != process) continue;
+      const std::uint32_t block = find_alive(static_cast<DeviceNumber>(device), address);
+      if (block != kNoBlock) return block;
+    }
+    return kNoBlock;
+  }
+
+  // A block that was there before is as large as the largest tensor that was seen in it.
+  void grow_to(std::uint32_t block, OpArgumentId argument) {
+    MemoryBlock& grown = out_.blocks[block];
+    if (grown.birth.valid() || !argument.valid()) return;
+    const std::int64_t bytes = tensor_bytes(trace_, argument);
+    std::int64_t& all = bytes_[out_.device_of_block[block]];
+    if (bytes <= grown.bytes || bytes - grown.bytes > kMostBytes - all) return;
+    all += bytes - grown.bytes;
+    grown.bytes = bytes;
+  }
+
+  const Trace& trace_;
+  const AllocationTable& allocations_;
+  const TensorUseTable& uses_;
+  FollowedBlocks out_;
+  std::vector<AddressMap> last_block_;  // of each device: the newest block of an address
+  std::vector<std::int64_t> bytes_;     // of each device: given out so far
+  DeviceNumber last_device_ = 0;
+};
+
+}  // namespace
+
+FollowedBlocks follow_blocks(const Trace& trace) {
+  return BlockFollower(trace).run();
+}
+
+}  // namespace sonde::detail

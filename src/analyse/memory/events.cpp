@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/memory/events.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace sonde::detail {
+namespace {
+
+class EventLister {
+ public:
+  EventLister(const Trace& trace, FollowedBlocks followed, const Flow& flow,
+              const std::vector<MemoryCategory>& categories)
+      : trace_(trace), followed_(std::move(followed)), flow_(flow), categories_(categories) {}
+
+  std::vector<DeviceMemory> run() {
+    place_devices();
+    hand_out_blocks();
+    list_what_was_there();
+    list_what_happened();
+    for (DeviceMemory& device : out_) find_peak(device);
+    std::erase_if(out_, [](const DeviceMemory& device) {
+      return device.events.empty() && device.out_of_memory.empty();
+    });
+    return std::move(out_);
+  }
+
+ private:
+  void place_devices() {
+    std::vector<std::size_t> order(followed_.devices.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      const auto key = [this](std::size_t i) {
+        const FollowedBlocks::Device& device = followed_.devices[i];
+        return std::tuple(device.process.value(), device.device.type, device.device.index);
+      };
+      return key(a) < key(b);
+    });
+    place_.resize(order.size());
+    out_.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      FollowedBlocks::Device& from = followed_.devices[order[i]];
+      place_[order[i]] = i;
+      out_[i].device = from.device;
+      out_[i].process = from.process;
+      out_[i].problems = from.problems;
+      out_[i].out_of_memory = std::move(from.out_of_memory);
+    }
+  }
+
+  DeviceMemory& device_of(std::uint32_t block) {
+    return out_[place_[followed_.device_of_block[block]]];
+  }
+
+  // Of what was there before and never showed its size nothing can be said.
+  void hand_out_blocks() {
+    number_.assign(followed_.blocks.size(), kNoBlock);
+    current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);
+    for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
+      MemoryBlock& block = followed_.blocks[i];
+      if (block.bytes == 0) continue;
+      block.op = op_of(block.span);
+      DeviceMemory& device = device_of(i);
+      number_[i] = static_cast<std::uint32_t>(device.blocks.size());
+      device.blocks.push_back(block);
+      current_[i] = categories_[flow_.version(i, 0)];
+    }
+  }
+
+  SpanId op_of(SpanId span) const {
+    if (!span.valid()) return span;
+    const std::uint32_t leaf = flow_.leaf_of_span[span.index()];
+    return leaf == kNoLeaf ? span : flow_.leaves[leaf];
+  }
+
+  void add(std::uint32_t block, MemoryAction action, Nanos time_ns, MemoryCategory to) {
+    device_of(block).events.push_back({time_ns, number_[block], action, current_[block], to});
+    current_[block] = to;
+  }
+
+  void list_what_was_there() {
+    is_alive_.assign(followed_.blocks.size(), 0);
+    for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
+      if (number_[i] == kNoBlock || followed_.blocks[i].birth.valid()) continue;
+      is_alive_[i] = 1;
+      add(i, MemoryAction::Preexisting, kBeforeRecording, current_[i]);
+    }
+  }
+
+  void list_what_happened() {
+    const AllocationTable& allocations = trace_.allocations();
+    std::size_t leaf = 0;
+    for (const AllocationId row : followed_.in_order) {
+      const Nanos time_ns = allocations.time_ns[row];
+      for (; leaf < flow_.leaves.size() && start_ns(leaf) <= time_ns; ++leaf) list_writes(leaf);
+      list_allocation(row, time_ns);
+    }
+    for (; leaf < flow_.leaves.size(); ++leaf) list_writes(leaf);
+  }
+
+  Nanos start_ns(std::size_t leaf) const { return trace_.spans().start_ns[flow_.leaves[leaf]]; }
+
+  void list_writes(std::size_t leaf) {
+    for (std::uint32_t i = flow_.edges_first[leaf]; i < flow_.edges_first[leaf + 1]; ++i) {
+      const Edge& edge = flow_.edges[i];
+      // A block of another thread may come later or have gone.
+      if (edge.version < 0 || !edge.written || is_alive_[edge.block] == 0) continue;
+      add(edge.block, MemoryAction::IncrementVersion, start_ns(leaf), categories_[flow_.out(edge)]);
+    }
+  }
+
+  void list_allocation(AllocationId row, Nanos time_ns) {
+    const std::uint32_t block = followed_.block_of_allocation[row.index()];
+    if (block == kNoBlock) return;
+    if (followed_.blocks[block].birth != row) return end(block, time_ns);
+    if (next_ended_ < followed_.ended_by_birth.size()) {
+      const std::uint32_t before = followed_.ended_by_birth[next_ended_];
+      if (followed_.blocks[before].death == row) {
+        end(before, time_ns);
+        ++next_ended_;
+      }
+    }
+    is_alive_[block] = 1;
+    add(block, MemoryAction::Create, time_ns, current_[block]);
+  }
+
+  void end(std::uint32_t block, Nanos time_ns) {
+    if (std::exchange(is_alive_[block], 0) == 0) return;
+    add(block, MemoryAction::Destroy, time_ns, current_[block]);
+  }
+
+  static void find_peak(DeviceMemory& device) {
+    MemoryRun run(device);
+    while (run.next()) {
+      if (run.live_bytes() <= device.peak.live_bytes) continue;
+      device.peak = {run.number(), run.event().time_ns, run.live_bytes(), run.by_category()};
+    }
+  }
+
+  const Trace& trace_;
+  FollowedBlocks followed_;
+  const Flow& flow_;
+  const std::vector<MemoryCategory>& categories_;
+  std::vector<DeviceMemory> out_;
+  std::vector<std::size_t> place_;       // of each device in out_
+  std::vector<std::uint32_t> number_;    // of each block on its device
+  std::vector<MemoryCategory> current_;  // of each block
+  std::vector<std::uint8_t> is_alive_;
+  std::size_t next_ended_ = 0;  // in ended_by_birth
+};
+
+}  // namespace
+
+std::vector<DeviceMemory> list_events(const Trace& trace, FollowedBlocks followed, const Flow& flow,
+                                      const std::vector<MemoryCategory>& categories) {
+  return EventLister(trace, std::move(followed), flow, categories).run();
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which calls read, wrote, made and freed which blocks.
+
+#include <string_view>
+#include <utility>
+
+#include "analyse/memory/memory_data.h"
+#include "analyse/memory/op_effects.h"
+#include "base/run_sort.h"
+#include "trace/known_names.h"
+
+namespace sonde::detail {
+namespace {
+
+// A gradient's call. Where a foreign trace does not say so, the engine's call around it names it.
+bool is_backward(const Trace& trace, SpanId span) {
+  if (trace.spans().scope[span] == RecordScope::BackwardFunction) return true;
+  const SpanId parent = trace.spans().parent[span];
+  if (!parent.valid()) return false;
+  const std::string_view around = trace.name(parent);
+  return around.starts_with(kEvaluateFunction) &&
+         around.substr(kEvaluateFunction.size()) == trace.name(span);
+}
+
+enum class Effect : std::uint8_t { Reads, Writes, NotKnown, Makes, Frees };
+
+struct Item {
+  std::uint32_t block;
+  Effect effect;
+};
+
+class FlowTracer {
+ public:
+  FlowTracer(const Trace& trace, const FollowedBlocks& followed)
+      : trace_(trace), followed_(followed), effects_(trace) {}
+
+  Flow run() {
+    find_leaves();
+    gather_items();
+    number_versions();
+    return std::move(flow_);
+  }
+
+ private:
+  // Parents stand before their children.
+  void find_leaves() {
+    const SpanTable& spans = trace_.spans();
+    flow_.leaf_of_span.assign(spans.size(), kNoLeaf);
+    std::vector<std::uint32_t> leaf_row(spans.size(), kNoLeaf);
+    for (const SpanId span : trace_.all_spans()) {
+      const SpanId parent = spans.parent[span];
+      if (parent.valid()) leaf_row[span.index()] = leaf_row[parent.index()];
+      if (leaf_row[span.index()] != kNoLeaf || !is_leaf(span)) continue;
+      leaf_row[span.index()] = span.value();
+      flow_.leaves.push_back(span);
+    }
+    run_sort(flow_.leaves,
+             [&spans](SpanId a, SpanId b) { return spans.start_ns[a] < spans.start_ns[b]; });
+    std::uint32_t number = 0;
+    for (const SpanId leaf : flow_.leaves) {
+      flow_.leaf_of_span[leaf.index()] = number++;
+      flow_.backward.push_back(is_backward(trace_, leaf) ? 1 : 0);
+    }
+    for (std::size_t row = 0; row < leaf_row.size(); ++row) {
+      if (leaf_row[row] != kNoLeaf) flow_.leaf_of_span[row] = flow_.leaf_of_span[leaf_row[row]];
+    }
+  }
+
+  bool is_leaf(SpanId span) {
+    return trace_.spans().kind[span] == SpanKind::CpuOp &&
+           (effects_.of(span).known || is_backward(trace_, span));
+  }
+
+  // Calls `take(leaf, item)` for all that belongs to a leaf and is about a tensor.
+  template <typename Take>
+  void for_each_item(Take take) {
+    SpanId last;
+    OpEffects::Effect effect;
+    for (const TensorUseId use : followed_.uses_by_span) {
+      const SpanId span = trace_.tensor_uses().span[use];
+      const std::uint32_t leaf = flow_.leaf_of_span[span.index()];
+      const std::uint32_t block = followed_.block_of_use[use.index()];
+      if (leaf == kNoLeaf || block == kNoBlock) continue;
+      if (span != last) effect = effects_.of(span);
+      last = span;
+      const bool writes = effect.writes(trace_.tensor_uses().index[use]);
+      take(leaf, Item{block, !effect.known ? Effect::NotKnown
+                             : writes      ? Effect::Writes
+                                           : Effect::Reads});
+    }
+    for (const AllocationId row : followed_.in_order) {
+      const SpanId span = followed_.span_of_allocation[row.index()];
+      const std::uint32_t leaf = span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
+      const std::uint32_t block = followed_.block_of_allocation[row.index()];
+      if (leaf == kNoLeaf || block == kNoBlock || followed_.is_tensor[block] == 0) continue;
+      take(leaf, Item{block, followed_.blocks[block].birth == row ? Effect::Makes : Effect::Frees});
+    }
+  }
+
+  void gather_items() {
+    items_first_.assign(flow_.leaves.size() + 1, 0);
+    for_each_item([this](std::uint32_t leaf, Item) { ++items_first_[leaf + 1]; });
+    for (std::size_t i = 1; i < items_first_.size(); ++i) items_first_[i] += items_first_[i - 1];
+    items_.resize(items_first_.back());
+    std::vector<std::uint32_t> at(items_first_.begin(), items_first_.end() - 1);
+    for_each_item([&](std::uint32_t leaf, Item item) { items_[at[leaf]++] = item; });
+  }
+
+  void number_versions() {
+    const std::size_t blocks = followed_.blocks.size();
+    std::vector<std::int32_t> version(blocks, 0);
+    std::vector<std::uint32_t> edge_of(blocks, 0);
+    std::vector<std::uint32_t> edge_made_for(blocks, kNoLeaf);
+    std::vector<std::uint8_t> only_unknown;  // of each edge
+    flow_.edges_first.assign(1, 0);
+    for (std::uint32_t leaf = 0; leaf < flow_.leaves.size(); ++leaf) {
+      const std::size_t first = flow_.edges.size();
+      only_unknown.clear();
+      for (std::uint32_t i = items_first_[leaf]; i < items_first_[leaf + 1]; ++i) {
+        const Item item = items_[i];
+        if (edge_made_for[item.block] != leaf) {
+          edge_made_for[item.block] = leaf;
+          edge_of[item.block] = static_cast<std::uint32_t>(flow_.edges.size());
+          flow_.edges.push_back({item.block, version[item.block], false, false});
+          only_unknown.push_back(1);
+        }
+        Edge& edge = flow_.edges[edge_of[item.block]];
+        apply(item.effect, edge, only_unknown[edge_of[item.block] - first]);
+      }
+      for (std::size_t i = first; i < flow_.edges.size(); ++i) {
+        Edge& edge = flow_.edges[i];
+        if (edge.version < 0) continue;
+        edge.written = edge.written || (only_unknown[i - first] != 0 && !edge.freed);
+        version[edge.block] += edge.written ? 1 : 0;
+      }
+      flow_.edges_first.push_back(static_cast<std::uint32_t>(flow_.edges.size()));
+    }
+    flow_.versions_first.assign(1, 0);
+    for (const std::int32_t last : version)
+      flow_.versions_first.push_back(flow_.versions_first.back() +
+                                     static_cast<std::uint32_t>(last) + 1);
+  }
+
+  // What nothing is known of may write.
+  static void apply(Effect effect, Edge& edge, std::uint8_t& only_unknown) {
+    if (effect != Effect::NotKnown) only_unknown = 0;
+    if (effect == Effect::Writes) edge.written = true;
+    if (effect == Effect::Makes) edge.version = -1;
+    if (effect == Effect::Frees) edge.freed = true;
+  }
+
+  const Trace& trace_;
+  const FollowedBlocks& followed_;
+  OpEffects effects_;
+  Flow flow_;
+  std::vector<Item> items_;
+  std::vector<std::uint32_t> items_first_;  // of each leaf, and the end
+};
+
+}  // namespace
+
+Flow trace_flow(const Trace& trace, const FollowedBlocks& followed) {
+  return FlowTracer(trace, followed).run();
+}
+
+}  // namespace sonde::detail

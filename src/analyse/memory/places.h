@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Where a block came from: its operator, its module and its stack, as small keys to group by and as
+// text for those that are shown.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyse/events/forward_ops.h"
+#include "sonde/analyse/memory.h"
+
+namespace sonde::detail {
+
+// What has no operator, since it was there when recording began.
+inline constexpr std::string_view kNoOpButBefore = "(before recording)";
+
+class BlockPlaces {
+ public:
+  explicit BlockPlaces(const Trace& trace) : trace_(trace), forward_ops_(trace) {}
+
+  // Equal for blocks with the same text.
+  std::uint64_t op_key(const MemoryBlock& block) const;
+  std::uint64_t module_key(const MemoryBlock& block) const;
+  std::uint64_t stack_key(const MemoryBlock& block);
+
+  std::string op_text(const MemoryBlock& block) const;
+  std::string module_text(const MemoryBlock& block) const;
+  std::string stack_text(const MemoryBlock& block);  // "" if none is known
+
+ private:
+  ModuleId module_of(const MemoryBlock& block) const;
+  StackId allocation_stack(const MemoryBlock& block) const;
+  SpanId caller(const MemoryBlock& block);
+
+  const Trace& trace_;
+  ForwardOps forward_ops_;
+};
+
+}  // namespace sonde::detail

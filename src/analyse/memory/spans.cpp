@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The innermost span around each allocation, where the trace does not say it.
+
+#include <algorithm>
+
+#include "analyse/memory/memory_data.h"
+#include "base/run_sort.h"
+
+namespace sonde::detail {
+namespace {
+
+class SpanFinder {
+ public:
+  SpanFinder(const Trace& trace, std::vector<SpanId>& found) : trace_(trace), found_(found) {}
+
+  // `rows` are in the order of time.
+  void run(const std::vector<AllocationId>& rows) {
+    const std::size_t tracks = trace_.tracks().size();
+    at_.assign(tracks, 0);
+    for (const AllocationId row : rows) {
+      const TrackId track = trace_.allocations().track[row];
+      if (track.valid()) found_[row.index()] = around(track, trace_.allocations().time_ns[row]);
+    }
+  }
+
+ private:
+  // The last span that has begun, or whichever of those around it has not ended.
+  SpanId around(TrackId track, Nanos time_ns) {
+    const IdRange<SpanId> spans = trace_.track_spans(track);
+    std::size_t& at = at_[track.index()];
+    while (at < spans.size() && trace_.spans().start_ns[spans[at]] <= time_ns) ++at;
+    if (at == 0) return {};
+    SpanId span = spans[at - 1];
+    while (span.valid() && trace_.end_ns(span) < time_ns) span = trace_.spans().parent[span];
+    return span;
+  }
+
+  const Trace& trace_;
+  std::vector<SpanId>& found_;
+  std::vector<std::size_t> at_;  // of each track: spans that have begun
+};
+
+}  // namespace
+
+std::vector<SpanId> spans_of_allocations(const Trace& trace,
+                                         const std::vector<AllocationId>& in_order) {
+  const Column<SpanId>& recorded = trace.allocations().span;
+  std::vector<SpanId> found(trace.allocations().size());
+  if (recorded.materialised()) {
+    for (std::size_t row = 0; row < found.size(); ++row) found[row] = recorded[row];
+  } else {
+    SpanFinder(trace, found).run(in_order);
+  }
+  return found;
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Tensors that were there before recording and stayed, in traces that do not name tensors: nothing
+// is allocated or freed, so only what operators were given tells of them.
+//
+//   parameters   each has one AccumulateGrad in every backward, which is given its gradient
+//   state        how many tensors an optimizer keeps for each of those, by the optimizer's name
+//   inputs       what a call was given when no block was alive that could have held it
+//
+// Blocks that may be the same tensor are taken to be. An optimizer is taken to have all parameters
+// that get gradients.
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string_view>
+#include <tuple>
+
+#include "analyse/memory/memory_data.h"
+#include "analyse/operators/tensor_size.h"
+#include "trace/known_names.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::string_view kOptimizer = "Optimizer.step#";
+
+using DeviceNumber = std::uint16_t;
+
+// Tensors that cannot be told apart.
+struct Kind {
+  DeviceNumber device;
+  std::int64_t bytes;
+  StringId dtype;
+
+  friend bool operator<(const Kind& a, const Kind& b) {
+    return std::tuple(a.device, a.bytes, a.dtype.value()) <
+           std::tuple(b.device, b.bytes, b.dtype.value());
+  }
+};
+using Counts = std::map<Kind, std::int64_t>;
+
+// CUDA's allocator gives out whole multiples.
+std::int64_t given_out(std::int64_t bytes) {
+  constexpr std::int64_t kUnit = 512;
+  return (bytes + kUnit - 1) / kUnit * kUnit;
+}
+
+// How many tensors of a parameter's size PyTorch's optimizers keep for it.
+struct KnownOptimizer {
+  std::string_view name;
+  int tensors;
+  std::string_view more_with;  // an operator that only runs if there is one more
+  std::string_view or_with;
+};
+constexpr KnownOptimizer kOptimizers[] = {
+    {"Adam", 2, "aten::_foreach_maximum_", "aten::maximum"},
+    {"AdamW", 2, "aten::_foreach_maximum_", "aten::maximum"},
+    {"NAdam", 2, "", ""},
+    {"RAdam", 2, "", ""},
+    {"Adamax", 2, "", ""},
+    {"Adadelta", 2, "", ""},
+    {"Adagrad", 1, "", ""},
+    {"RMSprop", 1, "", ""},
+    {"Rprop", 2, "", ""},
+    {"ASGD", 1, "", ""},
+    {"SGD", 0, "aten::_foreach_mul_", "aten::mul_"},
+};
+
+class UnseenTensors {
+ public:
+  UnseenTensors(const Trace& trace, FollowedBlocks& followed, Flow& flow,
+                std::vector<MemoryCategory>& categories)
+      : trace_(trace), followed_(followed), flow_(flow), categories_(categories) {}
+
+  std::size_t run() {
+    const std::size_t before = followed_.blocks.size();
+    find_devices();
+    note_kept_blocks();
+    find_parameters();
+    find_states();
+    for (const auto& [kind, count] : unseen_parameters_)
+      add(kind, count, MemoryCategory::Parameter);
+    for (const auto& [kind, count] : unseen_states_)
+      add(kind, count, MemoryCategory::OptimizerState);
+    find_inputs(before);
+    return followed_.blocks.size() - before;
+  }
+
+ private:
+  // Where most of what a track allocates lies; one thread of autograd serves one device.
+  void find_devices() {
+    std::map<std::pair<std::uint32_t, DeviceNumber>, std::uint64_t> counts;
+    const AllocationTable& allocations = trace_.allocations();
+    for (const AllocationId row : followed_.in_order) {
+      const std::uint32_t block = followed_.block_of_allocation[row.index()];
+      if (block == kNoBlock) continue;
+      ++counts[{allocations.track[row].value(), followed_.device_of_block[block]}];
+    }
+    std::map<std::uint32_t, std::uint64_t> most;
+    for (const auto& [place, count] : counts) {
+      if (count <= most[place.first]) continue;
+      most[place.first] = count;
+      device_of_track_[place.first] = place.second;
+    }
+  }
+
+  std::optional<DeviceNumber> device_of(SpanId span) const {
+    const auto found = device_of_track_.find(trace_.spans().track[span].value());
+    if (found == device_of_track_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  // When blocks were born and died that may be parameters or state: nothing else is known of them.
+  void note_kept_blocks() {
+    const AllocationTable& allocations = trace_.allocations();
+    bytes_.assign(followed_.devices.size(), 0);
+    for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
+      bytes_[followed_.device_of_block[i]] += followed_.blocks[i].bytes;
+      if (categories_[flow_.version(i, 0)] != MemoryCategory::Unknown) continue;
+      const MemoryBlock& block = followed_.blocks[i];
+      Lives& lives = kept_[{followed_.device_of_block[i], given_out(block.bytes)}];
+      lives.births.push_back(block.birth.valid() ? allocations.time_ns[block.birth]
+                                                 : trace_.first_ns());
+      if (block.death.valid()) lives.deaths.push_back(allocations.time_ns[block.death]);
+    }
+    for (auto& [size, lives] : kept_) {
+      std::sort(lives.births.begin(), lives.births.end());
+      std::sort(lives.deaths.begin(), lives.deaths.end());
+    }
+  }
+
+  std::int64_t kept_at(const Kind& kind, Nanos time_ns) const {
+    const auto found = kept_.find({kind.device, given_out(kind.bytes)});
+    if (found == kept_.end()) return 0;
+    const auto until = [time_ns](const std::vector<Nanos>& times) {
+      return std::upper_bound(times.begin(), times.end(), time_ns) - times.begin();
+    };
+    return until(found->second.births) - until(found->second.deaths);
+  }
+
+  void find_parameters() {
+    const std::vector<BackwardPhase> phases = backward_phases(trace_, flow_);
+    auto phase = phases.begin();
+    Counts in_phase;
+    const auto end_phase = [&] {
+      for (const auto& [kind, count] : in_phase) {
+        std::int64_t& most = parameters_[kind];
+        most = std::max(most, count);
+        std::int64_t& unseen = unseen_parameters_[kind];
+        unseen = std::max(unseen, count - kept_at(kind, phase->end_ns));
+      }
+      in_phase.clear();
+    };
+    for (const SpanId leaf : flow_.leaves) {
+      if (trace_.name(leaf) != kAccumulateGrad) continue;
+      const Nanos start_ns = trace_.spans().start_ns[leaf];
+      while (phase != phases.end() && phase->end_ns < start_ns) {
+        end_phase();
+        ++phase;
+      }
+      if (phase == phases.end()) return;
+      const std::optional<DeviceNumber> device = device_of(leaf);
+      const IdRange<OpArgumentId> arguments = trace_.arguments(leaf);
+      if (!device || arguments.empty()) continue;
+      const std::int64_t bytes = tensor_bytes(trace_, arguments[0]);
+      if (bytes > 0) ++in_phase[{*device, bytes, trace_.op_arguments().dtype[arguments[0]]}];
+    }
+    if (phase != phases.end()) end_phase();
+  }
+
+  // Which parameters are whose is not said: each is taken to have what the least of all optimizers
+  // keeps.
+  void find_states() {
+    std::int64_t each = std::numeric_limits<std::int64_t>::max();
+    for (const SpanId span : trace_.all_spans()) {
+      const SpanKind span_kind = trace_.spans().kind[span];
+      if (span_kind != SpanKind::UserAnnotation && span_kind != SpanKind::Scope) continue;
+      const std::string_view name = trace_.name(span);
+      if (name.substr(0, kOptimizer.size()) != kOptimizer) continue;
+      const std::string_view rest = name.substr(kOptimizer.size());
+      optimizer_steps_.push_back(span);
+      each = std::min(each, states_of(rest.substr(0, rest.find('.')), span));
+    }
+    for (const SpanId step : optimizer_steps_) {
+      for (const auto& [kind, count] : parameters_) {
+        const std::int64_t seen_parameters = count - unseen_parameters_[kind];
+        const std::int64_t seen =
+            std::max<std::int64_t>(0, kept_at(kind, trace_.end_ns(step)) - seen_parameters);
+        std::int64_t& unseen = unseen_states_[kind];
+        unseen = std::max(unseen, each * count - seen);
+      }
+    }
+  }
+
+  std::int64_t states_of(std::string_view optimizer, SpanId step) const {
+    for (const KnownOptimizer& known : kOptimizers) {
+      if (known.name != optimizer) continue;
+      const bool more = runs_in(step, known.more_with) || runs_in(step, known.or_with);
+      return known.tensors + (more ? 1 : 0);
+    }
+    return 0;
+  }
+
+  bool runs_in(SpanId around, std::string_view name) const {
+    if (name.empty()) return false;
+    const SpanTable& spans = trace_.spans();
+    auto leaf = std::lower_bound(
+        flow_.leaves.begin(), flow_.leaves.end(), spans.start_ns[around],
+        [&spans](SpanId span, Nanos time_ns) { return spans.start_ns[span] < time_ns; });
+    for (; leaf != flow_.leaves.end() && spans.start_ns[*leaf] <= trace_.end_ns(around); ++leaf) {
+      if (trace_.name(*leaf) == name && spans.track[*leaf] == spans.track[around]) return true;
+    }
+    return false;
+  }
+
+  void add(const Kind& kind, std::int64_t count, MemoryCategory category) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (kind.bytes > kMostBytes - bytes_[kind.device]) return;
+      bytes_[kind.device] += kind.bytes;
+      MemoryBlock block;
+      block.bytes = kind.bytes;
+      followed_.blocks.push_back(block);
+      followed_.device_of_block.push_back(kind.device);
+      followed_.is_tensor.push_back(1);
+      flow_.versions_first.push_back(flow_.versions_first.back() + 1);
+      categories_.push_back(category);
+    }
+    if (count <= 0) return;
+    std::int64_t& largest = largest_[{kind.device, kind.dtype.value()}];
+    largest = std::max(largest, kind.bytes);
+  }
+
+  // The largest block of each device that is alive, as time goes on.
+  class Alive {
+   public:
+    explicit Alive(std::size_t devices) : blocks_(devices) {}
+    void add(DeviceNumber device, std::int64_t bytes, Nanos death_ns) {
+      blocks_[device].push({bytes, death_ns});
+    }
+    std::int64_t largest(DeviceNumber device, Nanos time_ns) {
+      auto& blocks = blocks_[device];
+      while (!blocks.empty() && blocks.top().second < time_ns) blocks.pop();
+      return blocks.empty() ? 0 : blocks.top().first;
+    }
+
+   private:
+    std::vector<std::priority_queue<std::pair<std::int64_t, Nanos>>> blocks_;
+  };
+
+  // Only calls that allocate on their thread's device are asked: their tensors lie there too, but
+  // for those that bring tensors from elsewhere.
+  void find_inputs(std::size_t blocks_seen) {
+    const AllocationTable& allocations = trace_.allocations();
+    const auto death_of = [&](const MemoryBlock& block) {
+      return block.death.valid() ? allocations.time_ns[block.death] : trace_.last_ns();
+    };
+    Alive alive(followed_.devices.size());
+    for (std::size_t i = 0; i < blocks_seen; ++i) {
+      const MemoryBlock& block = followed_.blocks[i];
+      if (!block.birth.valid())
+        alive.add(followed_.device_of_block[i], block.bytes, death_of(block));
+    }
+    auto row = followed_.in_order.begin();
+    auto step = optimizer_steps_.begin();
+    for (std::size_t i = 0; i < flow_.leaves.size(); ++i) {
+      const SpanId leaf = flow_.leaves[i];
+      const Nanos start_ns = trace_.spans().start_ns[leaf];
+      for (; row != followed_.in_order.end() && allocations.time_ns[*row] < start_ns; ++row) {
+        const std::uint32_t block = followed_.block_of_allocation[row->index()];
+        if (block == kNoBlock || followed_.blocks[block].birth != *row) continue;
+        alive.add(followed_.device_of_block[block], followed_.blocks[block].bytes,
+                  death_of(followed_.blocks[block]));
+      }
+      while (step != optimizer_steps_.end() && trace_.end_ns(*step) < start_ns) ++step;
+      const bool in_step =
+          step != optimizer_steps_.end() && trace_.spans().start_ns[*step] <= start_ns;
+      if (in_step || flow_.backward[i] != 0 || is_transfer(trace_.name(leaf))) continue;
+      const std::optional<DeviceNumber> device = device_of(leaf);
+      if (device && allocates_on(*device, leaf, row)) find_inputs_of(leaf, *device, alive);
+    }
+  }
+
+  static bool is_transfer(std::string_view name) {
+    return name == "aten::to" || name == "aten::copy_" || name == "aten::_to_copy" ||
+           name == "aten::pin_memory";
+  }
+
+  bool allocates_on(DeviceNumber device, SpanId leaf,
+                    std::vector<AllocationId>::const_iterator row) const {
+    const AllocationTable& allocations = trace_.allocations();
+    for (; row != followed_.in_order.end(); ++row) {
+      if (allocations.time_ns[*row] > trace_.end_ns(leaf)) return false;
+      const std::uint32_t block = followed_.block_of_allocation[row->index()];
+      if (block == kNoBlock || followed_.blocks[block].birth != *row) continue;
+      if (allocations.track[*row] != trace_.spans().track[leaf]) continue;
+      return followed_.device_of_block[block] == device;
+    }
+    return false;
+  }
+
+  void find_inputs_of(SpanId leaf, DeviceNumber device, Alive& alive) {
+    for (const OpArgumentId argument : trace_.arguments(leaf)) {
+      const OpArgumentTable& arguments = trace_.op_arguments();
+      if (arguments.role[argument] != ArgumentRole::Input || arguments.dims_count[argument] < 1)
+        continue;
+      const std::int64_t bytes = tensor_bytes(trace_, argument);
+      const Kind kind{device, bytes, arguments.dtype[argument]};
+      const auto like_it = largest_.find({device, kind.dtype.value()});
+      if (bytes <= 0 || (like_it != largest_.end() && like_it->second >= bytes)) continue;
+      if (alive.largest(device, trace_.spans().start_ns[leaf]) >= bytes) continue;
+      add(kind, 1, MemoryCategory::Input);
+    }
+  }
+
+  struct Lives {
+    std::vector<Nanos> births;
+    std::vector<Nanos> deaths;
+  };
+
+  const Trace& trace_;
+  FollowedBlocks& followed_;
+  Flow& flow_;
+  std::vector<MemoryCategory>& categories_;
+  std::map<std::uint32_t, DeviceNumber> device_of_track_;
+  std::map<std::pair<DeviceNumber, std::int64_t>, Lives> kept_;  // by device and size
+  Counts parameters_;
+  Counts unseen_parameters_;
+  Counts unseen_states_;
+  std::vector<SpanId> optimizer_steps_;
+  std::vector<std::int64_t> bytes_;  // of each device: of all its blocks
+  std::map<std::pair<DeviceNumber, std::uint32_t>, std::int64_t> largest_;  // added, by type
+};
+
+}  // namespace
+
+std::size_t add_unseen_tensors(const Trace& trace, FollowedBlocks& followed, Flow& flow,
+                               std::vector<MemoryCategory>& categories) {
+  return UnseenTensors(trace, followed, flow, categories).run();
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the patterns are called, what is said of them, and where in the program they are.
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include "analyse/events/forward_ops.h"
+#include "analyse/events/stacks.h"
+#include "sonde/analyse/patterns.h"
+
+namespace sonde {
+namespace {
+
+struct PatternText {
+  std::string_view id;
+  std::string_view torch_name;
+  std::string_view advice;
+};
+
+constexpr std::array<PatternText, kPatterns> kTexts = {{
+    {"extra_cuda_copy", "Extra CUDA Copy Pattern",
+     "A tensor is filled on the host and then copied to the device. Make it there: pass device= to "
+     "the call that makes it."},
+    {"for_loop_indexing", "For Loop Indexing Pattern",
+     "A loop takes the elements of a tensor one by one, each with operators of its own. Work on "
+     "the whole tensor at once."},
+    {"fp32_matmul", "FP32 MatMul Pattern",
+     "Matrices of 32-bit floats are multiplied in full precision on a GPU that has TF32. If its "
+     "precision is enough, allow it: torch.backends.cuda.matmul.allow_tf32 = True."},
+    {"optimizer_single_tensor", "Optimizer Single Tensor Pattern",
+     "The optimiser updates one parameter after the other, with small kernels for each. Pass "
+     "foreach=True or fused=True when making it."},
+    {"synchronized_data_loader", "Synchronized DataLoader Pattern",
+     "Batches are loaded by the process that trains, which waits meanwhile. Give the DataLoader "
+     "num_workers above 0."},
+    {"gradient_not_set_to_none", "Gradient Set To Zero Instead of None Pattern",
+     "zero_grad() fills gradients with zeros, to which the next ones are added. Drop them instead: "
+     "zero_grad(set_to_none=True)."},
+    {"conv2d_bias_batch_norm", "Enabling Bias in Conv2d Followed By BatchNorm Pattern",
+     "A convolution adds a bias that the batch norm behind it takes away again. Make it with "
+     "bias=False."},
+    {"matmul_dim_fp16", "Matrix Multiplication Dimension Not Aligned Pattern",
+     "Matrices of 16-bit floats have sizes that are no multiples of 8, which tensor cores handle "
+     "badly. Pad them."},
+}};
+
+const PatternText& text_of(Pattern pattern) {
+  return kTexts[std::min<std::size_t>(static_cast<std::size_t>(pattern), kPatterns - 1)];
+}
+
+bool begins_with(std::string_view text, std::string_view begin) {
+  return text.substr(0, begin.size()) == begin;
+}
+
+// "train.py(12): step" as "train.py:12"; empty for what has no file, or one of PyTorch's own.
+std::string user_place(std::string_view frame) {
+  if (begins_with(frame, "torch/") || begins_with(frame, "<") || begins_with(frame, "nn.Module"))
+    return {};
+  const std::size_t end = frame.find("): ");
+  const std::size_t begin = frame.rfind('(', end);
+  if (end == std::string_view::npos || begin == std::string_view::npos) return {};
+  const std::string_view line = frame.substr(begin + 1, end - begin - 1);
+  if (line.empty() || line.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  return std::string(frame.substr(0, begin)) + ":" + std::string(line);
+}
+
+std::string own_place(const Trace& trace, SpanId span) {
+  for (const std::string& frame : detail::own_stack(trace, span)) {
+    std::string place = user_place(frame);
+    if (!place.empty()) return place;
+  }
+  return {};
+}
+
+class Places {
+ public:
+  explicit Places(const Trace& trace) : trace_(trace), forward_ops_(trace) {}
+
+  std::string of(SpanId span) {
+    std::string place = own_place(trace_, span);
+    const SpanTable& spans = trace_.spans();
+    for (SpanId at = span; place.empty() && at.valid(); at = spans.parent[at]) {
+      if (spans.forward_thread[at] == 0) continue;
+      const SpanId forward = forward_ops_.of(at);
+      if (forward.valid()) place = own_place(trace_, forward);
+    }
+    return place;
+  }
+
+  std::string report(Pattern pattern, SpanId span) {
+    std::string text(advice(pattern));
+    if (pattern == Pattern::Fp32MatMul) return text;  // PyTorch says it once
+    const std::string place = of(span);
+    return text + "\n[Source Code Location] " +
+           (place.empty() ? "No source code location found" : place);
+  }
+
+ private:
+  const Trace& trace_;
+  detail::ForwardOps forward_ops_;
+};
+
+}  // namespace
+
+std::string_view id(Pattern pattern) noexcept {
+  return text_of(pattern).id;
+}
+std::string_view torch_name(Pattern pattern) noexcept {
+  return text_of(pattern).torch_name;
+}
+std::string_view advice(Pattern pattern) noexcept {
+  return text_of(pattern).advice;
+}
+
+std::string source_location(const Trace& trace, SpanId span) {
+  return Places(trace).of(span);
+}
+
+std::string report_text(const Trace& trace, Pattern pattern, SpanId span) {
+  return Places(trace).report(pattern, span);
+}
+
+std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& matches) {
+  Places places(trace);
+  const std::string rule(40, '-');
+  std::string text = rule + "TorchTidy Report" + rule + "\nMatched Events:\n";
+  std::string summary;
+  for (const PatternMatches& found : matches) {
+    if (found.pattern == Pattern::ForLoopIndexing) continue;  // not part of PyTorch's report
+    std::set<std::string> said;
+    for (const SpanId span : found.spans) {
+      const std::string report = places.report(found.pattern, span);
+      if (said.insert(report).second) text += "\n" + report + "\n";
+    }
+    summary += std::string(torch_name(found.pattern)) + ": " + std::to_string(found.spans.size()) +
+               " events matched.\n";
+  }
+  return text + "Summary:\n" + summary + rule + "TorchTidy Report" + rule + "\n";
+}
+
+}  // namespace sonde

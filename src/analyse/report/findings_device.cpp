@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What keeps devices from working.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "analyse/report/findings.h"
+#include "analyse/sum.h"
+#include "base/format.h"
+#include "base/text.h"
+
+namespace sonde::detail {
+namespace {
+
+// Launching one takes the host about as long.
+constexpr Nanos kSmallKernelNs = 10'000;
+
+// The gaps of one sort, of all devices.
+struct Gaps {
+  std::uint64_t count = 0;
+  Nanos total_ns = 0;
+  Nanos longest_ns = 0;
+  WorstSpans spans;
+};
+
+template <typename Wanted, typename Span>
+Gaps gaps_of(const Report& report, Wanted wanted, Span span) {
+  Gaps out;
+  for (const DeviceTime& device : report.devices) {
+    for (const DeviceGap& gap : device.gaps) {
+      if (!wanted(gap)) continue;
+      ++out.count;
+      add_to(out.total_ns, gap.length_ns());
+      out.longest_ns = std::max(out.longest_ns, gap.length_ns());
+      out.spans.add(gap.length_ns(), span(gap));
+    }
+  }
+  return out;
+}
+
+SpanId work_after(const DeviceGap& gap) {
+  return gap.after;
+}
+
+auto host_wait(HostDoing doing) {
+  return [doing](const DeviceGap& gap) {
+    return gap.cause == IdleCause::HostWait && gap.host == doing;
+  };
+}
+auto idle(IdleCause cause) {
+  return [cause](const DeviceGap& gap) { return gap.cause == cause; };
+}
+
+// The outermost operator around a call, else the call.
+SpanId caller_of(const Trace& trace, SpanId call) {
+  SpanId found = call;
+  for (SpanId at = call; at.valid(); at = trace.spans().parent[at])
+    if (trace.spans().kind[at] == SpanKind::CpuOp) found = at;
+  return found;
+}
+
+// "mostly in aten::item (cudaStreamSynchronize)"
+std::string who_waited(const Report& report) {
+  const Trace& trace = report.trace;
+  std::map<std::pair<std::string_view, std::string_view>, Nanos> by_caller;
+  for (const DeviceTime& device : report.devices) {
+    for (const DeviceGap& gap : device.gaps) {
+      if (!gap.wait.valid()) continue;
+      const std::string_view caller = trace.name(caller_of(trace, gap.wait));
+      add_to(by_caller[{caller, trace.name(gap.wait)}], gap.length_ns());
+    }
+  }
+  const auto most =
+      std::max_element(by_caller.begin(), by_caller.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == by_caller.end()) return {};
+  const auto& [caller, call] = most->first;
+  return caller == call ? format_text(", most of it after {}", call)
+                        : format_text(", most of it after {} in {}", call, caller);
+}
+
+void add(Report& report, Gaps gaps, Finding finding) {
+  if (!is_worth_saying(report, gaps.total_ns)) return;
+  finding.saving_ns = gaps.total_ns;
+  finding.count = gaps.count;
+  finding.spans = gaps.spans.take();
+  report.findings.push_back(std::move(finding));
+}
+
+std::string lengths(const Gaps& gaps) {
+  if (gaps.count == 1) return "once, for " + duration_text(gaps.total_ns);
+  return format_text("{}, {} in all and {} at once at most", times_text(gaps.count),
+                     duration_text(gaps.total_ns), duration_text(gaps.longest_ns));
+}
+
+void stalls(Report& report) {
+  Gaps gaps = gaps_of(report, host_wait(HostDoing::HadWaited),
+                      [](const DeviceGap& gap) { return gap.wait; });
+  add(report, gaps,
+      {.id = "stalling_synchronisation",
+       .title = "The host waits for the device, and then the device for the host",
+       .detail =
+           format_text("The device ran dry while the host waited for it and had nothing to do "
+                       "until new work came: {}{}.",
+                       lengths(gaps), who_waited(report)),
+       .advice = "Leave results on the device until a step is over: no .item(), .cpu(), print or "
+                 "comparison of a device's value in between, and copies with pinned memory and "
+                 "non_blocking=True.",
+       .command = "sonde table TRACE --sort-by cpu_time_total"});
+}
+
+std::string small_kernels(const Report& report) {
+  std::uint64_t kernels = 0;
+  std::uint64_t small = 0;
+  const SpanTable& spans = report.trace.spans();
+  for (const SpanId span : report.trace.all_spans()) {
+    if (spans.kind[span] != SpanKind::Kernel) continue;
+    ++kernels;
+    small += spans.duration_ns[span] < kSmallKernelNs ? 1 : 0;
+  }
+  return format_text(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
+                     duration_text(kSmallKernelNs));
+}
+
+void slow_launches(Report& report) {
+  Gaps gaps = gaps_of(report, host_wait(HostDoing::InOperators), work_after);
+  if (gaps.count == 0) return;
+  add(report, gaps,
+      {.id = "launch_bound",
+       .title = "The device waits for its next kernel to be launched",
+       .detail = format_text("The device was done before the host, busy within operators, had "
+                             "launched what comes next: {}.{}",
+                             lengths(gaps), small_kernels(report)),
+       .advice = "Make fewer, larger kernels: a larger batch, torch.compile, fused or foreach "
+                 "optimisers; or launch many at once as a CUDA graph.",
+       .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"});
+}
+
+void slow_program(Report& report) {
+  Gaps gaps = gaps_of(report, host_wait(HostDoing::OutsideOperators), work_after);
+  add(report, gaps,
+      {.id = "host_bound",
+       .title = "The device waits while the host is outside of operators",
+       .detail = format_text("The thread that feeds the device was busy with code of its own: {}.",
+                             lengths(gaps)),
+       .advice =
+           "Look at what runs between operators: loading and preparing data, Python, logging, "
+           "files. Do it in another thread or process, ahead of time, or less often.",
+       .command = "sonde export TRACE -o trace.json.gz"});
+}
+
+void delays(Report& report) {
+  Gaps gaps = gaps_of(report, idle(IdleCause::KernelWait), work_after);
+  add(report, gaps,
+      {.id = "kernel_wait",
+       .title = "Short pauses from one kernel to the next add up",
+       .detail = format_text("Work that was launched in time began a little after the work before "
+                             "it had ended: {}.",
+                             lengths(gaps)),
+       .advice = "Fewer, larger kernels, or a CUDA graph, whose kernels follow each other faster.",
+       .command = "sonde table TRACE --sort-by count"});
+  gaps = gaps_of(report, idle(IdleCause::Other), work_after);
+  add(report, gaps,
+      {.id = "device_idle_other",
+       .title = "The device is idle for a reason that the trace does not show",
+       .detail = format_text("What came next had been launched and waited, or its launch was not "
+                             "recorded: {}.",
+                             lengths(gaps)),
+       .advice = "Look for streams that wait for events of others, and for work of other processes "
+                 "on the same device.",
+       .command = "sonde export TRACE -o trace.json.gz"});
+}
+
+}  // namespace
+
+void find_in_devices(const ReportData& /*data*/, Report& report) {
+  if (report.devices.empty()) return;
+  stalls(report);
+  slow_launches(report);
+  slow_program(report);
+  delays(report);
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What several analyses of a report need, made once.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "analyse/time/coverage.h"
+#include "analyse/time/device_work.h"
+#include "analyse/time/host_calls.h"
+#include "sonde/analyse/copies.h"
+#include "sonde/analyse/device_time.h"
+#include "sonde/analyse/memory.h"
+#include "sonde/analyse/steps.h"
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+// All devices of one process together.
+struct ProcessDevices {
+  Coverage busy;
+  Coverage copies;
+};
+
+// Lives no longer than the trace. Not for several threads: it fills itself when asked.
+class ReportData {
+ public:
+  explicit ReportData(const Trace& whole);
+
+  const Trace& trace;
+  const HostCalls calls;
+  const std::vector<DeviceWork> work;
+  const MemoryProfile memory;
+
+  // When a thread was within operators or calls of a device.
+  const Coverage& in_operators(TrackId thread) const;
+  // Calls `visit` with each of its threads.
+  void for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const;
+  // When some thread of the process was.
+  Stretches operators_of(ProcessId process) const;
+  // When the process was within collectives that run on threads of the host.
+  const Coverage& collectives_of(ProcessId process) const;
+  // All spans of such collectives.
+  const std::vector<SpanId>& host_collectives() const { return host_collectives_; }
+  // Null if the process has none.
+  const ProcessDevices* devices_of(ProcessId process) const;
+  // All but the host; the host where there is no other.
+  std::vector<const DeviceMemory*> memory_devices() const;
+  // The most bytes on one of them in the step that begins at that time; -1: not known.
+  std::int64_t peak_bytes(ProcessId process, Nanos step_begin_ns) const;
+
+ private:
+  void join_devices();
+  void find_peaks();
+  void find_collectives();
+
+  std::unordered_map<std::uint32_t, ProcessDevices> devices_;
+  std::map<std::pair<std::uint32_t, Nanos>, std::int64_t> peaks_;
+  std::vector<SpanId> host_collectives_;
+  std::unordered_map<std::uint32_t, Coverage> collectives_;
+  Coverage none_;
+  mutable std::unordered_map<std::uint32_t, Coverage> in_operators_;
+};
+
+std::vector<DeviceTime> device_times(const ReportData& data);
+StepTimes step_times(const ReportData& data);
+CopyTimes copy_times(const ReportData& data);
+
+}  // namespace sonde::detail

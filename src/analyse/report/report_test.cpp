@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "analyse/report/op_runs.h"
+#include "analyse/testing/op_trace.h"
+#include "trace/testing/sketch.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::OpTrace;
+
+std::vector<std::string> ids(const Report& found) {
+  std::vector<std::string> out;
+  for (const Finding& finding : found.findings) out.push_back(finding.id);
+  return out;
+}
+std::string first_id(const Trace& trace) {
+  const Report found = report(trace);
+  return found.findings.empty() ? "" : found.findings.front().id;
+}
+
+void launch(OpTrace& t, std::int64_t number, Nanos call_us, Nanos begin_us, Nanos end_us) {
+  t.runtime("cudaLaunchKernel", call_us, call_us + 2).correlation(number);
+  t.kernel("k", begin_us, end_us).correlation(number);
+}
+
+void copy(OpTrace& t, std::int64_t number, CopyKind kind, MemoryKind host, Nanos begin_us,
+          Nanos end_us, std::int64_t bytes) {
+  t.runtime("cudaMemcpyAsync", begin_us - 5, begin_us - 1).correlation(number);
+  const auto span =
+      t.span("Memcpy", SpanKind::GpuMemcpy, TrackId(1), begin_us, end_us).correlation(number);
+  const bool to_device = kind == CopyKind::HtoD;
+  t.builder().copies().push_back({.span = span.span(),
+                                  .bytes = bytes,
+                                  .kind = kind,
+                                  .source_kind = to_device ? host : MemoryKind::Device,
+                                  .destination_kind = to_device ? MemoryKind::Device : host});
+}
+
+TEST(Report, OfNothingSaysSo) {
+  const Report found = report(Trace());
+  EXPECT_EQ(found.verdict, "Nothing was recorded.");
+  EXPECT_THAT(found.findings, IsEmpty());
+  EXPECT_TRUE(found.is_whole());
+}
+
+TEST(Report, OfABusyDeviceHasNothingToSay) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) launch(t, i + 1, 10 * i, 100 * i + 100, 100 * i + 200);
+  const Report found = report(t.build());
+  EXPECT_THAT(found.verdict, HasSubstr("is what limits the program"));
+  EXPECT_THAT(ids(found), IsEmpty());
+}
+
+TEST(Report, StaysWithinItsRangeWhateverTimesATraceHas) {
+  constexpr Nanos kMost = std::numeric_limits<Nanos>::max();
+  TraceBuilder builder;
+  const TrackId thread = builder.tracks().push_back({.process = builder.processes().push_back({})});
+  const TrackId stream = builder.tracks().push_back(
+      {.process = ProcessId(0), .kind = TrackKind::Stream, .device_index = 0});
+  for (const SpanKind kind :
+       {SpanKind::Step, SpanKind::CpuOp, SpanKind::Kernel, SpanKind::GpuMemcpy})
+    for (const Nanos start_ns : {-kMost, Nanos{-5}, Nanos{0}, kMost})
+      builder.spans().push_back({.start_ns = start_ns,
+                                 .duration_ns = kMost,
+                                 .name = builder.intern("aten::select"),
+                                 .track = kind == SpanKind::Kernel ? stream : thread,
+                                 .kind = kind});
+  for (std::uint32_t row = 0; row < 16; ++row)
+    builder.copies().push_back({.span = SpanId(row), .bytes = kMost, .kind = CopyKind::HtoD});
+  builder.add_ledger(LedgerKind::EventCostPs, ~std::uint64_t{0});
+  builder.add_ledger(LedgerKind::EventsWritten, ~std::uint64_t{0});
+  const Result<Trace> trace = std::move(builder).build();
+  ASSERT_TRUE(trace);
+  const Report found = report(*trace);
+  for (const DeviceTime& device : found.devices)
+    EXPECT_EQ(device.busy_ns + device.idle_ns, device.extent_ns());
+  for (const Finding& finding : found.findings) EXPECT_LE(finding.saving_ns, found.measured_ns);
+}
+
+TEST(Report, SaysThatATraceIsNotWhole) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::DroppedByBudget, 3);
+  EXPECT_FALSE(report(t.build()).is_whole());
+}
+
+TEST(Report, FindsSynchronisationsThatStall) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    launch(t, i + 1, 1000 * i, 1000 * i + 10, 1000 * i + 400);
+    t.op("aten::item", 1000 * i + 20, 1000 * i + 405);
+    t.runtime("cudaStreamSynchronize", 1000 * i + 30, 1000 * i + 402);
+  }
+  const Report found = report(t.build());
+  ASSERT_FALSE(found.findings.empty());
+  const Finding& first = found.findings.front();
+  EXPECT_EQ(first.id, "stalling_synchronisation");
+  EXPECT_EQ(first.saving_ns, 9 * 610'000);
+  EXPECT_EQ(first.count, 9U);
+  EXPECT_THAT(first.detail, HasSubstr("after cudaStreamSynchronize in aten::item"));
+  EXPECT_EQ(found.trace.name(first.spans.front()), "cudaStreamSynchronize");
+  EXPECT_THAT(found.verdict, HasSubstr("waits for the host"));
+}
+
+TEST(Report, FindsKernelsThatAreTooSmall) {
+  OpTrace t;
+  for (int i = 0; i < 50; ++i) {
+    t.op("aten::add", 20 * i, 20 * i + 19);
+    launch(t, i + 1, 20 * i + 15, 20 * i + 18, 20 * i + 22);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "launch_bound");
+  EXPECT_THAT(found.findings.front().detail, HasSubstr("50 of 50 kernels take less than"));
+}
+
+TEST(Report, FindsAHostThatDoesSomethingElse) {
+  OpTrace t;
+  for (int i = 0; i < 5; ++i) launch(t, i + 1, 1000 * i, 1000 * i + 5, 1000 * i + 100);
+  EXPECT_EQ(first_id(t.build()), "host_bound");
+}
+
+TEST(Report, FindsCopiesOfPageableMemory) {
+  OpTrace t;
+  copy(t, 1, CopyKind::HtoD, MemoryKind::Pageable, 10, 500, 1 << 20);
+  launch(t, 2, 20, 500, 600);
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "pageable_copies");
+  EXPECT_EQ(found.findings.front().saving_ns, 490'000);
+}
+
+TEST(Report, FindsNothingInCopiesThatArePinnedAndHidden) {
+  OpTrace t;
+  launch(t, 1, 0, 10, 600);
+  copy(t, 2, CopyKind::HtoD, MemoryKind::Pinned, 20, 500, 1 << 20);
+  EXPECT_THAT(ids(report(t.build())), IsEmpty());
+}
+
+TEST(Report, FindsBytesThatComeBack) {
+  OpTrace t;
+  copy(t, 1, CopyKind::DtoH, MemoryKind::Pinned, 10, 110, 8192);
+  copy(t, 2, CopyKind::HtoD, MemoryKind::Pinned, 120, 220, 8192);
+  copy(t, 3, CopyKind::HtoD, MemoryKind::Pinned, 230, 330, 8192);
+  const Report found = report(t.build());
+  EXPECT_EQ(found.copies.returned.size(), 1U);
+  EXPECT_THAT(ids(found), Contains("copies_there_and_back"));
+}
+
+TEST(Report, FindsStepsThatWaitForData) {
+  OpTrace t;
+  for (int i = 0; i < 3; ++i) {
+    t.span("ProfilerStep#" + std::to_string(i), SpanKind::Step, t.main(), 1000 * i, 1000 * i + 999);
+    t.annotation("load_batch", 1000 * i + 10, 1000 * i + 700);
+    t.op("aten::mm", 1000 * i + 700, 1000 * i + 990);
+  }
+  EXPECT_EQ(first_id(t.build()), "synchronized_data_loader");
+}
+
+TEST(Report, FindsTimeOutsideOfOperators) {
+  OpTrace t;
+  t.span("ProfilerStep#1", SpanKind::Step, t.main(), 0, 1000);
+  t.op("aten::mm", 0, 200);
+  t.op("aten::mm", 250, 300);  // too soon after the other
+  t.op("aten::mm", 700, 1000);
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "outside_operators");
+  EXPECT_EQ(found.findings.front().saving_ns, 400'000);
+}
+
+TEST(Report, FindsLoopsOverElements) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) {
+    t.op("aten::select", 20 * i, 20 * i + 8);
+    t.op("aten::add", 20 * i + 8, 20 * i + 18);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "for_loop_indexing");
+}
+
+TEST(Report, DoesNotMindDeepNetworks) {
+  OpTrace t;
+  for (int i = 0; i < 20; ++i) {
+    t.op("aten::linear", 20 * i, 20 * i + 10);
+    t.op("aten::relu", 20 * i + 10, 20 * i + 20);
+  }
+  EXPECT_THAT(ids(report(t.build())), IsEmpty());
+}
+
+TEST(Report, FindsAnOptimiserThatTakesParametersOneByOne) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) {
+    t.op("aten::mul_", 30 * i, 30 * i + 10);
+    t.op("aten::addcmul_", 30 * i + 10, 30 * i + 20);
+    t.op("aten::addcdiv_", 30 * i + 20, 30 * i + 30);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "optimizer_single_tensor");
+  EXPECT_EQ(found.findings.front().saving_ns, 11 * 30'000);
+}
+
+TEST(Report, FindsGradientsThatAreFilledWithZeros) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) t.op("aten::zero_", 10 * i, 10 * i + 10);
+  EXPECT_EQ(first_id(t.build()), "gradient_not_set_to_none");
+}
+
+TEST(Report, FindsABiasBeforeABatchNormAndNotElsewhere) {
+  const auto net = [](bool bias, std::string_view next) {
+    OpTrace t;
+    t.op("aten::conv2d", 0, 100);
+    for (int i = 0; i < (bias ? 3 : 2); ++i) {
+      OpArgumentRow row;
+      row.index = i;
+      row.kind = ArgumentKind::Tensor;
+      row.dtype = t.builder().intern("float");
+      t.builder().op_arguments().push_back(row);
+    }
+    t.builder().argument_lists().push_back({OpArgumentId(0), bias ? 3 : 2});
+    t.builder().spans().arguments.set(SpanId(0), ArgumentListId(0));
+    t.op("aten::add_", 100, 105);  // counts batches
+    t.op(next, 110, 160);
+    return ids(report(t.build()));
+  };
+  EXPECT_THAT(net(true, "aten::batch_norm"), Contains("conv2d_bias_batch_norm"));
+  EXPECT_THAT(net(false, "aten::batch_norm"), IsEmpty());
+  EXPECT_THAT(net(true, "aten::relu"), IsEmpty());
+}
+
+TEST(Report, FindsCopiesThatChangeNothing) {
+  OpTrace t;
+  t.op("aten::clone", 0, 100);
+  t.op("aten::copy_", 10, 90);
+  t.op("aten::mm", 100, 200);
+  EXPECT_EQ(first_id(t.build()), "extra_copies");
+}
+
+TEST(Report, FindsStepsThatTakeLonger) {
+  OpTrace t;
+  for (int i = 0; i < 6; ++i) {
+    t.span("ProfilerStep#" + std::to_string(i), SpanKind::Step, t.main(), 1000 * i,
+           1000 * i + (i == 3 ? 900 : 100));
+    t.op("aten::mm", 1000 * i, 1000 * i + (i == 3 ? 900 : 100));
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "outlier_steps");
+  EXPECT_EQ(found.findings.front().saving_ns, 800'000);
+  EXPECT_THAT(found.findings.front().detail, HasSubstr("aten::mm took 800.000 us more"));
+}
+
+TEST(Report, FindsCommunicationThatNothingHides) {
+  OpTrace t;
+  launch(t, 1, 0, 10, 100);
+  t.kernel("ncclDevKernel_AllReduce", 100, 300).correlation(2);
+  t.runtime("cudaLaunchKernelExC", 20, 22).correlation(2);
+  const Report found = report(t.build());
+  EXPECT_EQ(ids(found).front(), "exposed_communication");
+  EXPECT_EQ(found.findings.front().saving_ns, 200'000);
+}
+
+TEST(Report, KnowsWhoHeldMostMemory) {
+  OpTrace t;
+  t.op("aten::mm", 0, 100);
+  t.builder().allocations().push_back({.time_ns = 10'000,
+                                       .track = t.main(),
+                                       .address = 1,
+                                       .bytes = 4096,
+                                       .device_type = DeviceType::Cuda,
+                                       .device_index = 0,
+                                       .span = SpanId(0)});
+  const Report found = report(t.build());
+  ASSERT_EQ(found.memory.size(), 1U);
+  EXPECT_EQ(found.memory[0].owner, "aten::mm");
+  EXPECT_EQ(found.findings.back().id, "memory_peak_cuda:0");
+  EXPECT_EQ(found.findings.back().saving_ns, 0);
+}
+
+TEST(Report, RanksByWhatCouldBeSaved) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) t.op("aten::zero_", 10 * i, 10 * i + 10);
+  for (int i = 0; i < 12; ++i) t.op("aten::select", 1000 + 100 * i, 1100 + 100 * i);
+  const Report found = report(t.build());
+  ASSERT_EQ(found.findings.size(), 2U);
+  EXPECT_EQ(found.findings[0].id, "for_loop_indexing");
+  EXPECT_GT(found.findings[0].saving_ns, found.findings[1].saving_ns);
+}
+
+TEST(HostTime, AddsUpEqualPaths) {
+  OpTrace t;
+  t.op("outer", 0, 100);
+  t.op("inner", 10, 40);
+  t.op("inner", 50, 70);
+  t.op("outer", 100, 150);
+  const HostTime host = host_time(t.build());
+  ASSERT_EQ(host.flame.size(), 4U);  // all, the thread, outer, inner
+  EXPECT_EQ(host.flame[0].total_ns, 150'000);
+  EXPECT_EQ(host.flame[2].total_ns, 150'000);
+  EXPECT_EQ(host.flame[2].self_ns, 100'000);
+  EXPECT_EQ(host.flame[3].count, 2U);
+  Nanos own_ns = 0;
+  for (const FlameNode& node : host.flame) own_ns += node.self_ns;
+  EXPECT_EQ(own_ns, host.flame[0].total_ns);
+  ASSERT_EQ(host.operators.size(), 2U);
+  EXPECT_EQ(host.operators[0].name, "outer");
+  EXPECT_EQ(host.operators[0].self_ns, 100'000);
+}
+
+TEST(HostTime, CountsWhatSiblingsOverlapOnce) {
+  OpTrace t;
+  t.op("outer", 0, 100);
+  t.op("a", 10, 50);
+  t.op("b", 40, 80);
+  const HostTime host = host_time(t.build());
+  EXPECT_EQ(host.flame[2].name, "outer");
+  EXPECT_EQ(host.flame[2].self_ns, 30'000);
+}
+
+TEST(OpRuns, AreTheShortestThatRepeat) {
+  OpTrace t;
+  for (int i = 0; i < 20; ++i) t.op(i % 2 == 0 ? "a" : "b", 10 * i, 10 * i + 10);
+  std::size_t lists = 0;
+  const Trace trace = t.build();
+  detail::visit_siblings(trace, [&](std::span<const SpanId> siblings) {
+    ++lists;
+    const std::vector<detail::OpRun> runs = detail::op_runs(trace, siblings);
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].period, 2U);
+    EXPECT_EQ(runs[0].repeats(), 10U);
+  });
+  EXPECT_EQ(lists, 1U);
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/averages.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "analyse/operators/shapes.h"
+#include "analyse/table/averages_data.h"
+#include "analyse/table/text.h"
+#include "sonde/analyse/events.h"
+
+namespace sonde {
+namespace detail {
+namespace {
+
+void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
+  ++row.count;
+  row.cpu_total_us += data.cpu_total_us(event);
+  row.self_cpu_us += data.self_cpu_us(event);
+  row.device_total_us += data.device_total_us[event];
+  row.self_device_us += data.self_device_us(event);
+  if (data.with_flops) row.flops += data.flops_of(event);
+  if (data.cpu_bytes.empty()) return;
+  row.cpu_memory_bytes += data.cpu_bytes[event];
+  row.device_memory_bytes += data.device_bytes[event];
+  if (!data.nests(event)) return;
+  row.self_cpu_memory_bytes += data.cpu_bytes[event] - data.children_cpu_bytes[event];
+  row.self_device_memory_bytes += data.device_bytes[event] - data.children_device_bytes[event];
+}
+
+ArgumentListId arguments_of(const EventData& data, std::size_t event) {
+  const SpanId span = data.span(event);
+  return span.valid() ? data.trace.spans().arguments[span] : ArgumentListId();
+}
+
+StringId overload_of(const EventData& data, std::size_t event) {
+  const SpanId span = data.span(event);
+  return span.valid() ? data.trace.spans().overload_name[span] : StringId();
+}
+
+std::vector<std::string> cut_stack(const EventData& data, std::size_t event, int frames) {
+  std::vector<std::string> stack = data.stack(event);
+  if (stack.size() > static_cast<std::size_t>(frames)) {
+    stack.resize(static_cast<std::size_t>(frames));
+  }
+  return stack;
+}
+
+// What a row takes from its first event.
+EventAverage described(const EventData& data, std::size_t event, const GroupBy& by) {
+  EventAverage row;
+  row.key = data.name_text(data.name[event]);
+  row.device_type = data.device_type(event);
+  row.scope = data.scope(event);
+  row.is_async = data.has(event, kEventAsync);
+  row.is_user_annotation = data.has(event, kEventAnnotation);
+  row.has_parent = data.parent[event] != kNoEvent;
+  if (by.group_by_input_shape)
+    row.input_shapes = shapes_text(data.trace, arguments_of(data, event));
+  if (by.group_by_stack_n > 0) row.stack = cut_stack(data, event, by.group_by_stack_n);
+  if (by.group_by_overload_name) row.overload_name = data.trace.string(overload_of(data, event));
+  return row;
+}
+
+// Texts by number, each once.
+class Texts {
+ public:
+  std::uint32_t number(const std::string& text) {
+    return numbers_.try_emplace(text, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+struct Key {
+  NameNumber name;
+  std::uint32_t kind;  // device and annotation
+  std::uint32_t shapes;
+  std::uint32_t stack;
+  std::uint32_t overload;
+
+  friend bool operator==(const Key& a, const Key& b) = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& key) const noexcept {
+    std::uint64_t mixed = key.name;
+    for (const std::uint32_t part : {key.kind, key.shapes, key.stack, key.overload}) {
+      mixed = (mixed ^ part) * 0x9e3779b97f4a7c15;
+      mixed ^= mixed >> 29;
+    }
+    return static_cast<std::size_t>(mixed);
+  }
+};
+
+class Grouping {
+ public:
+  Grouping(const EventData& data, const GroupBy& group_by) : data_(data), group_by_(group_by) {
+    // One for each string, one for each name that is made up, one for events without a name.
+    last_of_name_.assign(data.trace.strings().size() + 4, kNoEvent);
+    if (group_by.group_by_input_shape) {
+      shapes_of_list_.assign(data.trace.argument_lists().size() + 1, kNoEvent);
+    }
+  }
+
+  void run(std::vector<EventAverage>& rows, std::vector<std::uint32_t>& row_of_event) {
+    row_of_event.resize(data_.size());
+    for (std::size_t event = 0; event < data_.size(); ++event) {
+      const Key key = key_of(event);
+      std::uint32_t& last =
+          last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
+      if (last == kNoEvent || !(keys_[last] == key)) last = find_row(key, event, rows);
+      row_of_event[event] = last;
+      add_figures(rows[last], data_, event);
+    }
+  }
+
+ private:
+  std::uint32_t find_row(const Key& key, std::size_t event, std::vector<EventAverage>& rows) {
+    const auto [found, is_new] =
+        row_of_key_.try_emplace(key, static_cast<std::uint32_t>(rows.size()));
+    if (is_new) {
+      rows.push_back(described(data_, event, group_by_));
+      keys_.push_back(key);
+    }
+    return found->second;
+  }
+
+  Key key_of(std::size_t event) {
+    Key key{data_.name[event], 0, 0, 0, 0};
+    key.kind = static_cast<std::uint32_t>(data_.device_type(event)) * 2 +
+               (data_.has(event, kEventAnnotation) ? 1 : 0);
+    if (group_by_.group_by_input_shape) key.shapes = shapes_of(event);
+    if (group_by_.group_by_stack_n > 0) key.stack = stack_number(event);
+    if (group_by_.group_by_overload_name) key.overload = overload_of(data_, event).value();
+    return key;
+  }
+
+  // Lists that differ may have the same shapes.
+  std::uint32_t shapes_of(std::size_t event) {
+    const ArgumentListId list = arguments_of(data_, event);
+    std::uint32_t& known =
+        shapes_of_list_[list.valid() ? list.index() : shapes_of_list_.size() - 1];
+    if (known == kNoEvent) known = texts_.number(shapes_text(data_.trace, list));
+    return known;
+  }
+
+  std::uint32_t stack_number(std::size_t event) {
+    std::string joined;
+    for (const std::string& frame : cut_stack(data_, event, group_by_.group_by_stack_n))
+      joined += frame + '\n';
+    return texts_.number(joined);
+  }
+
+  const EventData& data_;
+  const GroupBy& group_by_;
+  std::unordered_map<Key, std::uint32_t, KeyHash> row_of_key_;
+  std::vector<Key> keys_;                    // of each row
+  std::vector<std::uint32_t> last_of_name_;  // the row that the last event of a name went to
+  std::vector<std::uint32_t> shapes_of_list_;
+  Texts texts_;
+};
+
+}  // namespace
+}  // namespace detail
+
+KeyAverages EventList::key_averages(const GroupBy& group_by) const {
+  auto data = std::make_shared<KeyAverages::Data>();
+  data->events = data_;
+  detail::Grouping(*data_, group_by).run(data->rows, data->row_of_event);
+  KeyAverages averages;
+  averages.data_ = std::move(data);
+  return averages;
+}
+
+// The descriptions are the last event's, as PyTorch's are.
+EventAverage EventList::total_average() const {
+  EventAverage total;
+  for (std::size_t event = 0; event < size(); ++event) detail::add_figures(total, *data_, event);
+  if (!empty()) {
+    const FunctionEvent last = (*this)[size() - 1];
+    total.device_type = last.device_type();
+    total.scope = last.scope();
+    total.is_async = last.is_async();
+    total.is_user_annotation = last.is_user_annotation();
+    total.has_parent = last.has_parent();
+  }
+  total.key = "Total";
+  return total;
+}
+
+std::string EventList::table(const TableOptions& options) const {
+  const GroupBy all{true, std::numeric_limits<int>::max(), true};
+  std::vector<EventAverage> rows;
+  rows.reserve(size());
+  std::vector<std::uint32_t> row_of_event(size());
+  for (std::size_t event = 0; event < size(); ++event) {
+    row_of_event[event] = static_cast<std::uint32_t>(event);
+    rows.push_back(detail::described(*data_, event, all));
+    detail::add_figures(rows.back(), *data_, event);
+  }
+  std::vector<ExtraFigures> extra;
+  if (detail::needs_extra_figures(options)) {
+    extra = detail::extra_figures(*data_, rows.size(), row_of_event);
+  }
+  return detail::table_text(rows, extra, detail::table_facts(*data_), options);
+}
+
+KeyAverages::KeyAverages() : data_(std::make_shared<const Data>()) {}
+
+std::size_t KeyAverages::size() const noexcept {
+  return data_->rows.size();
+}
+const EventAverage& KeyAverages::operator[](std::size_t row) const noexcept {
+  return data_->rows[row];
+}
+const EventAverage* KeyAverages::begin() const noexcept {
+  return data_->rows.data();
+}
+const EventAverage* KeyAverages::end() const noexcept {
+  return data_->rows.data() + data_->rows.size();
+}
+
+std::vector<ExtraFigures> KeyAverages::extra_figures() const {
+  if (empty()) return {};
+  return detail::extra_figures(*data_->events, size(), data_->row_of_event);
+}
+
+std::string KeyAverages::table(const TableOptions& options) const {
+  if (empty()) return {};
+  return detail::table_text(
+      data_->rows,
+      detail::needs_extra_figures(options) ? extra_figures() : std::vector<ExtraFigures>(),
+      detail::table_facts(*data_->events), options);
+}
+
+std::vector<std::size_t> KeyAverages::rows(const TableOptions& options) const {
+  return detail::table_rows(
+      data_->rows,
+      detail::needs_extra_figures(options) ? extra_figures() : std::vector<ExtraFigures>(),
+      options);
+}
+
+}  // namespace sonde

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Rows as PyTorch's table.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/events/event_data.h"
+#include "sonde/analyse/averages.h"
+#include "sonde/analyse/table.h"
+
+namespace sonde::detail {
+
+// What a recording says about which columns there are.
+struct TableFacts {
+  std::string use_device;
+  bool profile_memory = false;
+  bool with_flops = false;
+};
+TableFacts table_facts(const EventData& data);
+
+// "1.500ms"; in `unit` if that is one of s, ms and us.
+std::string time_text(double us, std::string_view unit = {});
+
+// Whether sorting or a column asks for figures that cost another pass.
+bool needs_extra_figures(const TableOptions& options);
+
+// Which rows are shown, in what order. `extra` is empty or has one entry a row.
+std::vector<std::size_t> table_rows(const std::vector<EventAverage>& rows,
+                                    const std::vector<ExtraFigures>& extra,
+                                    const TableOptions& options);
+
+std::string table_text(const std::vector<EventAverage>& rows,
+                       const std::vector<ExtraFigures>& extra, const TableFacts& facts,
+                       const TableOptions& options);
+
+}  // namespace sonde::detail

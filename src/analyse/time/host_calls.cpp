@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/time/host_calls.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "base/run_sort.h"
+
+namespace sonde::detail {
+namespace {
+
+// How far a device's times may be from the host's.
+constexpr Nanos kClockSlackNs = 2'000;
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool waits_by_name(std::string_view call) {
+  return contains(call, "Synchronize") || call == "clFinish" || call == "clWaitForEvents";
+}
+
+// What is so of each name of a trace, found out once a name.
+class NameSet {
+ public:
+  NameSet(const Trace& trace, bool (*holds)(std::string_view)) : trace_(trace), holds_(holds) {
+    known_.assign(trace.strings().size(), kUnknown);
+  }
+  bool has(StringId name) {
+    if (!name.valid()) return false;
+    std::uint8_t& state = known_[name.index()];
+    if (state == kUnknown) state = holds_(trace_.string(name)) ? kYes : kNo;
+    return state == kYes;
+  }
+
+ private:
+  static constexpr std::uint8_t kUnknown = 0;
+  static constexpr std::uint8_t kNo = 1;
+  static constexpr std::uint8_t kYes = 2;
+  const Trace& trace_;
+  bool (*holds_)(std::string_view);
+  std::vector<std::uint8_t> known_;
+};
+
+}  // namespace
+
+bool is_device_work(SpanKind kind) noexcept {
+  return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
+}
+
+bool is_device_call(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::CudaRuntime:
+    case SpanKind::CudaDriver:
+    case SpanKind::MtiaRuntime:
+    case SpanKind::XpuRuntime:
+    case SpanKind::XpuDriver:
+    case SpanKind::PrivateUse1Runtime:
+    case SpanKind::PrivateUse1Driver:
+      return true;
+    default:
+      return false;
+  }
+}
+
+HostCalls::HostCalls(const Trace& trace) : trace_(trace), launches_(Launches(trace).all()) {
+  std::sort(launches_.begin(), launches_.end(),
+            [](const Launch& a, const Launch& b) { return a.work < b.work; });
+  collect_waits();
+}
+
+std::uint32_t HostCalls::process_of(SpanId span) const noexcept {
+  const TrackId track = trace_.spans().track[span];
+  return track.valid() ? trace_.tracks().process[track].value() : ProcessId::kInvalid;
+}
+
+SpanId HostCalls::launch_of(SpanId work) const noexcept {
+  const auto found =
+      std::lower_bound(launches_.begin(), launches_.end(), work,
+                       [](const Launch& launch, SpanId row) { return launch.work < row; });
+  return found != launches_.end() && found->work == work ? found->host : SpanId();
+}
+
+// A call that copies and comes back only when the copy is done has waited for it.
+void HostCalls::mark_blocking_copies(std::vector<std::uint32_t>& waiting) const {
+  const CopyTable& copies = trace_.copies();
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const SpanId copy = copies.span[i];
+    if (!copy.valid() || trace_.spans().kind[copy] != SpanKind::GpuMemcpy) continue;
+    const SpanId call = launch_of(copy);
+    if (!call.valid() || !contains(trace_.name(call), "emcpy")) continue;
+    if (trace_.end_ns(call) >= trace_.end_ns(copy)) waiting.push_back(call.value());
+  }
+}
+
+void HostCalls::collect_waits() {
+  const SpanTable& spans = trace_.spans();
+  std::vector<std::uint32_t> waiting;
+  NameSet waits(trace_, waits_by_name);
+  for (const SpanId span : trace_.all_spans()) {
+    if (is_device_call(spans.kind[span]) && waits.has(spans.name[span]))
+      waiting.push_back(span.value());
+  }
+  mark_blocking_copies(waiting);
+  std::sort(waiting.begin(), waiting.end());
+  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+  for (const std::uint32_t row : waiting) {
+    const SpanId span(row);
+    waits_.push_back({process_of(span), spans.start_ns[span], span, span});
+  }
+  run_sort(waits_, [](const Wait& a, const Wait& b) {
+    return std::tie(a.process, a.begin_ns) < std::tie(b.process, b.begin_ns);
+  });
+  for (std::size_t i = 1; i < waits_.size(); ++i) {
+    if (waits_[i].process != waits_[i - 1].process) continue;
+    const SpanId before = waits_[i - 1].longest;
+    if (trace_.end_ns(before) > trace_.end_ns(waits_[i].span)) waits_[i].longest = before;
+  }
+}
+
+SpanId HostCalls::wait_at(ProcessId process, Nanos time_ns) const noexcept {
+  const Wait wanted{process.value(), time_ns, {}, {}};
+  const auto after =
+      std::upper_bound(waits_.begin(), waits_.end(), wanted, [](const Wait& a, const Wait& b) {
+        return std::tie(a.process, a.begin_ns) < std::tie(b.process, b.begin_ns);
+      });
+  if (after == waits_.begin()) return {};
+  const Wait& last = *std::prev(after);
+  if (last.process != wanted.process) return {};
+  return trace_.end_ns(last.longest) + kClockSlackNs >= time_ns ? last.longest : SpanId();
+}
+
+std::vector<SpanId> HostCalls::waits() const {
+  std::vector<SpanId> all;
+  all.reserve(waits_.size());
+  for (const Wait& wait : waits_) all.push_back(wait.span);
+  return all;
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/host_time.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "analyse/sum.h"
+#include "analyse/time/host_calls.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+void sort_by_own_time(std::vector<NameTime>& names) {
+  std::sort(names.begin(), names.end(), [](const NameTime& a, const NameTime& b) {
+    return a.self_ns != b.self_ns ? a.self_ns > b.self_ns : a.name < b.name;
+  });
+}
+
+// Sums by name, for names of the trace.
+class ByName {
+ public:
+  explicit ByName(const Trace& trace) : trace_(trace), sums_(trace.strings().size()) {}
+
+  void add(StringId name, Nanos duration_ns) {
+    if (!name.valid()) return;
+    Sum& sum = sums_[name.index()];
+    detail::add_to(sum.self_ns, duration_ns);
+    detail::add_to(sum.total_ns, duration_ns);
+    ++sum.count;
+  }
+  void take_child(StringId name, Nanos duration_ns) {
+    if (name.valid()) detail::take_from(sums_[name.index()].self_ns, duration_ns);
+  }
+  std::vector<NameTime> sorted() const {
+    std::vector<NameTime> out;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Sum& sum = sums_[i];
+      if (sum.count == 0) continue;
+      out.push_back(
+          {std::string(trace_.string(StringId(i))), sum.self_ns, sum.total_ns, sum.count});
+    }
+    sort_by_own_time(out);
+    return out;
+  }
+
+ private:
+  struct Sum {
+    Nanos self_ns = 0;
+    Nanos total_ns = 0;
+    std::uint64_t count = 0;
+  };
+  const Trace& trace_;
+  std::vector<Sum> sums_;
+};
+
+class HostTimeMaker {
+ public:
+  explicit HostTimeMaker(const Trace& trace)
+      : trace_(trace), spans_(trace.spans()), operators_(trace) {}
+
+  HostTime make() {
+    node_of_.assign(spans_.size(), kRoot);
+    covered_ns_.assign(spans_.size(), std::numeric_limits<Nanos>::min());
+    nodes_.push_back({});
+    for (std::size_t row = 0; row < trace_.tracks().size(); ++row) {
+      const TrackId track(row);
+      if (trace_.tracks().kind[track] == TrackKind::Thread) add_thread(track);
+    }
+    HostTime out;
+    out.operators = operators_.sorted();
+    if (nodes_.size() > 1) out.flame = named();
+    return out;
+  }
+
+ private:
+  struct Node {
+    StringId name;
+    TrackId thread;  // of a node that stands for a thread
+    std::uint32_t parent = kRoot;
+    std::uint32_t depth = 0;
+    Nanos total_ns = 0;
+    Nanos self_ns = 0;
+    std::uint64_t count = 0;
+  };
+
+  // Whether it has a place in the nesting of its thread.
+  bool nests(SpanId span) const {
+    const SpanKind kind = spans_.kind[span];
+    return (spans_.flags[span] & SpanFlags::kAsync) == 0 && kind != SpanKind::TraceSpan &&
+           kind != SpanKind::CudaSync && kind != SpanKind::CudaEvent &&
+           !detail::is_device_work(kind);
+  }
+
+  void add_thread(TrackId track) {
+    std::uint32_t thread = kRoot;
+    for (const SpanId span : trace_.track_spans(track)) {
+      if (!nests(span)) continue;
+      if (thread == kRoot) thread = new_thread(track);
+      add(span, thread);
+    }
+  }
+
+  std::uint32_t new_thread(TrackId track) {
+    nodes_.push_back({.name = {}, .thread = track, .parent = kRoot, .depth = 1});
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+
+  void add(SpanId span, std::uint32_t thread) {
+    const SpanId parent = spans_.parent[span];
+    const bool is_inside = parent.valid() && node_of_[parent.index()] != kRoot;
+    const std::uint32_t below = is_inside ? node_of_[parent.index()] : thread;
+    const Nanos duration_ns = spans_.duration_ns[span];
+    const std::uint32_t at = child(below, span);
+    node_of_[span.index()] = at;
+    detail::add_to(nodes_[at].total_ns, duration_ns);
+    detail::add_to(nodes_[at].self_ns, duration_ns);
+    ++nodes_[at].count;
+    const Nanos uncovered_ns = is_inside ? cover(parent, span) : 0;
+    if (is_inside) {
+      detail::take_from(nodes_[below].self_ns, uncovered_ns);
+    } else {
+      detail::add_to(nodes_[thread].total_ns, duration_ns);
+      detail::add_to(nodes_[kRoot].total_ns, duration_ns);
+    }
+    if (spans_.kind[span] == SpanKind::CpuOp) operators_.add(spans_.name[span], duration_ns);
+    if (is_inside && spans_.kind[parent] == SpanKind::CpuOp)
+      operators_.take_child(spans_.name[parent], uncovered_ns);
+  }
+
+  // What of the span none of those before it in the same parent covered: siblings may overlap.
+  Nanos cover(SpanId parent, SpanId span) {
+    Nanos& reached_ns = covered_ns_[parent.index()];
+    const Nanos from_ns = std::max(spans_.start_ns[span], reached_ns);
+    const Nanos to_ns = std::min(trace_.end_ns(span), trace_.end_ns(parent));
+    reached_ns = std::max(reached_ns, to_ns);
+    return std::max<Nanos>(to_ns - from_ns, 0);
+  }
+
+  std::uint32_t child(std::uint32_t below, SpanId span) {
+    const bool is_step = spans_.kind[span] == SpanKind::Step;
+    const StringId name = is_step ? StringId() : spans_.name[span];
+    const std::uint64_t key = std::uint64_t{below} << 32 | name.value();
+    const auto [found, is_new] =
+        children_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+    if (is_new)
+      nodes_.push_back(
+          {.name = name, .thread = {}, .parent = below, .depth = nodes_[below].depth + 1});
+    return found->second;
+  }
+
+  std::string text(const Node& node) const {
+    if (node.depth == 0) return "all threads";
+    if (!node.thread.valid())
+      return node.name.valid() ? std::string(trace_.string(node.name)) : "ProfilerStep*";
+    const std::string_view name = trace_.string(trace_.tracks().name[node.thread]);
+    return name.empty() ? "thread " + std::to_string(trace_.tracks().id[node.thread])
+                        : std::string(name);
+  }
+
+  std::vector<FlameNode> named() const {
+    std::vector<FlameNode> out;
+    out.reserve(nodes_.size());
+    for (const Node& node : nodes_)
+      out.push_back({text(node), node.parent, node.depth, node.total_ns, node.self_ns, node.count});
+    return out;
+  }
+
+  const Trace& trace_;
+  const SpanTable& spans_;
+  ByName operators_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> node_of_;  // of each span
+  std::vector<Nanos> covered_ns_;       // up to where children cover each span
+  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
+};
+
+}  // namespace
+
+HostTime host_time(const Trace& trace) {
+  return HostTimeMaker(trace).make();
+}
+
+std::vector<NameTime> device_work_by_name(const Trace& trace) {
+  ByName work(trace);
+  for (const SpanId span : trace.all_spans()) {
+    if (detail::is_device_work(trace.spans().kind[span]))
+      work.add(trace.spans().name[span], trace.spans().duration_ns[span]);
+  }
+  return work.sorted();
+}
+
+}  // namespace sonde

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyse/report/report_data.h"
+#include "analyse/sum.h"
+#include "base/text.h"
+
+namespace sonde {
+namespace {
+
+using detail::Coverage;
+
+// Fewer do not tell what is usual.
+constexpr std::size_t kLeastSteps = 4;
+// A step is an outlier if it takes a quarter more than the median, and that is far outside of how
+// the others vary: five of their median deviations (scaled to a standard deviation).
+constexpr double kLeastExcess = 0.25;
+constexpr double kLeastDeviations = 5 * 1.4826;
+
+Nanos median(std::vector<Nanos> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Time of each name's own, without what is inside of it, in one step.
+class OwnTimes {
+ public:
+  OwnTimes(const Trace& trace, SpanId step) {
+    const SpanTable& spans = trace.spans();
+    const TrackId track = spans.track[step];
+    const Nanos end_ns = trace.end_ns(step);
+    for (std::uint32_t row = step.value(); row < spans.size(); ++row) {
+      const SpanId span(row);
+      if (spans.track[span] != track || spans.start_ns[span] >= end_ns) break;
+      if ((spans.flags[span] & SpanFlags::kAsync) != 0) continue;
+      const StringId name = spans.kind[span] == SpanKind::Step ? StringId() : spans.name[span];
+      detail::add_to(by_name_[name.value()], spans.duration_ns[span]);
+      if (span == step || !spans.parent[span].valid()) continue;
+      const SpanId parent = spans.parent[span];
+      const bool of_step = spans.kind[parent] == SpanKind::Step;
+      detail::take_from(by_name_[of_step ? StringId::kInvalid : spans.name[parent].value()],
+                        spans.duration_ns[span]);
+    }
+  }
+  Nanos of(std::uint32_t name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? 0 : found->second;
+  }
+  // What grew most since `usual`.
+  std::pair<std::uint32_t, Nanos> grown(const OwnTimes& usual) const {
+    std::pair<std::uint32_t, Nanos> most{StringId::kInvalid, 0};
+    for (const auto& [name, own_ns] : by_name_) {
+      Nanos more_ns = own_ns;
+      detail::take_from(more_ns, usual.of(name));
+      if (std::tuple(more_ns, most.first) > std::tuple(most.second, name)) most = {name, more_ns};
+    }
+    return most;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, Nanos> by_name_;  // the invalid name: the step itself
+};
+
+class StepMaker {
+ public:
+  explicit StepMaker(const detail::ReportData& data) : data_(data), trace_(data.trace) {}
+
+  StepTimes make() {
+    collect();
+    summarise();
+    if (out_.steps.size() >= kLeastSteps) mark_outliers();
+    return std::move(out_);
+  }
+
+ private:
+  void collect() {
+    const SpanTable& spans = trace_.spans();
+    for (const SpanId span : trace_.all_spans()) {
+      if (spans.kind[span] != SpanKind::Step) continue;
+      const TrackId track = spans.track[span];
+      if (track.valid() && trace_.tracks().kind[track] != TrackKind::Thread) continue;
+      StepTime step;
+      step.step = spans.step[span];
+      step.span = span;
+      step.process = track.valid() ? trace_.tracks().process[track] : ProcessId();
+      step.begin_ns = spans.start_ns[span];
+      step.end_ns = trace_.end_ns(span);
+      fill(step, track);
+      out_.steps.push_back(std::move(step));
+    }
+    std::stable_sort(out_.steps.begin(), out_.steps.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.process.value(), a.begin_ns) < std::tuple(b.process.value(), b.begin_ns);
+    });
+  }
+
+  void fill(StepTime& step, TrackId track) {
+    if (track.valid())
+      step.in_operators_ns = data_.in_operators(track).within_ns(step.begin_ns, step.end_ns);
+    const detail::ProcessDevices* const devices = data_.devices_of(step.process);
+    if (devices != nullptr) {
+      step.device_busy_ns = devices->busy.within_ns(step.begin_ns, step.end_ns);
+      step.device_idle_ns = step.host_ns() - step.device_busy_ns;
+      step.copies_ns = devices->copies.within_ns(step.begin_ns, step.end_ns);
+    }
+    step.peak_bytes = data_.peak_bytes(step.process, step.begin_ns);
+  }
+
+  void summarise() {
+    if (out_.steps.empty()) return;
+    std::vector<Nanos> lengths;
+    lengths.reserve(out_.steps.size());
+    for (const StepTime& step : out_.steps) lengths.push_back(step.host_ns());
+    for (const Nanos length : lengths) detail::add_to(out_.total_ns, length);
+    out_.least_ns = *std::min_element(lengths.begin(), lengths.end());
+    out_.most_ns = *std::max_element(lengths.begin(), lengths.end());
+    out_.mean_ns = static_cast<double>(out_.total_ns) / static_cast<double>(lengths.size());
+    double squares = 0;
+    for (const Nanos length : lengths) {
+      const double off = static_cast<double>(length) - out_.mean_ns;
+      squares += off * off;
+    }
+    out_.deviation_ns = std::sqrt(squares / static_cast<double>(lengths.size()));
+    out_.median_ns = median(std::move(lengths));
+  }
+
+  void mark_outliers() {
+    std::vector<Nanos> deviations;
+    deviations.reserve(out_.steps.size());
+    for (const StepTime& step : out_.steps)
+      deviations.push_back(std::abs(step.host_ns() - out_.median_ns));
+    const double usual_ns = kLeastDeviations * static_cast<double>(median(std::move(deviations)));
+    const auto usual = std::find_if(out_.steps.begin(), out_.steps.end(), [&](const StepTime& s) {
+      return s.host_ns() == out_.median_ns;
+    });
+    const OwnTimes usual_times(trace_, usual->span);
+    for (StepTime& step : out_.steps) {
+      const auto excess_ns = static_cast<double>(step.host_ns() - out_.median_ns);
+      const bool is_far = excess_ns > usual_ns;
+      if (!is_far || excess_ns <= kLeastExcess * static_cast<double>(out_.median_ns)) continue;
+      step.is_outlier = true;
+      ++out_.outliers;
+      detail::add_to(out_.outliers_excess_ns, step.host_ns() - out_.median_ns);
+      step.why = reason(step, usual_times, usual->step);
+    }
+  }
+
+  std::string reason(const StepTime& step, const OwnTimes& usual, std::int64_t usual_step) const {
+    const auto [name, more_ns] = OwnTimes(trace_, step.span).grown(usual);
+    const std::string what = name == StringId::kInvalid
+                                 ? "code outside of all spans"
+                                 : std::string(trace_.string(StringId(name)));
+    return what + " took " + duration_text(more_ns) + " more than in step " +
+           std::to_string(usual_step);
+  }
+
+  const detail::ReportData& data_;
+  const Trace& trace_;
+  StepTimes out_;
+};
+
+}  // namespace
+
+StepTimes step_times(const Trace& trace) {
+  return detail::step_times(detail::ReportData(trace));
+}
+
+namespace detail {
+
+StepTimes step_times(const ReportData& data) {
+  return StepMaker(data).make();
+}
+
+}  // namespace detail
+}  // namespace sonde

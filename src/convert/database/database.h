@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// An SQLite file that somebody else wrote, read as tables of rows.
+//
+//   SONDE_TRY(SqliteDatabase database, SqliteDatabase::over(std::move(bytes), "report.sqlite"));
+//   SONDE_TRY(SqliteRows rows, database.rows("StringIds", {"id", "value"}));
+//   while (rows.next()) names[rows.integer(0).value_or(0)] = rows.text(1);
+//   if (!rows.problem().empty()) …  // the table breaks off there
+//
+// Nothing in the file is trusted. It is read from memory, so that no lock, journal or write comes
+// of it; views, virtual tables and computed columns are not there for the reader, indexes are not
+// used, and what a query may do is bounded by the size of the file. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/json/json_bytes.h"
+#include "sonde/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace sonde {
+
+struct CloseSqlite {
+  void operator()(sqlite3* database) const;
+  void operator()(sqlite3_stmt* statement) const;
+};
+
+// The rows of a table, one at a time. What it hands out lives until the next one.
+class SqliteRows {
+ public:
+  // False at the end, and where the table cannot be read on.
+  bool next();
+  bool is_null(std::size_t column) const;
+  // Nothing unless it is a whole number; likewise for text and bytes.
+  std::optional<std::int64_t> integer(std::size_t column) const;
+  std::string_view text(std::size_t column);
+  std::span<const std::uint8_t> blob(std::size_t column);
+  std::uint64_t rows_read() const { return rows_; }
+  // Why the table ended before its end; empty if it did not.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  friend class SqliteDatabase;
+  SqliteRows(sqlite3_stmt* statement, std::uint64_t file_bytes);
+  bool spend(std::size_t bytes);
+
+  std::unique_ptr<sqlite3_stmt, CloseSqlite> statement_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t most_rows_;
+  std::uint64_t bytes_left_;
+  std::string problem_;
+};
+
+class SqliteDatabase {
+ public:
+  // `name` stands in messages.
+  static Result<SqliteDatabase> over(PaddedBytes bytes, std::string name);
+
+  const std::string& name() const { return name_; }
+  // Whether parts of the file are missing or broken, as far as its first page tells.
+  bool is_damaged() const { return is_damaged_; }
+  // Whether it says that newer pages may stand in another file beside it.
+  bool has_write_ahead_log() const { return has_write_ahead_log_; }
+  // Names of real tables, sorted.
+  std::vector<std::string> tables() const;
+  bool has(std::string_view table) const;
+  // Whether something else goes by that name.
+  bool has_other(std::string_view table) const;
+  // "has no table X", or what X is instead.
+  Failure lacks(std::string_view table) const;
+
+  // All rows of a table, in the order they are stored. A column that the table has not is null; the
+  // first `required` ones must be there.
+  Result<SqliteRows> rows(std::string_view table, std::span<const char* const> columns,
+                          std::size_t required = 0);
+
+ private:
+  enum class Kind : std::uint8_t { Table, View, Virtual };
+
+  SqliteDatabase(PaddedBytes bytes, std::string name)
+      : bytes_(std::move(bytes)), name_(std::move(name)) {}
+  Result<void> attach();
+  Result<void> read_schema();
+  Result<SqliteRows> prepare(const std::string& sql);
+  Result<std::vector<std::string>> columns_of(std::string_view table);
+
+  PaddedBytes bytes_;
+  std::string name_;
+  bool is_damaged_ = false;
+  bool has_write_ahead_log_ = false;
+  std::map<std::string, Kind, std::less<>> schema_;
+  std::unique_ptr<sqlite3, CloseSqlite> database_;  // closed before the bytes go
+};
+
+}  // namespace sonde

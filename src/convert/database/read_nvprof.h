@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A database of nvprof, as a trace. docs/databases.md has its tables.
+
+#include "convert/database/database.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+#include "sonde/trace/builder.h"
+
+namespace sonde {
+
+// Whether the tables are nvprof's.
+bool is_nvprof(const SqliteDatabase& database);
+
+// `builder` may have rows in its ledger.
+Result<Trace> read_nvprof(SqliteDatabase& database, TraceBuilder builder);
+
+}  // namespace sonde

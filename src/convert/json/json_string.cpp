@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "convert/json/json_string.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/json.h"
+
+namespace sonde {
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// How many bytes the well-formed UTF-8 sequence at `at` has; 0 if it is none.
+std::size_t sequence_bytes(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || at + bytes > text.size()) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool surrogate = lead == 0xED && second > 0x9F;
+  const bool beyond = lead == 0xF4 && second > 0x8F;
+  return overlong || surrogate || beyond ? 0 : bytes;
+}
+
+void append_code_point(std::string& out, std::uint32_t code) {
+  const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
+  if (at + 4 > text.size()) return std::nullopt;
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4; ++i) {
+    const char c = text[i];
+    const bool is_digit = c >= '0' && c <= '9';
+    const char letter = static_cast<char>(c | 0x20);
+    if (!is_digit && (letter < 'a' || letter > 'f')) return std::nullopt;
+    value = value << 4 | static_cast<std::uint32_t>(is_digit ? c - '0' : letter - 'a' + 10);
+  }
+  return value;
+}
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view raw) : raw_(raw) { out_.reserve(raw.size()); }
+
+  std::string decode() {
+    while (at_ < raw_.size()) {
+      if (raw_[at_] == '\\') {
+        escape();
+      } else {
+        character();
+      }
+    }
+    return std::move(out_);
+  }
+
+  // Of what was decoded.
+  std::size_t first_fault() const { return first_fault_; }
+
+ private:
+  void fault() { first_fault_ = std::min(first_fault_, at_); }
+
+  void character() {
+    const std::size_t bytes = sequence_bytes(raw_, at_);
+    if (bytes == 0 || static_cast<unsigned char>(raw_[at_]) < 0x20) fault();
+    out_ += bytes == 0 ? kReplacement : raw_.substr(at_, bytes);
+    at_ += std::max<std::size_t>(bytes, 1);
+  }
+
+  void escape() {
+    static constexpr std::string_view kNames = "\"\\/bfnrt";
+    static constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+    const char name = at_ + 1 < raw_.size() ? raw_[at_ + 1] : '\0';
+    const std::size_t which = kNames.find(name);
+    const std::optional<std::uint32_t> code = name == 'u' ? hex4(raw_, at_ + 2) : std::nullopt;
+    if (name != '\0' && which != std::string_view::npos) {
+      out_ += kMeanings[which];
+      at_ += 2;
+    } else if (code) {
+      code_point(*code);
+    } else {
+      fault();
+      out_ += '\\';  // a backslash that somebody forgot to double
+      ++at_;
+    }
+  }
+
+  void code_point(std::uint32_t code) {
+    const std::size_t escape = at_;
+    at_ += 6;
+    if (code >= 0xD800 && code < 0xDC00 && raw_.substr(at_, 2) == "\\u") {
+      const std::optional<std::uint32_t> low = hex4(raw_, at_ + 2);
+      if (low && *low >= 0xDC00 && *low < 0xE000) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (*low - 0xDC00);
+        at_ += 6;
+      }
+    }
+    if (code >= 0xD800 && code < 0xE000) {
+      first_fault_ = std::min(first_fault_, escape);
+      out_ += kReplacement;
+    } else {
+      append_code_point(out_, code);
+    }
+  }
+
+  std::string_view raw_;
+  std::size_t at_ = 0;
+  std::size_t first_fault_ = std::string_view::npos;
+  std::string out_;
+};
+
+// Bytes that need no look: printable ASCII save the backslash.
+bool is_harmless(char c) {
+  return c >= 0x20 && c != '\\';
+}
+
+}  // namespace
+
+bool is_plain_json_string(std::string_view raw) {
+  return std::all_of(raw.begin(), raw.end(), [](char c) { return c >= 0 && c != '\\'; });
+}
+
+std::size_t json_string_fault(std::string_view raw) {
+  if (std::all_of(raw.begin(), raw.end(), is_harmless)) return std::string_view::npos;
+  Decoder decoder(raw);
+  decoder.decode();
+  return decoder.first_fault();
+}
+
+std::string decode_json_string(std::string_view raw) {
+  if (is_plain_json_string(raw)) return std::string(raw);
+  return Decoder(raw).decode();
+}
+
+std::string valid_json(std::string_view text) {
+  if (validate_json(text)) return std::string(text);
+  const bool is_string = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return json_string(decode_json_string(is_string ? text.substr(1, text.size() - 2) : text));
+}
+
+}  // namespace sonde

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Spans that two events made: B and E on one thread, b and e anywhere under one id.
+
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto/read/joined.h"
+#include "convert/kineto/read/track_reader.h"
+
+namespace sonde {
+
+// What the end of a span adds to it.
+struct SpanEnd {
+  Place span;
+  TrackId end_track;       // invalid if it ended where it began
+  std::string_view begin;  // the events that began and ended it
+  std::string_view end;
+};
+
+// Gives staged spans their durations, and the ledger a row for those without an end and for ends
+// without a beginning.
+std::vector<SpanEnd> close_spans(TraceBuilder& builder, Joined& joined, const TrackReader& tracks);
+
+// Keeps what the event that ended a span says, as extras of the span. A key that the beginning has
+// as well gets "end." before it.
+void keep_end(TraceBuilder& builder, SpanId span, const SpanEnd& end);
+
+}  // namespace sonde

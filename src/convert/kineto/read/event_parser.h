@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// One event of a trace taken apart: its keys, and the keys of its arguments. Values stay raw text,
+// save integers.
+//
+//   EventParser parser(end, staged);
+//   if (const char* after = parser.parse(at)) use(parser.event());
+//
+// Events of one file look alike. What stands between two values that differ from event to event
+// (a "piece": keys, punctuation, spaces, and values such as the phase or the thread) is taken apart
+// once; from then on it is known by its bytes, and by what it followed before:
+//
+//   {"ph": "X", "cat": "cpu_op", "name": │"aten::mm"│, "pid": 407, "tid": 433, "ts": │12.345│ …
+//   └────────────── piece ──────────────┘  value    └────────── piece ──────────────┘ value
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "convert/json/json_memo.h"
+#include "convert/json/json_text.h"
+#include "convert/kineto/read/keys.h"
+#include "convert/kineto/read/staged.h"
+
+namespace sonde {
+
+// What tells the shapes and values of a call.
+inline constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
+                                   ArgKey::ConcreteInputs);
+
+struct ArgValue {
+  const char* key = nullptr;  // behind the quote
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  std::int64_t number = 0;
+  bool is_integer = false;
+
+  std::string_view text() const { return {begin, static_cast<std::size_t>(end - begin)}; }
+};
+
+struct RawMember {
+  std::string_view key;
+  std::string_view value;
+};
+
+// What an event has that does not say its pid or tid.
+inline constexpr char kMissingId[kJsonPadding] = "0";
+
+// What every event begins with anew.
+struct EventHead {
+  char phase = 0;
+  bool has_category = false;
+  bool has_time = false;  // and it makes sense
+  RawId name = kNoRaw;
+  RawId known_arguments = kNoRaw;  // of argument_lists, if the arrays were seen before
+  std::uint32_t place = kNoRaw;    // the same number: the same pid and tid
+  std::int64_t time = 0;
+  std::int64_t duration = 0;  // negative also if it is no number
+  std::string_view category;  // contents of strings
+  std::string_view name_text;
+  std::string_view pid{kMissingId, 1};  // raw values
+  std::string_view tid{kMissingId, 1};
+  std::string_view id;
+  std::string_view scope;
+  std::string_view binding_point;
+  std::string_view args;
+  ArgKeySet present;
+};
+
+struct Event : EventHead {
+  std::array<ArgValue, kArgKeys> values;
+  std::vector<RawMember> unknown_args;
+  std::vector<RawMember> unknown_keys;
+
+  void clear() {
+    // Copied from memory: one made on the stack is written in words and read back in larger ones,
+    // which waits for the writes.
+    static constexpr EventHead kEmpty;
+    static_cast<EventHead&>(*this) = kEmpty;
+    if (!unknown_args.empty()) unknown_args.clear();
+    if (!unknown_keys.empty()) unknown_keys.clear();
+  }
+  const ArgValue& operator[](ArgKey key) const { return values[static_cast<std::size_t>(key)]; }
+};
+
+class EventParser {
+ public:
+  // `staged` gets the texts of names and the argument lists.
+  EventParser(const char* end, Staged& staged);
+
+  // `at` is at '{'. Returns what follows the event; a null pointer if it is broken.
+  const char* parse(const char* at);
+  // The same for a broken event, taking quotes that are not followed by what follows a string as
+  // part of it.
+  const char* parse_mending(const char* at);
+  // The same once more for an event that was read, all arrays as values of their own.
+  void parse_without_guessing(const char* at);
+
+  const Event& event() const { return event_; }
+  // For whom has taken them all.
+  void forget_unknown_args() { event_.unknown_args.clear(); }
+  // Where the event that could not be read broke.
+  const char* failed_at() const { return failed_at_; }
+  // The argument list of the event just read; kNoRaw if it has none.
+  RawId argument_list();
+
+ private:
+  static constexpr std::size_t kFollowers = 4;
+  static constexpr std::uint32_t kNoPiece = kNoRaw;
+  static constexpr std::size_t kPredictions = 4096;  // a power of two
+
+  // What comes behind a piece.
+  enum class Next : std::uint8_t { Name, Time, Duration, Id, Arg, UnknownArg, UnknownKey, End };
+
+  // Where a piece begins: at the '{' of an event, or behind a value of the event or of its args.
+  enum class Context : std::uint8_t { Start, Event, Args };
+
+  // What is looked at for every value of every event, and so kept small.
+  struct Piece {
+    const char* text = nullptr;
+    const char* key = nullptr;  // of the value behind it
+    std::uint32_t size = 0;
+    std::uint32_t key_size = 0;
+    std::array<std::uint32_t, kFollowers> followers = {kNoPiece, kNoPiece, kNoPiece, kNoPiece};
+    Next next = Next::End;
+    ArgKey arg = ArgKey::Unknown;
+    bool ends_in_args = false;
+    bool says_something = false;
+
+    std::string_view key_text() const { return {key, key_size}; }
+  };
+
+  // What a piece says of its event; empty: nothing.
+  struct Said {
+    char phase = 0;
+    bool has_phase = false;
+    bool has_category = false;
+    std::int32_t args_begin = -1;  // offsets in the piece
+    std::int32_t args_end = -1;
+    std::string_view category;
+    std::string_view pid;
+    std::string_view tid;
+    std::string_view scope;
+    std::string_view binding_point;
+
+    bool is_something() const {
+      return has_phase || has_category || !pid.empty() || !tid.empty() || !scope.empty() ||
+             !binding_point.empty() || args_begin >= 0 || args_end >= 0;
+    }
+  };
+
+  // The text of the arrays of one call, from the first value to the last.
+  struct Prediction {
+    const char* text = nullptr;
+    std::uint32_t size = 0;
+    RawId list = kNoRaw;
+    ArgKey first = ArgKey::Unknown;
+  };
+
+  const char* pieces(const char* at);
+  std::uint32_t known_piece(std::uint32_t before, const char* at);
+  const Piece* learned_piece(std::uint32_t before, const char* at, Context context);
+  bool read_piece(const char* at, Context context, Piece& piece, Said& said);
+  const char* read_member(std::string_view key, const char* at, Piece& piece, Said& said);
+  void apply(const Said& said, std::uint32_t id, const char* at);
+  const char* value(const Piece& piece, const char* at);
+  const char* name(const char* at);
+  const char* learned_name(const char* at);
+  const char* arg(const Piece& piece, const char* at);
+  bool arrays(ArgKey key, const char*& at);
+  const char* any(const char* at, std::string_view& raw);
+  const char* mended_string_end(const char* at) const;
+  const char* broken(const char* at);
+
+  Prediction& prediction(ArgKey first);
+  bool predicted(ArgKey first, const char*& at);
+
+  const char* end_;
+  Staged& staged_;
+  Event event_;
+  const char* failed_at_ = nullptr;
+  bool mending_ = false;
+  bool predicting_ = true;
+
+  std::vector<Piece> pieces_;
+  std::vector<Said> said_;              // by each of them
+  std::array<RawMemo, 3> piece_texts_;  // by Context
+  std::array<std::vector<std::uint32_t>, 3> piece_ids_;
+  std::uint32_t last_piece_ = kNoPiece;
+  Piece passing_;  // one that is not kept
+  Said said_passing_;
+
+  // Where the arrays of the current event stand, if they are neighbours.
+  const char* arrays_begin_ = nullptr;
+  const char* arrays_end_ = nullptr;
+  ArgKey first_array_ = ArgKey::Unknown;
+  bool arrays_apart_ = false;
+  RawId last_list_ = kNoRaw;
+  std::vector<Prediction> predictions_;
+
+  RawId last_name_ = kNoRaw;
+  std::vector<RawId> next_names_;  // what came last behind a name
+};
+
+}  // namespace sonde

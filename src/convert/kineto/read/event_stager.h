@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Reading a stretch of events into staged rows.
+//
+//   EventStager stager(text.data(), end);
+//   const Stretch stretch = stager.read(first_event, limit);
+//
+// An event that is broken is mended if that is possible, else left out and counted, and reading
+// goes on at the next thing that looks like the beginning of an event.
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "convert/kineto/read/event_parser.h"
+#include "convert/kineto/read/staged.h"
+
+namespace sonde {
+
+struct Stretch {
+  enum class End { Limit, Closed, Text };  // an event at or behind the limit; "]"; no more text
+  End end = End::Text;
+  const char* at = nullptr;         // the event, or behind the bracket
+  bool inside_event = false;        // the text ended there
+  std::uint64_t scanned_again = 0;  // bytes of broken events, for others that may begin in them
+};
+
+// So much may be scanned again: no text takes more than linear time.
+constexpr std::uint64_t most_scanned_again(std::size_t text_bytes) {
+  return std::uint64_t{2} * text_bytes;
+}
+
+// The next '{' at or behind `at` that looks like the beginning of an event; `end` if there is none.
+const char* find_event(const char* at, const char* end);
+
+class EventStager {
+ public:
+  // `scanned_before`: again, before what it is to read.
+  EventStager(const char* text, const char* end, std::uint64_t scanned_before = 0);
+  ~EventStager();
+
+  // `at` is where an event or the end of the array is expected. Reads at least one event.
+  Stretch read(const char* at, const char* limit);
+  std::unique_ptr<Staged> take() { return std::move(staged_); }
+
+ private:
+  Stretch read_events(const char* at, const char* limit);
+  void make_room(double times);
+  bool read_event(const char*& at);
+  const char* resynchronise(const char* event, const char* failed_at);
+  void stage();
+  void stage_span();
+  void note_bad_duration(StagedSpan& span);
+  void stage_edge_end();
+  void stage_point();
+  void stage_phase(std::uint32_t instant);
+  bool stage_allocation();
+  void stage_counter();
+  void stage_flow();
+  void stage_meta();
+  void stage_unknown();
+  std::string_view event_text() const;
+  // An end of a flow binds to the slice around it; what else is said of that is kept.
+  bool binds_as_usual() const;
+
+  void fill_values(StagedSpan& span, const Category& known);
+  void fill_source(StagedSpan& span);
+  void add_value(StagedSpan& span, SpanField field, std::int64_t value);
+  void take_value(StagedSpan& span, SpanField field, ArgKey key);
+  void take_raw_value(StagedSpan& span, SpanField field, ArgKey key, RawMemo& memo);
+  void stage_side_rows(SpanKind kind, std::uint32_t row);
+  void take_captured_by(SpanId& out);
+  void stage_kernel(std::uint32_t row);
+  void stage_copy(std::uint32_t row);
+  void stage_sync(std::uint32_t row);
+  void stage_collective(std::uint32_t row);
+  void stage_python_call(std::uint32_t row);
+  void stage_extras(TableKind table, std::uint32_t row);
+
+  bool take(ArgKey key, std::int64_t& out);
+  bool take(ArgKey key, std::int32_t& out);
+  bool take(ArgKey key, double& out);
+  bool take_text(ArgKey key, StringId& out);
+  RawId take_raw(ArgKey key, RawMemo& memo);
+  void drop_if(ArgKey key, std::string_view same);
+  void take_triple(ArgKey key, std::int32_t& x, std::int32_t& y, std::int32_t& z);
+  void take_occupancy(KernelRow& kernel);
+
+  const Category& category();
+  RawId category_text();
+  // What is drawn or said there. EarlyFlow: before all spans, so that its span may be the last one
+  // of the stretch before, and the line nobody's.
+  enum class Line { Event, Flow, EarlyFlow, Name, Process };
+  std::uint32_t track(bool on_device, Line line = Line::Event);
+  bool needs_time();
+
+  const char* text_;
+  const char* end_;
+  std::unique_ptr<Staged> staged_;
+  EventParser parser_;
+  const Event& event_;
+  const char* event_begin_ = nullptr;
+  const char* event_end_ = nullptr;
+  ArgKeySet left_;  // arguments of the event that no column has taken yet
+  std::uint64_t scanned_again_;
+
+  RawMemo category_ids_;
+  std::vector<Category> categories_;
+  std::string_view last_category_text_;
+  Category last_category_;
+  RawMemo id_texts_;
+  // Lines of a host, of a device, of early flows, and what is said of processes and is no line.
+  struct Tracks {
+    std::vector<std::uint32_t> of_place;  // by Event::place
+    std::unordered_map<std::uint64_t, std::uint32_t> of_ids;
+  };
+  std::uint32_t slow_track(Tracks& known, bool on_device);
+  Tracks& tracks(bool on_device, Line line);
+  Tracks tracks_[4];
+  std::uint32_t last_span_ = StagedFlow::kNoSpan;
+};
+
+}  // namespace sonde

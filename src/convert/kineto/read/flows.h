@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Arrows between spans, from the events that begin (s), pass on (t) and end (f) them.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto/read/extras.h"
+#include "convert/kineto/read/joined.h"
+#include "convert/kineto/read/span_rows.h"
+
+namespace sonde {
+
+// A flow whose id is no number.
+struct ForeignFlow {
+  FlowId flow;
+  std::string_view id;  // raw
+};
+
+// The last span of the stretches before one, and which of its first flows belong to that.
+struct SpanBefore {
+  std::uint32_t stretch = 0;
+  std::uint32_t span = 0;  // counted there, as is its track
+  std::uint32_t track = 0;
+  std::vector<std::uint32_t> flows;
+};
+// For each stretch. Before spans are released.
+std::vector<SpanBefore> spans_before(const std::vector<Staged>& stretches);
+
+// Fills builder.flows() by track and time of the earlier end, and touches nothing else of it; says
+// in `placed` where ends with extras went. Spans must be there, in row order.
+std::vector<ForeignFlow> fill_flows(TraceBuilder& builder, const Joined& joined,
+                                    const SpanRows& rows, const std::vector<SpanBefore>& before,
+                                    PlacedFlows& placed);
+
+}  // namespace sonde

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Texts of a file that are not quite JSON and are mended when they are read: bytes that are no
+// UTF-8, control characters, escapes that JSON has not, words such as NaN. Old profilers wrote all
+// of them.
+//
+//   const MendedTexts mended = mended_texts(parts, threads);
+//   if (mended.count > 0) note(mended.count, mended.first - begin_of_file);
+
+#include <cstdint>
+
+#include "convert/kineto/read/assemble.h"
+
+namespace sonde {
+
+struct MendedTexts {
+  std::uint64_t count = 0;      // each text once, however often it stands in the file
+  const char* first = nullptr;  // where the first is no JSON
+};
+
+MendedTexts mended_texts(const KinetoParts& parts, unsigned threads);
+
+}  // namespace sonde

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A text of events, read in stretches that begin at what look like beginnings of events: by several
+// threads, and also while the text is still being inflated.
+//
+//   EarlyStretches early(threads);
+//   SONDE_TRY(Gunzipped out, gunzip(file.bytes(), &early));   // reads meanwhile
+//   std::vector<Reading> readings = early.finish(out.text.text());
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "convert/gunzip.h"
+#include "convert/kineto/read/event_stager.h"
+#include "convert/kineto/read/staged.h"
+
+namespace sonde {
+
+inline constexpr std::size_t kShortestStretch = std::size_t{4} << 20;
+inline constexpr std::size_t kLongestStretch = std::size_t{256} << 20;
+
+struct Reading {
+  const char* start = nullptr;
+  std::unique_ptr<Staged> staged;
+  Stretch stretch;
+};
+
+Reading read_stretch(std::string_view text, const char* start, const char* limit,
+                     std::uint64_t scanned_before = 0);
+
+// How a text is cut whose end is not known: into parts of so many bytes. One is read when the text
+// is there up to `behind` bytes after it, of which nobody looks at the last ones: loops run a
+// little over what they are given.
+struct PartSizes {
+  std::size_t part = 0;
+  std::size_t behind = std::size_t{1} << 20;
+  std::size_t untouched = std::size_t{64} << 10;
+};
+
+// The events that begin in a part. Without rows if none does, or if something may have been misread
+// because the text went on (an event longer than what is behind, broken JSON) and has to be read
+// again. `text_bytes` if the end is known: then nothing is left out.
+Reading read_part(const char* text, std::size_t number, const PartSizes& sizes,
+                  std::optional<std::size_t> text_bytes);
+
+// Reads parts in order, each as soon as it can be.
+class EarlyStretches final : public InflateListener {
+ public:
+  // All but one of the threads read; the calling one inflates, and helps in finish().
+  explicit EarlyStretches(unsigned threads) : threads_(threads) {}
+  ~EarlyStretches() override { moves(); }
+  EarlyStretches(const EarlyStretches&) = delete;
+  EarlyStretches& operator=(const EarlyStretches&) = delete;
+
+  void begins(const char* text, std::size_t expected_bytes) override;
+  void grows(std::size_t bytes) override;
+  // Forgets what was read.
+  void moves() override;
+
+  // This is the text, which has to stay until then. Reads what is left, and gives what there is, by
+  // beginnings.
+  std::vector<Reading> finish(std::string_view text);
+
+ private:
+  struct Part {
+    std::size_t number;
+    std::optional<std::size_t> text_bytes;  // if the end is known
+  };
+  std::optional<Part> next_part();
+  void read_parts();
+
+  const unsigned threads_;
+  const char* text_ = nullptr;
+  PartSizes sizes_;  // no part: nothing is read early
+  std::vector<Reading> readings_;
+  std::vector<std::jthread> readers_;
+
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::size_t ready_ = 0;
+  std::optional<std::size_t> text_bytes_;
+  std::size_t next_ = 0;
+  bool cancelled_ = false;
+};
+
+}  // namespace sonde

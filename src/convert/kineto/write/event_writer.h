@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Renders the events of a block. One for each thread.
+//
+//   KinetoEvents events(plan);
+//   events.render(block, [&](std::string_view text) { … });
+//
+// Every event begins with the comma that parts it from the one before.
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto/write/plan.h"
+#include "convert/kineto/write/text_buffer.h"
+
+namespace sonde {
+
+class KinetoEvents {
+ public:
+  explicit KinetoEvents(const KinetoPlan& plan);
+
+  // Takes text whenever there is enough of it, and what is left at the end; false ends rendering.
+  using TextSink = std::function<bool(std::string_view text)>;
+  void render(const EventBlock& block, const TextSink& sink);
+
+ private:
+  // More than all the fixed text and numbers between two texts of any length.
+  static constexpr std::size_t kEventRoom = 4096;
+
+  // Before the key of an extra: it is one of the event itself, not of its args.
+  static constexpr std::string_view kEventPrefix = "event.";
+  static bool is_event_key(std::string_view key) { return key.starts_with(kEventPrefix); }
+
+  // Where each of the tables that belong to spans stands, for one block.
+  struct Cursors {
+    Cursors(const KinetoPlan& plan, SpanId first);
+    SpanJoin::Cursor kernels;
+    SpanJoin::Cursor copies;
+    SpanJoin::Cursor api_calls;
+    SpanJoin::Cursor syncs;
+    SpanJoin::Cursor collectives;
+    SpanJoin::Cursor python_calls;
+    SpanJoin::Cursor flows_from;
+    SpanJoin::Cursor flows_to;
+    ExtraJoin::Cursor extras;
+  };
+
+  // Text of any length; afterwards there is room for all the fixed text of an event again.
+  char* text(char* at, std::string_view value);
+  char* string(char* at, StringId id) { return text(at, plan_.strings.escaped(id, scratch_)); }
+  char* time(char* at, Nanos time_ns) { return times_.put(at, time_ns - plan_.base_ns); }
+
+  // A key is written as `, "key": `.
+  template <std::size_t N>
+  static char* integer(char* at, const char (&key)[N], std::int64_t value) {
+    return put_integer(put(at, key), value);
+  }
+  template <std::size_t N>
+  static char* integer_unless(char* at, const char (&key)[N], std::int64_t value,
+                              std::int64_t null) {
+    return value == null ? at : integer(at, key, value);
+  }
+  template <std::size_t N>
+  static char* number_unless(char* at, const char (&key)[N], double value, double null) {
+    return value == null ? at : put_double(put(at, key), value);
+  }
+  template <std::size_t N>
+  char* string_if(char* at, const char (&key)[N], StringId value) {
+    if (!value.valid()) return at;
+    return put(string(put(put(at, key), "\""), value), "\"");
+  }
+  template <std::size_t N>
+  static char* triple(char* at, const char (&key)[N], std::int64_t x, std::int64_t y,
+                      std::int64_t z) {
+    at = put_integer(put(put(at, key), "["), x);
+    at = put_integer(put(at, ", "), y);
+    at = put_integer(put(at, ", "), z);
+    return put(at, "]");
+  }
+
+  // What `render` appends for a row, or the same from where it was rendered before.
+  template <typename IdType, typename Render>
+  char* shared(char* at, const Fragments& fragments, IdType id, const Render& render) {
+    if (!id.valid()) return at;
+    const std::string_view ready = fragments[id.index()];
+    if (!ready.empty()) return text(at, ready);
+    out_.advance(at);
+    render(out_, plan_.trace, plan_.strings, id, scratch_);
+    return text(out_.room(0), {});
+  }
+
+  // Opens `args`, to be filled with keys that each begin with a comma, and closes it again; nothing
+  // is left of it if there were none.
+  char* open_args(char* at);
+  char* close_args(char* at);
+
+  void span(SpanId span, Cursors& cursors);
+  char* span_head(char* at, SpanId span);
+  char* async_head(char* at, SpanId span, char phase);
+  char* category(char* at, SpanId span);
+  char* event_extras(char* at);
+  char* arg_extras(char* at);
+  // `key` with what a foreign file says of it itself, or else with `value` unless that is `null`.
+  template <std::size_t N>
+  char* integer_or_extra(char* at, const char (&key)[N], std::int64_t value, std::int64_t null) {
+    const std::string_view bare = std::string_view(key).substr(3, N - 7);  // without , " and ":
+    const ExtraId extra = take_extra(bare);
+    if (!extra.valid()) return integer_unless(at, key, value, null);
+    return text(put(at, key), plan_.strings.value(plan_.trace.extras().value[extra], scratch_));
+  }
+  // Removes an extra from those of the event; invalid if there is none of that name.
+  ExtraId take_extra(std::string_view key);
+
+  char* span_args(char* at, SpanId span, Cursors& cursors);
+  char* call_args(char* at, SpanId span);
+  char* device_args(char* at, SpanId span, Cursors& cursors);
+  char* device_and_stream(char* at, SpanId span, std::int64_t context);
+  char* captured_by(char* at, SpanId call);
+  char* kernel_args(char* at, SpanId span, KernelId kernel);
+  char* occupancy_args(char* at, KernelId kernel);
+  char* copy_args(char* at, SpanId span, CopyId copy);
+  char* sync_args(char* at, SpanId span, SyncId sync);
+  char* collective_args(char* at, CollectiveId collective);
+  char* python_args(char* at, PythonCallId call);
+  char* own_args(char* at, SpanId span);
+
+  void span_flows(SpanId span, Cursors& cursors);
+  // Where an end stands whose span begins at `start_ns`: its own time, if that is within the span.
+  Nanos flow_time(SpanId span, Nanos own_ns, Nanos start_ns) const;
+  bool share_number(FlowId a, FlowId b) const;
+  // Phases are s, f and t, which is both: `row` ends where `onward` begins.
+  void flow(FlowId row, char phase, const std::string& line, Nanos time_ns, FlowId onward = {});
+  char* flow_extras(char* at, FlowId row, char phase, FlowId onward, bool of_event);
+  char* end_extras(char* at, FlowId row, std::string_view end, bool of_event);
+  // The first of the points and those that share its event; returns how many.
+  std::size_t event_at(std::span<const Point> points);
+  void allocation(AllocationId row);
+  void instant(InstantId row);
+  std::size_t counters(std::span<const Point> points);
+  bool share_event(CounterId a, CounterId b) const;
+  void async_end(SpanId span);
+  const std::string& line() const { return plan_.identity.line(track_, 0).both; }
+
+  const KinetoPlan& plan_;
+  const SpanTable& spans_;
+  TextBuffer out_;
+  MicrosText times_;
+  std::string scratch_;
+  std::vector<ExtraId> extras_;  // of the event being written
+  std::vector<FlowId> arrived_;  // at the span being written
+  std::size_t args_begin_ = 0;
+  std::size_t track_ = 0;
+  std::array<std::string, 64> heads_;  // of a span of each kind, up to its name
+};
+
+}  // namespace sonde

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// All that is worked out before the first event is written: who is written where, which texts are
+// rendered already, which rows belong to which span. Read by any number of threads.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "convert/kineto/write/fragments.h"
+#include "convert/kineto/write/identity.h"
+#include "convert/kineto/write/json_strings.h"
+#include "convert/kineto/write/launch_flows.h"
+#include "convert/kineto/write/span_join.h"
+#include "convert/kineto/write/span_lanes.h"
+#include "convert/kineto/write/track_points.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// The rows of extras that belong to rows of one table.
+class ExtraJoin {
+ public:
+  ExtraJoin(const ExtraTable& extras, TableKind of_table);
+  ExtraJoin(const ExtraJoin&) = delete;
+  ExtraJoin& operator=(const ExtraJoin&) = delete;
+
+  class Cursor {
+   public:
+    Cursor(const ExtraJoin& join, std::uint32_t first)
+        : rows_(join.rows_.data()), cursor_(join.join_, SpanId(first)) {}
+    bool has(std::uint32_t row) const { return cursor_.has(SpanId(row)); }
+    ExtraId take() { return ExtraId(rows_[cursor_.take()]); }
+
+   private:
+    const std::uint32_t* rows_;
+    SpanJoin::Cursor cursor_;
+  };
+
+  // All of one row's, for tables that are not walked through in order.
+  void find(std::uint32_t row, std::vector<ExtraId>& found) const;
+
+ private:
+  std::vector<SpanId> owners_;  // as row numbers; only spans have many
+  std::vector<std::uint32_t> rows_;
+  SpanJoin join_;
+};
+
+// Neighbouring spans of a track with the points between them: what is rendered in one go.
+struct EventBlock {
+  std::size_t track = 0;
+  SpanId first;
+  SpanId last;  // behind the last
+  std::span<const Point> points;
+};
+
+class KinetoPlan {
+ public:
+  explicit KinetoPlan(const Trace& source);
+  KinetoPlan(const KinetoPlan&) = delete;
+  KinetoPlan& operator=(const KinetoPlan&) = delete;
+
+  // The whole of the events, in the order in which they are written.
+  std::vector<EventBlock> blocks() const;
+
+  const Trace& trace;
+  std::int64_t base_ns;
+  JsonStrings strings;
+  SpanLanes lanes;
+  KinetoIdentity identity;
+  FlowTable derived_flows;
+  const FlowTable& flows;
+  TrackPoints points;
+  Fragments arguments;
+  Fragments stacks;
+  Fragments modules;
+  SpanJoin kernels;
+  SpanJoin copies;
+  SpanJoin api_calls;
+  SpanJoin syncs;
+  SpanJoin collectives;
+  SpanJoin python_calls;
+  SpanJoin flows_from;
+  SpanJoin flows_to;
+  ExtraJoin span_extras;
+  ExtraJoin allocation_extras;
+  ExtraJoin instant_extras;
+  ExtraJoin counter_extras;
+  ExtraJoin flow_extras;
+  std::vector<std::uint32_t> async_spans;  // rising rows; the place is the number of the pair
+};
+
+// The value of a key of the file as a whole; an invalid id if there is none.
+StringId find_metadata(const Trace& trace, std::string_view key);
+
+}  // namespace sonde

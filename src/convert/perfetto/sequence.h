@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A packet sequence of a Perfetto trace: the events of one line, in the order of their times. Times
+// are written as what has passed since the event before, and texts once, with a number that stands
+// for them from then on.
+//
+//   PerfettoSequence sequence(out, 2, track_uuid, first_ns);
+//   EventBuilder begin(sequence, EventType::SliceBegin);
+//   begin.name(span.value(), [] { return "conv2d"; });
+//   begin.annotate("External id", std::int64_t{7});
+//   begin.write(1500);
+
+#include <cstdint>
+#include <protozero/pbf_builder.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "convert/perfetto/fields.h"
+#include "sonde/trace/column.h"
+
+namespace sonde::detail {
+
+// Texts and the numbers that stand for them, for one field of InternedData.
+class Interner {
+ public:
+  explicit Interner(InternedField field) : field_(field) {}
+
+  // `key` tells texts apart, so that no text is looked at again; `text` is called for a new one,
+  // which is added to `added`, the InternedData of the packet being written.
+  template <typename Text>
+  std::uint64_t iid(std::uint64_t key, const Text& text, std::string& added) {
+    const auto [found, is_new] = iids_.try_emplace(key, iids_.size() + 1);
+    if (is_new) add(found->second, text(), added);
+    return found->second;
+  }
+
+ private:
+  void add(std::uint64_t iid, std::string_view text, std::string& added) const;
+
+  InternedField field_;
+  std::unordered_map<std::uint64_t, std::uint64_t> iids_;
+};
+
+class PerfettoSequence {
+ public:
+  // Events are on `track_uuid` unless they say otherwise.
+  PerfettoSequence(std::string& out, std::uint32_t id, std::uint64_t track_uuid, Nanos first_ns);
+
+  Interner categories{InternedField::EventCategories};
+  Interner names{InternedField::EventNames};
+  Interner annotation_names{InternedField::AnnotationNames};
+  Interner annotation_texts{InternedField::AnnotationStrings};
+
+ private:
+  friend class EventBuilder;
+  // The event that was put together. Times may not go back: one that does is written as the last.
+  void write(Nanos time_ns);
+
+  std::string event_;     // being put together
+  std::string interned_;  // what its packet adds to the texts
+  std::string& out_;
+  std::uint32_t id_;
+  Nanos last_ns_;
+};
+
+// What can be said of an event, put together as bytes. One at a time for each sequence.
+class EventBuilder {
+ public:
+  EventBuilder(PerfettoSequence& sequence, EventType type);
+
+  template <typename Text>
+  void name(std::uint64_t key, const Text& text) {
+    event_.add_uint64(EventField::NameIid, sequence_.names.iid(key, text, interned_));
+  }
+  template <typename Text>
+  void category(std::uint64_t key, const Text& text) {
+    event_.add_uint64(EventField::CategoryIids, sequence_.categories.iid(key, text, interned_));
+  }
+  void track(std::uint64_t uuid) { event_.add_uint64(EventField::TrackUuid, uuid); }
+  void counter(double value);
+  void flow(std::uint64_t id, bool is_end) {
+    event_.add_fixed64(is_end ? EventField::TerminatingFlowIds : EventField::FlowIds, id);
+  }
+
+  // Annotations are told apart by where their names stand, which are constants.
+  void annotate(std::string_view key, std::int64_t value);
+  void annotate_unless(std::string_view key, std::int64_t value, std::int64_t null) {
+    if (value != null) annotate(key, value);
+  }
+  void annotate(std::string_view key, double value);
+  void annotate(std::string_view key, bool value);
+  // `text_key` tells texts apart.
+  template <typename Text>
+  void annotate_text(std::string_view key, std::uint64_t text_key, const Text& text) {
+    annotate_text(key_of(key), [key] { return key; }, text_key, text);
+  }
+  template <typename Name, typename Text>
+  void annotate_text(std::uint64_t name_key, const Name& name, std::uint64_t text_key,
+                     const Text& text) {
+    const std::uint64_t name_iid = sequence_.annotation_names.iid(name_key, name, interned_);
+    const std::uint64_t text_iid = sequence_.annotation_texts.iid(text_key, text, interned_);
+    Annotation annotation(event_, EventField::DebugAnnotations);
+    annotation.add_uint64(AnnotationField::NameIid, name_iid);
+    annotation.add_uint64(AnnotationField::StringValueIid, text_iid);
+  }
+
+  void write(Nanos time_ns) { sequence_.write(time_ns); }
+
+ private:
+  using Annotation = protozero::pbf_builder<AnnotationField>;
+  static std::uint64_t key_of(std::string_view constant) {
+    constexpr std::uint64_t kConstant = std::uint64_t{1} << 63;  // apart from numbers of strings
+    return kConstant | reinterpret_cast<std::uint64_t>(constant.data());
+  }
+  std::uint64_t name_of(std::string_view key) {
+    return sequence_.annotation_names.iid(key_of(key), [key] { return key; }, interned_);
+  }
+
+  PerfettoSequence& sequence_;
+  std::string& bytes_;
+  std::string& interned_;
+  protozero::pbf_builder<EventField> event_;
+};
+
+}  // namespace sonde::detail

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The lines of a Perfetto trace and what they are called:
+//
+//   process 407 python3
+//   ├─ thread 407            a track of the trace
+//   │  └─ overlap            its second lane
+//   ├─ async                 spans that overlap as they like
+//   ├─ loss                  a counter
+//   └─ GPU 0
+//      └─ stream 7
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "convert/perfetto/fields.h"
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+// Gives out numbers for tracks, and writes what they are when they are first asked for.
+class PerfettoTracks {
+ public:
+  PerfettoTracks(const Trace& trace, std::string& out) : trace_(trace), out_(out) {}
+
+  // Line `lane` of a track; an invalid track is a line of its own.
+  std::uint64_t line(TrackId track, std::uint32_t lane);
+  // One of the lines for spans that overlap as they like.
+  std::uint64_t async_line(TrackId track, std::uint32_t lane);
+  // A counter of the process that `track` is in. `unit` is a unit of CounterDescriptor, or 0.
+  std::uint64_t counter(TrackId track, const std::string& name, std::uint32_t unit);
+
+ private:
+  struct Descriptor;
+  std::uint64_t add(const Descriptor& descriptor);
+  std::uint64_t process(ProcessId process);
+  std::uint64_t device(ProcessId process, std::int32_t index);
+  std::uint64_t add_line(TrackId track);
+  ProcessId process_of(TrackId track) const;
+
+  const Trace& trace_;
+  std::string& out_;
+  std::uint64_t last_uuid_ = 0;
+  std::map<std::uint32_t, std::uint64_t> processes_;
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> devices_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> lines_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> async_lines_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> counters_;
+};
+
+// `text` as UTF-8, with U+FFFD for what is none.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace sonde::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Snapshots of PyTorch's CUDA allocator (`torch.cuda.memory._dump_snapshot`), as traces.
+//
+// Each entry of the history becomes a row of allocations with its stack and the allocator's totals
+// after it. A block that is in use at the end and older than the history is taken at its begin. The
+// user's annotations become spans, and what lies unused in the segments is counted in the metadata.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sonde/result.h"
+#include "sonde/trace/builder.h"
+
+namespace sonde {
+
+Result<Trace> read_snapshot(std::span<const std::uint8_t> pickle, const std::string& path,
+                            TraceBuilder builder);
+
+}  // namespace sonde

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What sources recorded of devices (src/wire/device.h), as rows of a trace: devices and their
+// streams, the work on them, the calls behind it, and what joins all that to operators and
+// annotations.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "decode/recording_blocks.h"
+#include "decode/thread_decoder.h"
+#include "sonde/source/device.h"
+
+namespace sonde {
+
+class DeviceRows {
+ public:
+  DeviceRows(Recording& recording, const DecodeContext& context);
+  void begin(ProcessId process) { process_ = process; }
+
+  // The calls of one thread. `local` holds the thread's spans, its parents count from `first`,
+  // where they will stand in the trace. A call has the id of the operator around it; a scope that
+  // has none gets the next after `last_external_id`.
+  void add_calls(const std::vector<DecodedThread::ApiCall>& calls, SpanTable& local,
+                 std::uint32_t first, std::int64_t& last_external_id);
+  void add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes, std::uint32_t first);
+  // Records of work, of any thread.
+  void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
+  // Once all threads are there. `cut_short`: the recording has no proper end.
+  void finish(bool cut_short);
+
+ private:
+  struct Call {
+    std::uint64_t correlation;
+    SpanId span;
+  };
+  struct Work {
+    sonde_device_span span;
+    const std::uint64_t* more;
+    std::size_t more_words;
+  };
+  // From the first to the last work that an annotation has on a stream.
+  struct Cover {
+    Nanos start_ns;
+    Nanos end_ns;
+  };
+
+  template <typename Visit>
+  void for_each_record(detail::ExtendedKind kind, const Visit& visit) const {
+    for (const std::vector<std::uint64_t>& words : words_) {
+      for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
+        if (detail::extended_kind(words[i]) != kind) continue;
+        visit(std::span(words).subspan(i + 1, detail::payload_words(words[i])));
+      }
+    }
+  }
+  void add_devices();
+  void add_all_work();
+  void add_memory();
+  AllocationRow allocation_row(const sonde_device_allocation& memory) const;
+  void add_metadata();
+  void add_losses();
+  void add_work(const Work& work);
+  void add_kernel(const Work& work, SpanId span);
+  void add_copy(const Work& work, SpanId span, Nanos duration_ns);
+  void add_sync(const Work& work, SpanId span);
+  void add_covers();
+  void count_missing_work();
+  SpanId call_of(std::uint64_t correlation) const;
+  SpanId maker_of(std::uint64_t graph_node) const;
+  TrackId track_of(const sonde_device_span& span);
+  int window_of(Nanos start_ns, Nanos end_ns) const;
+  StringId text_of(std::uint32_t name) const;
+  void cover_annotations(SpanId call, TrackId track, Nanos start_ns, Nanos end_ns);
+
+  Recording& recording_;
+  TraceBuilder& builder_;
+  const DecodeContext& context_;
+  RealtimeMap clock_;
+  ProcessId process_;
+  std::vector<std::pair<Nanos, Nanos>> windows_;
+  std::vector<Call> calls_;  // ascending by correlation once all are there
+  std::vector<std::vector<std::uint64_t>> words_;
+  struct GraphNode {
+    std::uint64_t copied_from;
+    SpanId maker;
+  };
+  std::unordered_map<std::uint64_t, GraphNode> graph_nodes_;
+  std::map<std::tuple<std::uint8_t, std::int16_t, std::uint32_t, bool>, TrackId> tracks_;
+  std::map<std::pair<std::uint8_t, std::int16_t>, DeviceRow> devices_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Cover> covers_;  // annotation, track
+  std::uint64_t uncorrelated_ = 0;
+  std::uint64_t out_of_window_ = 0;
+  std::uint64_t memory_out_of_window_ = 0;
+  std::uint64_t undecodable_ = 0;
+  std::uint64_t work_missing_ = 0;
+};
+
+// A number from outside, if it is one of the enum's.
+template <typename Enum>
+Enum known_or(std::uint8_t number, Enum otherwise) {
+  const auto value = static_cast<Enum>(number);
+  return is_known(value) ? value : otherwise;
+}
+
+}  // namespace sonde

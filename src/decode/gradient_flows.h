@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "sonde/trace/builder.h"
+
+namespace sonde {
+
+// Adds an arrow from each operator to its gradient, as PyTorch draws them: by the sequence number
+// and the logical thread of the operator. Of several operators of one number the one that began
+// last has it, and of several gradients the one that ended first.
+void add_gradient_flows(TraceBuilder& builder);
+
+}  // namespace sonde

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/live_buffers.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/file.h"
+#include "wire/live_file.h"
+
+namespace sonde {
+
+using detail::ChunkHeader;
+using detail::kChunkBytes;
+
+namespace {
+
+ChunkHeader header_at(std::span<const std::uint8_t> chunk) {
+  ChunkHeader header;
+  std::memcpy(&header, chunk.data(), sizeof(header));
+  return header;
+}
+
+}  // namespace
+
+Result<LiveBuffers> LiveBuffers::open(const std::string& path, std::uint64_t stream) {
+  SONDE_TRY(const MappedFile file, MappedFile::open(path));
+  return parse(file.bytes(), path, stream);
+}
+
+Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, const std::string& name,
+                                       std::uint64_t stream) {
+  if (bytes.size() < kChunkBytes)
+    return Failure(ErrorCode::Corrupt, name + ": is too short for live buffers");
+  LiveFileHead head;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  if (head.magic != LiveFileHead::kMagic || head.chunk_bytes != kChunkBytes) {
+    return Failure(ErrorCode::Corrupt, name + ": does not hold live buffers");
+  }
+  if (head.stream != stream)
+    return Failure(ErrorCode::NotFound, name + ": belongs to another recording");
+
+  LiveBuffers buffers;
+  buffers.stream = stream;
+  for (std::size_t at = kChunkBytes; bytes.size() - at >= kChunkBytes; at += kChunkBytes) {
+    const auto chunk = bytes.subspan(at, kChunkBytes);
+    const ChunkHeader before = header_at(chunk);
+    if (before.stream != stream || before.committed > kChunkBytes ||
+        before.committed < detail::kChunkFirstWord)
+      continue;
+    const auto content =
+        chunk.subspan(detail::kChunkFirstWord, before.committed - detail::kChunkFirstWord);
+    if (before.state == detail::kChunkDictionary) {
+      buffers.dictionaries.emplace_back(content.begin(), content.end());
+    } else if (before.state == detail::kChunkEvents) {
+      Piece piece;
+      piece.head.thread = before.thread;
+      piece.head.sequence = before.sequence;
+      piece.head.first_offset = detail::kChunkFirstWord;
+      piece.head.base_ticks = before.base_ticks;
+      piece.head.lost_before = before.lost_before;
+      piece.head.lost_ends_before = before.lost_ends_before;
+      piece.words.resize(content.size() / 8);
+      std::memcpy(piece.words.data(), content.data(), piece.words.size() * 8);
+      // If its process lives on, the chunk may have been given to another thread meanwhile.
+      const ChunkHeader after = header_at(chunk);
+      if (after.state != before.state || after.thread != before.thread ||
+          after.sequence != before.sequence)
+        continue;
+      piece.words.resize(whole_records(piece.words));
+      piece.head.word_count = static_cast<std::uint32_t>(piece.words.size());
+      if (!piece.words.empty()) buffers.pieces.push_back(std::move(piece));
+    }
+  }
+  return buffers;
+}
+
+}  // namespace sonde

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Reading the live file of a process that was killed, or of one that is still recording.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/thread_decoder.h"
+#include "sonde/result.h"
+
+namespace sonde {
+
+struct LiveBuffers {
+  std::uint64_t stream = 0;
+  std::vector<Piece> pieces;
+  std::vector<std::vector<std::uint8_t>> dictionaries;
+
+  // Only chunks of `stream` count: a file of that name may be of another recording.
+  static Result<LiveBuffers> open(const std::string& path, std::uint64_t stream);
+  // The same over bytes in memory; `name` stands in messages.
+  static Result<LiveBuffers> parse(std::span<const std::uint8_t> bytes, const std::string& name,
+                                   std::uint64_t stream);
+};
+
+}  // namespace sonde

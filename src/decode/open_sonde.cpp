@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/open_sonde.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "decode/recording_reader.h"
+#include "file/trace_file.h"
+
+namespace sonde {
+namespace {
+
+bool has_block(const BlockFile& file, std::initializer_list<BlockKind> kinds) {
+  return std::any_of(file.blocks().begin(), file.blocks().end(), [&](const auto& block) {
+    return std::find(kinds.begin(), kinds.end(), block.kind) != kinds.end();
+  });
+}
+
+bool is_recording(const BlockFile& file) {
+  return has_block(file, {BlockKind::Dictionary, BlockKind::Events, BlockKind::Anchors}) &&
+         !has_block(file, {BlockKind::Columns});
+}
+
+}  // namespace
+
+Result<Trace> read_trace(const BlockFile& file) {
+  return is_recording(file) ? read_recording(file) : read_columns(file, TraceBuilder());
+}
+
+Result<Trace> read_growing_trace(BlockFile& file) {
+  if (!is_recording(file) || file.sealed()) return read_trace(file);
+  return read_growing_recording(file);
+}
+
+Result<Trace> open_sonde(const std::string& path) {
+  SONDE_TRY(BlockFile file, BlockFile::open(path));
+  return read_growing_trace(file);
+}
+
+}  // namespace sonde

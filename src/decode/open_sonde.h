@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A `.sonde` file as a trace, whatever is in it: the columns of a finished trace, or the events of
+// a recording. open_sonde() of sonde/trace.h is the public door to this.
+
+#include "file/block_file.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+// Reads a file that will not change. Damage becomes rows of the ledger.
+Result<Trace> read_trace(const BlockFile& file);
+
+// The same for a file that another process may still write. `file` is looked at again where it has
+// no proper end, so that it and the live buffers fit together.
+Result<Trace> read_growing_trace(BlockFile& file);
+
+}  // namespace sonde

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/recording_assembler.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "decode/device_rows.h"
+#include "decode/gradient_flows.h"
+#include "decode/module_spread.h"
+#include "decode/op_inputs_reader.h"
+#include "decode/place_reader.h"
+#include "file/trace_file.h"
+#include "trace/known_names.h"
+
+namespace sonde {
+namespace {
+
+bool is_silent(const DecodedThread& decoded) {
+  return decoded.start_ns.empty() && decoded.instants.empty() && decoded.counters.empty() &&
+         decoded.allocations.empty() && decoded.asyncs.empty() && decoded.flows.empty();
+}
+
+// Nobody wants to see as an empty line a source's own thread, or, in the trace of one window, a
+// thread of others.
+bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
+  return !is_silent(decoded) || (decoded.device_words.empty() && filter.window < 0);
+}
+
+// Joins the threads' rows to one table and turns names into strings.
+class Assembler {
+ public:
+  Assembler(Recording& recording, const DecodeContext& context)
+      : recording_(recording),
+        builder_(recording.builder),
+        context_(context),
+        places_(recording.builder, recording.places),
+        devices_(recording, context) {
+    const ProcessBlock& process = recording.process;
+    ProcessRow row;
+    row.pid = process.pid;
+    row.parent_pid = process.parent_pid;
+    row.rank = process.rank;
+    row.world_size = process.world_size;
+    row.local_rank = process.local_rank;
+    row.host = builder_.intern(process.host);
+    row.name = builder_.intern(process.name);
+    row.clock_error_ns = context.clock->error_ns();
+    process_ = builder_.processes().push_back(row);
+    devices_.begin(process_);
+  }
+
+  void add_windows() {
+    for (const TickWindow& window : context_.windows) {
+      WindowRow row;
+      row.process = process_;
+      row.start_ns = context_.clock->to_ns(window.start_ticks);
+      row.end_ns = context_.clock->to_ns(std::min(window.end_ticks, context_.last_ticks));
+      row.end_ns = std::max(row.start_ns, row.end_ns);
+      row.first_step = window.first_step;
+      builder_.windows().push_back(row);
+    }
+  }
+
+  TrackId track_of(std::uint64_t thread) {
+    const auto [found, added] = tracks_.try_emplace(thread);
+    if (added) {
+      const ThreadInfo& info = recording_.threads[thread];
+      TrackRow row;
+      row.process = process_;
+      row.id = info.kernel_id;
+      row.name = info.name;
+      found->second = builder_.tracks().push_back(row);
+    }
+    return found->second;
+  }
+
+  void add_thread_without_line(DecodedThread&& decoded) {
+    devices_.add_words(std::move(decoded.device_words));
+    count_losses(decoded);
+  }
+
+  void add_thread(std::uint64_t thread, DecodedThread&& decoded) {
+    const TrackId track = track_of(thread);
+    SpanTable& spans = builder_.spans();
+    const auto first = static_cast<std::uint32_t>(spans.size());
+    const std::size_t count = decoded.start_ns.size();
+    name_spans(decoded);
+    SpanTable local;
+    local.name.assign(names_of(decoded.name, &NameInfo::name));
+    local.source_function.assign(names_of(decoded.name, &NameInfo::function));
+    local.source_file.assign(names_of(decoded.name, &NameInfo::file));
+    local.source_line.assign(names_of(decoded.name, &NameInfo::line));
+    local.step.assign(steps_of(decoded));
+    std::vector<SpanId> parents(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (decoded.parent[i] != SpanId::kInvalid) parents[i] = SpanId(first + decoded.parent[i]);
+    }
+    decoded.parent = {};
+    local.parent.assign(std::move(parents));
+    local.start_ns.assign(std::move(decoded.start_ns));
+    local.duration_ns.assign(std::move(decoded.duration_ns));
+    local.kind.assign(std::move(decoded.kind));
+    local.flags.assign(std::move(decoded.flags));
+    local.track.assign(std::vector<TrackId>(count, track));
+    if (!decoded.window.empty()) {
+      std::vector<WindowId> windows(count);
+      for (std::size_t i = 0; i < count; ++i)
+        windows[i] = WindowId(context_.windows[decoded.window[i]].row);
+      local.window.assign(std::move(windows));
+    }
+    if (!decoded.ended_elsewhere.empty()) {
+      local.end_track.resize(count);
+      for (const auto& [row, ender] : decoded.ended_elsewhere)
+        local.end_track.set(row, track_of(ender));
+    }
+    add_ops(decoded, local, count);
+    add_places(decoded, local, count);
+    devices_.add_calls(decoded.api_calls, local, first, last_external_id_);
+    devices_.add_graph_nodes(decoded.graph_nodes, first);
+    devices_.add_words(std::move(decoded.device_words));
+    decoded.name = {};
+    fill_rest(local, count);
+    spans.append(std::move(local));
+    add_moments(decoded, track, first);
+    add_memory(decoded, track, first);
+    if (decoded.logical_thread != 0)
+      builder_.tracks().logical_id.set(track, decoded.logical_thread);
+    count_losses(decoded);
+  }
+
+  void add_asyncs() {
+    if (async_begins_.empty()) return;
+    TrackRow row;
+    row.process = process_;
+    row.kind = TrackKind::Async;
+    row.name = builder_.intern("async");
+    const TrackId track = builder_.tracks().push_back(row);
+    std::sort(async_begins_.begin(), async_begins_.end(),
+              [](const auto& a, const auto& b) { return a.edge.ticks < b.edge.ticks; });
+    for (const AsyncBegin& begin : async_begins_) {
+      const NameInfo& name = recording_.names[begin.edge.name];
+      SpanRow span;
+      span.track = track;
+      span.kind = SpanKind::Async;
+      span.flags = SpanFlags::kAsync;
+      span.name = name.name;
+      span.source_file = name.file;
+      span.source_function = name.function;
+      span.source_line = name.line;
+      span.start_ns = context_.clock->to_ns(begin.edge.ticks);
+      const TickWindow& window = context_.windows[begin.edge.window];
+      if (context_.windows.size() > 1) span.window = WindowId(window.row);
+      std::uint64_t until = std::min(window.end_ticks, context_.last_ticks);
+      const auto end = async_ends_.find(begin.edge.id);
+      if (end != async_ends_.end() && end->second.first <= window.end_ticks) {
+        until = end->second.first;
+        span.end_track = end->second.second;
+      } else {
+        span.flags |= SpanFlags::kUnfinished;
+        ++unfinished_;
+      }
+      Nanos duration = 0;
+      const Nanos end_ns = context_.clock->to_ns(until);
+      if (!__builtin_sub_overflow(end_ns, span.start_ns, &duration))
+        span.duration_ns = std::max<Nanos>(0, duration);
+      builder_.spans().push_back(span);
+    }
+  }
+
+  void add_devices(bool cut_short) { devices_.finish(cut_short); }
+
+  void spread_modules() {
+    if (has_modules_) sonde::spread_modules(builder_);
+  }
+
+  void add_flows() {
+    for (const auto& [id, ends] : flows_) {
+      FlowRow row;
+      row.id = static_cast<std::int64_t>(id);
+      for (const FlowEnd& end : ends) {
+        if (end.end.out) {
+          row.from_span = end.span;
+          row.from_track = end.track;
+          row.from_ns = end.end.time_ns;
+        }
+      }
+      bool arrived = false;
+      for (const FlowEnd& end : ends) {
+        if (end.end.out) continue;
+        row.to_span = end.span;
+        row.to_track = end.track;
+        row.to_ns = end.end.time_ns;
+        builder_.flows().push_back(row);
+        arrived = true;
+      }
+      if (!arrived) builder_.flows().push_back(row);
+    }
+  }
+
+  void add_gradient_flows() { sonde::add_gradient_flows(builder_); }
+
+  void add_metadata_and_ledger(const BlockFile& file, const RecordingFilter& filter) {
+    std::map<std::string, std::string> last;  // a later value wins
+    for (MetadataBlock& item : recording_.metadata) last[item.key] = std::move(item.json);
+    for (const auto& [key, json] : last) {
+      if (!validate_json(json)) {
+        ++undecodable_;
+        continue;
+      }
+      builder_.metadata().push_back({process_, builder_.intern(key), builder_.intern(json)});
+    }
+    // The writer tells its sums after every window: the last ones count. A file that was cut short
+    // may hold more events than it told of, so there we count for ourselves.
+    const bool told_losses = file.sealed() || filter.still_written;
+    std::map<std::tuple<LedgerKind, std::string, std::string>, std::uint64_t> rows;
+    for (const LedgerBlock& item : recording_.ledger) {
+      const auto kind = static_cast<LedgerKind>(item.kind);
+      if (!is_known(kind) || (kind == LedgerKind::EventsWritten && !told_losses)) continue;
+      rows[{kind, item.source, item.detail}] = item.count;
+    }
+    for (const auto& [key, count] : rows) {
+      builder_.add_ledger(std::get<0>(key), count, std::get<1>(key), std::get<2>(key), process_);
+    }
+    const auto note = [&](LedgerKind kind, std::uint64_t count, std::string_view detail) {
+      if (count > 0) builder_.add_ledger(kind, count, "reader", detail, process_);
+    };
+    if (!told_losses) {
+      note(LedgerKind::EventsWritten, records_, "as found in a file that was cut short");
+      note(LedgerKind::DroppedByBudget, lost_,
+           "as the buffers tell; those of the last moment are not counted");
+    }
+    note(LedgerKind::Unfinished, unfinished_, "spans whose end was not seen");
+    note(LedgerKind::OutOfWindow, out_of_window_, "events outside the windows");
+    note(LedgerKind::Unmatched, unmatched_, "ends whose beginning is missing");
+    note(LedgerKind::Undecodable, undecodable_ + recording_.undecodable,
+         "events that make no sense");
+    builder_.add_ledger(LedgerKind::ClockErrorNs,
+                        static_cast<std::uint64_t>(context_.clock->error_ns()), "reader", {},
+                        process_);
+    add_file_damage(builder_, file, filter.still_written);
+  }
+
+ private:
+  struct AsyncBegin {
+    DecodedThread::AsyncEdge edge;
+  };
+  struct FlowEnd {
+    DecodedThread::FlowEnd end;
+    SpanId span;
+    TrackId track;
+  };
+
+  // Names that stand in the words themselves get a number like the others.
+  void name_spans(DecodedThread& decoded) {
+    for (const DecodedThread::NamedSpan& named : decoded.named) {
+      NameInfo info;
+      info.name = builder_.intern(named.name);
+      info.step = step_number(named.name);
+      if (info.step >= 0) decoded.kind[named.span] = SpanKind::Step;
+      decoded.name[named.span] = recording_.names.add(info);
+    }
+  }
+
+  template <typename T>
+  std::vector<T> names_of(const std::vector<std::uint32_t>& numbers, T NameInfo::* member) const {
+    std::vector<T> values(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      values[i] = recording_.names[numbers[i]].*member;
+    return values;
+  }
+
+  std::vector<std::int64_t> steps_of(const DecodedThread& decoded) const {
+    std::vector<std::int64_t> steps;
+    for (std::size_t i = 0; i < decoded.kind.size(); ++i) {
+      if (decoded.kind[i] != SpanKind::Step) continue;
+      if (steps.empty()) steps.resize(decoded.kind.size(), -1);
+      steps[i] = recording_.names[decoded.name[i]].step;
+    }
+    return steps;
+  }
+
+  // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
+  void number_evaluations(DecodedThread& decoded) const {
+    for (std::size_t i = 0; i + 1 < decoded.ops.size(); ++i) {
+      DecodedThread::Op& op = decoded.ops[i];
+      const DecodedThread::Op& next = decoded.ops[i + 1];
+      if (op.scope != RecordScope::Function || next.scope != RecordScope::BackwardFunction)
+        continue;
+      const StringId name = recording_.names[decoded.name[op.span]].name;
+      if (!builder_.strings()[name].starts_with(kEvaluateFunction)) continue;
+      op.sequence_number = next.sequence_number;
+      op.forward_thread = next.forward_thread;
+    }
+  }
+
+  void add_ops(DecodedThread& decoded, SpanTable& local, std::size_t count) {
+    if (decoded.ops.empty()) return;
+    number_evaluations(decoded);
+    local.overload_name.assign(names_of(decoded.name, &NameInfo::overload));
+    local.scope.resize(count);
+    local.sequence_number.resize(count);
+    local.forward_thread.resize(count);
+    local.record_function_id.resize(count);
+    local.external_id.resize(count);
+    local.arguments.resize(count);
+    for (const DecodedThread::Op& op : decoded.ops) {
+      local.scope.set(op.span, op.scope);
+      local.sequence_number.set(op.span, op.sequence_number);
+      local.forward_thread.set(op.span, op.sequence_number >= 0 ? op.forward_thread : 0);
+      local.record_function_id.set(op.span, op.record_function_id);
+      local.external_id.set(op.span, ++last_external_id_);
+    }
+    std::vector<ArgumentListId> lists;
+    lists.reserve(decoded.input_texts.size());
+    for (const std::string& text : decoded.input_texts) lists.push_back(arguments_of(text));
+    for (const DecodedThread::Inputs& inputs : decoded.inputs) {
+      local.arguments.set(inputs.span, lists[inputs.text]);
+    }
+  }
+
+  void add_places(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
+    if (decoded.places.empty()) return;
+    local.stack.resize(count);
+    local.module.resize(count);
+    for (const DecodedThread::Place& place : decoded.places) {
+      local.stack.set(place.span, places_.stack(place.stack));
+      if (place.module == 0) continue;
+      local.module.set(place.span, places_.module(place.module));
+      has_modules_ = true;
+    }
+  }
+
+  // Threads run the same operators: lists are shared among them too.
+  ArgumentListId arguments_of(const std::string& text) {
+    const auto [found, is_new] = lists_.try_emplace(text);
+    if (is_new) {
+      found->second = read_op_inputs(builder_, text, [this](std::uint64_t id) {
+        return recording_.names[recording_.names.find(id)].name;
+      });
+      if (!found->second.valid()) ++undecodable_;
+    }
+    return found->second;
+  }
+
+  void add_memory(const DecodedThread& decoded, TrackId track, std::uint32_t first) {
+    for (AllocationRow row : decoded.allocations) {
+      row.track = track;
+      if (row.span.valid()) row.span = SpanId(first + row.span.value());
+      builder_.allocations().push_back(row);
+    }
+    for (const DecodedThread::TensorUse& use : decoded.tensors) {
+      TensorUseRow row;
+      row.span = SpanId(first + use.span);
+      row.index = use.index;
+      row.element = use.element;
+      row.tensor_address = use.tensor;
+      row.storage_address = use.storage;
+      builder_.tensor_uses().push_back(row);
+    }
+  }
+
+  // Columns that nobody filled count their rows only.
+  static void fill_rest(SpanTable& local, std::size_t count) {
+    local.visit_columns([count](const auto&, auto& column) {
+      if (column.size() != count) column.resize(count);
+    });
+  }
+
+  void add_moments(const DecodedThread& decoded, TrackId track, std::uint32_t first) {
+    const auto span_of = [first](std::uint32_t row) {
+      return row == SpanId::kInvalid ? SpanId() : SpanId(first + row);
+    };
+    for (const auto& instant : decoded.instants) {
+      const NameInfo& name = recording_.names[instant.name];
+      InstantRow row;
+      row.time_ns = instant.time_ns;
+      row.track = track;
+      row.name = name.name;
+      row.span = span_of(instant.span);
+      row.source_file = name.file;
+      row.source_line = name.line;
+      builder_.instants().push_back(row);
+    }
+    for (const auto& counter : decoded.counters) {
+      CounterRow row;
+      row.time_ns = counter.time_ns;
+      row.track = track;
+      row.name = recording_.names[counter.name].name;
+      row.value = counter.value;
+      builder_.counters().push_back(row);
+    }
+    for (const auto& text : decoded.texts) {
+      builder_.extras().push_back({TableKind::Spans, first + text.span, builder_.intern("args"),
+                                   builder_.intern(json_string(text.text))});
+    }
+    for (const auto& flow : decoded.flows)
+      flows_[flow.id].push_back({flow, span_of(flow.span), track});
+    for (const auto& edge : decoded.asyncs) {
+      if (edge.begin) {
+        async_begins_.push_back({edge});
+      } else {
+        async_ends_[edge.id] = {edge.ticks, track};
+      }
+    }
+  }
+
+  void count_losses(const DecodedThread& decoded) {
+    records_ += decoded.records;
+    unfinished_ += decoded.unfinished;
+    out_of_window_ += decoded.out_of_window;
+    unmatched_ += decoded.unmatched;
+    undecodable_ += decoded.undecodable;
+    lost_ += decoded.lost;
+  }
+
+  Recording& recording_;
+  TraceBuilder& builder_;
+  const DecodeContext& context_;
+  ProcessId process_;
+  std::map<std::uint64_t, TrackId> tracks_;
+  std::vector<AsyncBegin> async_begins_;
+  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, TrackId>> async_ends_;
+  std::map<std::uint64_t, std::vector<FlowEnd>> flows_;
+  std::unordered_map<std::string, ArgumentListId> lists_;
+  PlaceReader places_;
+  DeviceRows devices_;
+  bool has_modules_ = false;
+  std::int64_t last_external_id_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t unfinished_ = 0;
+  std::uint64_t out_of_window_ = 0;
+  std::uint64_t unmatched_ = 0;
+  std::uint64_t undecodable_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace
+
+void assemble(Recording& recording, const DecodeContext& context,
+              std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,
+              const RecordingFilter& filter) {
+  Assembler assembler(recording, context);
+  assembler.add_windows();
+  // All tracks, before any is named as the end of another's span.
+  for (const auto& [thread, decoded] : threads) {
+    if (has_line(decoded, filter)) assembler.track_of(thread);
+  }
+  for (auto& [thread, decoded] : threads) {
+    if (has_line(decoded, filter)) {
+      assembler.add_thread(thread, std::move(decoded));
+    } else {
+      assembler.add_thread_without_line(std::move(decoded));
+    }
+  }
+  assembler.add_asyncs();
+  assembler.add_devices(!file.sealed() && !filter.still_written);
+  assembler.spread_modules();
+  assembler.add_flows();
+  assembler.add_gradient_flows();
+  assembler.add_metadata_and_ledger(file, filter);
+}
+
+}  // namespace sonde

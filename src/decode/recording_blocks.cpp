@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/recording_blocks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/parallel.h"
+#include "file/file_upgrade.h"
+#include "wire/dictionary.h"
+
+namespace sonde {
+namespace {
+
+// What a small file may expand to; beyond that, a file that expands more than so many times is
+// taken for one that was made to exhaust memory. Words take up to 8 times what their block does.
+constexpr std::uint64_t kFreelyExpanded = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxExpansion = 128;
+
+// Between an operator's name and that of its overload: sonde_name in sonde/source/op.h.
+constexpr char kOverloadMark = '\x1f';
+
+void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
+  const std::size_t understood = read_dictionary(bytes, [&](const DictionaryEntry& entry) {
+    if (entry.kind == DictionaryKind::Thread) {
+      recording.threads[entry.id] = {static_cast<std::int64_t>(entry.number),
+                                     recording.builder.intern(entry.name)};
+      return;
+    }
+    if (entry.kind == DictionaryKind::Place) {
+      recording.places.try_emplace(entry.id, entry.name);
+      return;
+    }
+    NameInfo info;
+    const std::string_view text = entry.name;
+    const std::size_t overload = text.find(kOverloadMark);
+    info.name = recording.builder.intern(text.substr(0, overload));
+    if (overload != std::string_view::npos) {
+      info.overload = recording.builder.intern(text.substr(overload + 1));
+    }
+    if (entry.kind == DictionaryKind::Site) {
+      info.function = recording.builder.intern(entry.function);
+      info.file = recording.builder.intern(entry.file);
+      info.line = static_cast<std::int32_t>(std::min<std::uint64_t>(entry.number, 0x7fffffff));
+    }
+    info.step = step_number(entry.name);
+    recording.names.set(entry.id, info);
+  });
+  if (understood != bytes.size()) ++recording.undecodable;
+}
+
+template <typename Item>
+void read_items(std::span<const std::uint8_t> payload, Recording& recording,
+                std::vector<Item>& items) {
+  ByteReader in(payload);
+  while (in.ok() && !in.at_end()) {
+    Item item = Item::read(in);
+    if (in.ok()) items.push_back(std::move(item));
+  }
+  if (!in.ok()) ++recording.undecodable;
+}
+
+// Times since boot and since 1970, such that no sum of them overflows.
+bool makes_sense(const ClockAnchor& anchor) {
+  constexpr std::int64_t kLatest = std::int64_t{1} << 62;
+  return anchor.monotonic_ns >= 0 && anchor.monotonic_ns < kLatest / 2 && anchor.realtime_ns >= 0 &&
+         anchor.realtime_ns < kLatest;
+}
+
+void add_small_block(Recording& recording, BlockKind kind, std::span<const std::uint8_t> payload) {
+  switch (kind) {
+    case BlockKind::Process: {
+      std::vector<ProcessBlock> processes;
+      read_items(payload, recording, processes);
+      if (!processes.empty()) recording.process = processes.back();
+      break;
+    }
+    case BlockKind::Anchors: {
+      std::vector<AnchorBlock> anchors;
+      read_items(payload, recording, anchors);
+      for (const AnchorBlock& a : anchors) {
+        if (makes_sense(a.anchor)) {
+          recording.anchors.push_back(a.anchor);
+        } else {
+          ++recording.undecodable;
+        }
+      }
+      break;
+    }
+    case BlockKind::Windows: {
+      std::vector<WindowBlock> windows;
+      read_items(payload, recording, windows);
+      for (const WindowBlock& w : windows) {
+        if (w.is_end == 0) {
+          recording.windows.try_emplace(w.index, w, std::nullopt);
+        } else if (const auto found = recording.windows.find(w.index);
+                   found != recording.windows.end()) {
+          found->second.second = w;
+        }
+      }
+      break;
+    }
+    case BlockKind::Metadata:
+      read_items(payload, recording, recording.metadata);
+      break;
+    case BlockKind::Ledger:
+      read_items(payload, recording, recording.ledger);
+      break;
+    case BlockKind::Dictionary:
+      add_dictionary(recording, payload);
+      break;
+    default:
+      break;
+  }
+}
+
+// The pieces of an Events block, up to where they stop making sense; what is wrong there, if so.
+std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piece>& pieces) {
+  ByteReader in(payload);
+  while (!in.at_end()) {
+    const auto bytes = in.bytes(in.read<std::uint32_t>());
+    if (!in.ok()) return "an events block ends inside a piece";
+    Piece piece;
+    const auto head = decode_events(bytes, piece.words);
+    if (!head) return head.error().message;
+    piece.head = *head;
+    pieces.push_back(std::move(piece));
+  }
+  return {};
+}
+
+// Opening a pipe would wait for its other end.
+Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return Failure(ErrorCode::NotFound, path + ": is not there");
+  return LiveBuffers::open(path, stream);
+}
+
+}  // namespace
+
+std::int64_t step_number(std::string_view name) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
+  name.remove_prefix(kPrefix.size());
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  return error == std::errc() && end == name.data() + name.size() ? step : -1;
+}
+
+void read_blocks(const BlockFile& file, Recording& recording) {
+  std::vector<std::size_t> events;
+  std::vector<std::uint8_t> scratch;
+  std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
+  for (std::size_t i = 0; i < file.blocks().size(); ++i) {
+    const BlockFile::Block& block = file.blocks()[i];
+    if (block.kind == BlockKind::Index) continue;
+    if (block.payload_bytes > left) {
+      recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
+                                   "expands to more than a file of this size can hold");
+      continue;
+    }
+    left -= block.payload_bytes;
+    if (block.kind == BlockKind::Events) {
+      events.push_back(i);
+      continue;
+    }
+    if (const auto payload = file.payload(block, scratch)) {
+      add_small_block(recording, block.kind, *payload);
+    } else {
+      recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
+                                   payload.error().message);
+    }
+  }
+  std::vector<std::vector<Piece>> pieces(events.size());
+  std::vector<std::string> errors(events.size());
+  parallel_for(events.size(), [&](std::size_t i) {
+    std::vector<std::uint8_t> space;
+    const auto payload = file.payload(file.blocks()[events[i]], space);
+    if (!payload) {
+      errors[i] = payload.error().message;
+      return;
+    }
+    errors[i] = split_events(*payload, pieces[i]);
+  });
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    for (Piece& piece : pieces[i]) recording.pieces.push_back(std::move(piece));
+    if (errors[i].empty()) continue;
+    const BlockFile::Block& block = file.blocks()[events[i]];
+    recording.builder.add_ledger(
+        LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
+        errors[i] + " (block at byte " + std::to_string(block.offset) + ")");
+  }
+}
+
+std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
+  if (file.sealed()) return std::nullopt;
+  // The last that says who recorded counts, as in read_blocks().
+  const auto last =
+      std::find_if(file.blocks().rbegin(), file.blocks().rend(),
+                   [](const auto& block) { return block.kind == BlockKind::Process; });
+  if (last == file.blocks().rend()) return std::nullopt;
+  Recording told;
+  std::vector<std::uint8_t> scratch;
+  if (const auto payload = file.payload(*last, scratch))
+    add_small_block(told, last->kind, *payload);
+  if (told.process.live_name.empty()) return std::nullopt;
+  // Its name alone: what a file says must not lead us elsewhere.
+  const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
+                                       std::filesystem::path(told.process.live_name).filename();
+  auto live = open_live(beside.string(), told.process.stream);
+  if (!live) live = open_live(told.process.live_path, told.process.stream);
+  return live;
+}
+
+void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording) {
+  if (!live) {
+    recording.builder.add_ledger(LedgerKind::Truncated, 1, file.name(),
+                                 "what was still in memory is missing: " + live.error().message);
+    return;
+  }
+  if (live->stream != recording.process.stream) return;  // another file has taken this one's place
+  for (const auto& dictionary : live->dictionaries) add_dictionary(recording, dictionary);
+  for (Piece& piece : live->pieces) recording.pieces.push_back(std::move(piece));
+  recording.builder.add_ledger(LedgerKind::Note, 1, file.name(),
+                               "its end was recovered from " + recording.process.live_name +
+                                   ": keep the two files together");
+}
+
+}  // namespace sonde

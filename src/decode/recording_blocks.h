@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a recording's blocks and live buffers say, before it is put in order.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "decode/live_buffers.h"
+#include "decode/thread_decoder.h"
+#include "file/block_file.h"
+#include "sonde/trace/builder.h"
+#include "wire/blocks.h"
+
+namespace sonde {
+
+struct ThreadInfo {
+  std::int64_t kernel_id = 0;
+  StringId name;
+};
+
+struct Recording {
+  TraceBuilder builder;
+  ProcessBlock process;
+  std::vector<ClockAnchor> anchors;
+  std::vector<MetadataBlock> metadata;
+  std::vector<LedgerBlock> ledger;
+  std::map<std::uint32_t, std::pair<WindowBlock, std::optional<WindowBlock>>> windows;
+  std::map<std::uint64_t, ThreadInfo> threads;
+  NameTable names;
+  std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
+  std::vector<Piece> pieces;
+  std::uint64_t undecodable = 0;
+};
+
+// N of a name ProfilerStep#N, -1 of any other.
+std::int64_t step_number(std::string_view name);
+
+// Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
+void read_blocks(const BlockFile& file, Recording& recording);
+// The live buffers that a file without an end names, or why they cannot be had; nothing where it
+// names none.
+std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);
+void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording);
+
+}  // namespace sonde

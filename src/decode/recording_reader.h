@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// From what a process recorded, words in the order they were written, to the columns of a Trace.
+// If the process was killed, its live buffers (wire/live_file.h) are read as well.
+
+#include "file/block_file.h"
+#include "sonde/result.h"
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct RecordingFilter {
+  int window = -1;             // only this one; -1: all
+  bool still_written = false;  // read by its own writer: that it has no end yet is no loss
+};
+
+// Any bytes may be in the file: what makes no sense is left out and counted in the ledger.
+Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter = {});
+// The same for a file that may still grow: what leaves the live buffers meanwhile goes to the file,
+// so the buffers are read first, and `file` is replaced by what it is after that.
+Result<Trace> read_growing_recording(BlockFile& file);
+
+}  // namespace sonde

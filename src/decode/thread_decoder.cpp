@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/thread_decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <unordered_set>
+
+namespace sonde {
+
+using detail::ExtendedKind;
+using detail::WordKind;
+
+std::uint32_t NameTable::add(const NameInfo& info) {
+  infos_.push_back(info);
+  return static_cast<std::uint32_t>(infos_.size() - 1);
+}
+
+void NameTable::set(std::uint64_t id, const NameInfo& info) {
+  constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
+  const std::uint32_t number = add(info);
+  if (id < kSmall) {
+    if (small_.size() <= id) small_.resize(id + 1, 0);
+    small_[id] = number;
+  } else {
+    large_[id] = number;
+  }
+}
+
+namespace {
+
+constexpr std::uint32_t kNoRow = SpanId::kInvalid;
+
+std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
+  std::int64_t duration = 0;
+  if (__builtin_sub_overflow(end_ns, start_ns, &duration)) return 0;
+  return std::max<std::int64_t>(0, duration);
+}
+
+class ThreadDecoder {
+ public:
+  ThreadDecoder(const ForeignEnds& foreign_ends, const DecodeContext& context)
+      : foreign_ends_(foreign_ends),
+        context_(context),
+        several_windows_(context.windows.size() > 1) {}
+
+  void reserve(std::size_t spans) {
+    out_.start_ns.reserve(spans);
+    out_.duration_ns.reserve(spans);
+    out_.name.reserve(spans);
+    out_.parent.reserve(spans);
+    out_.kind.reserve(spans);
+    out_.flags.reserve(spans);
+  }
+
+  void decode(const Piece& piece) {
+    const std::uint64_t position = piece.position();
+    std::size_t skip = 0;
+    if (position < next_position_) {
+      skip = static_cast<std::size_t>((next_position_ - position) / 8);
+      if (skip >= piece.words.size()) return;
+    }
+    if (piece.words.empty()) return;
+    // What is open across words that are missing ends, as far as we know, where the next ones are.
+    const std::uint64_t first_ticks = full_ticks(piece.words[skip], piece.head.base_ticks);
+    if (skip == 0 && started_ && is_gap(piece)) cut_open_spans(first_ticks);
+    if (piece.head.first_offset == detail::kChunkFirstWord && skip == 0) {
+      out_.lost += piece.head.lost_before;
+      if (piece.head.lost_ends_before > 0) cut_open_spans(first_ticks);
+    }
+    started_ = true;
+    sequence_ = piece.head.sequence;
+    base_ticks_ = piece.head.base_ticks;
+    position_ = position + skip * 8;
+    const std::span<const std::uint64_t> words = std::span(piece.words).subspan(skip);
+    for (std::size_t i = 0; i < words.size();) i += record(words.subspan(i));
+    next_position_ = position_;
+  }
+
+  DecodedThread finish() {
+    cut_open_spans(context_.last_ticks);
+    return std::move(out_);
+  }
+
+ private:
+  struct OpenScope {
+    std::uint32_t row;        // kNoRow: began outside every window
+    std::uint32_t innermost;  // row of the innermost open scope that has one, this one included
+    std::uint64_t end_limit;  // the end of its window
+  };
+  // Ranges end in any order: those that have ended stay until they are the last, or too many.
+  struct OpenRange {
+    std::uint32_t row;
+    bool ended;
+    std::uint64_t position;
+    std::uint64_t end_limit;
+  };
+
+  // Whether words are missing before this piece. A chunk is left when the next record does not
+  // fit, so a few bytes may be missing at its end; a chunk that was never filled further than to
+  // where we are is whole.
+  bool is_gap(const Piece& piece) const {
+    if (piece.head.sequence == sequence_) return piece.position() > next_position_;
+    return piece.head.sequence != sequence_ + 1 ||
+           piece.head.first_offset != detail::kChunkFirstWord;
+  }
+
+  std::int64_t to_ns(std::uint64_t ticks) {
+    if (!segment_.covers(ticks)) segment_ = context_.clock->segment_at(ticks);
+    return segment_.to_ns(ticks);
+  }
+
+  // The window that `ticks` lies in, -1 if in none. Neighbouring records nearly always share it.
+  int window_at(std::uint64_t ticks) {
+    const auto& windows = context_.windows;
+    const auto inside = [&](std::size_t i) {
+      return ticks >= windows[i].start_ticks && ticks <= windows[i].end_ticks;
+    };
+    if (window_ < windows.size() && inside(window_)) return static_cast<int>(window_);
+    const auto after = std::upper_bound(
+        windows.begin(), windows.end(), ticks,
+        [](std::uint64_t t, const TickWindow& window) { return t < window.start_ticks; });
+    if (after == windows.begin()) return -1;
+    const auto found = static_cast<std::size_t>(after - windows.begin()) - 1;
+    if (!inside(found)) return -1;
+    window_ = found;
+    return static_cast<int>(found);
+  }
+
+  std::uint32_t innermost() const {
+    const std::uint32_t scope = scopes_.empty() ? kNoRow : scopes_.back().innermost;
+    const std::uint32_t range = ranges_.empty() ? kNoRow : ranges_.back().row;
+    if (scope == kNoRow) return range;
+    if (range == kNoRow) return scope;
+    return std::max(scope, range);  // rows are counted in order of begin
+  }
+
+  std::uint32_t name_of(std::uint64_t id) {
+    const std::uint32_t name = context_.names->find(id);
+    if (name == 0) ++out_.undecodable;
+    return name;
+  }
+
+  // Consumes one record, returns its words.
+  std::size_t record(std::span<const std::uint64_t> words) {
+    const std::uint64_t word = words[0];
+    const std::size_t size = 1 + std::size_t{detail::payload_words(word)};
+    if (size > words.size()) {
+      ++out_.undecodable;
+      position_ += words.size() * 8;
+      return words.size();
+    }
+    const std::uint64_t ticks = full_ticks(word, base_ticks_);
+    ++out_.records;
+    switch (detail::word_kind(word)) {
+      case WordKind::Lap:
+        end_scope(ticks);
+        begin(ticks, name_of(detail::word_value(word)), false);
+        break;
+      case WordKind::Begin:
+        begin(ticks, name_of(detail::word_value(word)), false);
+        break;
+      case WordKind::End:
+        end_scope(ticks);
+        break;
+      case WordKind::Extended:
+        extended(ticks, detail::extended_kind(word), words.subspan(1, size - 1));
+        break;
+    }
+    position_ += size * 8;
+    return size;
+  }
+
+  void begin(std::uint64_t ticks, std::uint32_t name, bool range) {
+    const int window = window_at(ticks);
+    last_begun_ = kNoRow;
+    if (window < 0) {
+      ++out_.out_of_window;
+      if (range) {
+        unseen_ranges_.insert(position_);
+      } else {
+        scopes_.push_back({kNoRow, scopes_.empty() ? kNoRow : scopes_.back().innermost, ticks});
+      }
+      return;
+    }
+    const auto row = static_cast<std::uint32_t>(out_.start_ns.size());
+    last_begun_ = row;
+    out_.start_ns.push_back(to_ns(ticks));
+    out_.duration_ns.push_back(0);
+    out_.name.push_back(name);
+    out_.parent.push_back(innermost());
+    out_.flags.push_back(0);
+    if (several_windows_) out_.window.push_back(static_cast<std::uint32_t>(window));
+    const bool step = range && (*context_.names)[name].step >= 0;
+    out_.kind.push_back(step ? SpanKind::Step : range ? SpanKind::UserAnnotation : SpanKind::Scope);
+    const std::uint64_t limit = context_.windows[static_cast<std::size_t>(window)].end_ticks;
+    if (!range) {
+      scopes_.push_back({row, row, limit});
+      return;
+    }
+    if (!foreign_ends_.empty()) {
+      if (const auto foreign = foreign_ends_.find(position_); foreign != foreign_ends_.end()) {
+        out_.flags[row] |= SpanFlags::kAsync;
+        out_.ended_elsewhere.emplace_back(row, foreign->second.thread);
+        finish_row(row, foreign->second.ticks, limit);
+        return;
+      }
+    }
+    ranges_.push_back({row, false, position_, limit});
+  }
+
+  void finish_row(std::uint32_t row, std::uint64_t ticks, std::uint64_t limit) {
+    if (ticks > limit) {
+      ticks = limit;
+      out_.flags[row] |= SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow;
+      ++out_.unfinished;
+    }
+    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(ticks));
+  }
+
+  void end_scope(std::uint64_t ticks) {
+    if (scopes_.empty()) {
+      ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+      return;
+    }
+    const OpenScope scope = scopes_.back();
+    scopes_.pop_back();
+    if (scope.row != kNoRow) finish_row(scope.row, ticks, scope.end_limit);
+  }
+
+  void end_range(std::uint64_t ticks, std::uint64_t position) {
+    // They were begun in the order of their positions.
+    const auto found = std::lower_bound(
+        ranges_.begin(), ranges_.end(), position,
+        [](const OpenRange& range, std::uint64_t at) { return range.position < at; });
+    if (found == ranges_.end() || found->position != position || found->ended) {
+      if (unseen_ranges_.erase(position) == 0) ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+      return;
+    }
+    finish_row(found->row, ticks, found->end_limit);
+    found->ended = true;
+    ++ended_ranges_;
+    for (; !ranges_.empty() && ranges_.back().ended; --ended_ranges_) ranges_.pop_back();
+    if (ended_ranges_ * 2 > ranges_.size()) {
+      std::erase_if(ranges_, [](const OpenRange& range) { return range.ended; });
+      ended_ranges_ = 0;
+    }
+  }
+
+  void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
+    out_.flags[row] |= SpanFlags::kUnfinished;
+    ++out_.unfinished;
+    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(std::min(until, limit)));
+  }
+
+  // What is open ends at `until`, where we know no more, and is marked so.
+  void cut_open_spans(std::uint64_t until) {
+    for (const OpenScope& scope : scopes_) {
+      if (scope.row != kNoRow) cut_row(scope.row, until, scope.end_limit);
+    }
+    for (const OpenRange& range : ranges_) {
+      if (!range.ended) cut_row(range.row, until, range.end_limit);
+    }
+    scopes_.clear();
+    ranges_.clear();
+    unseen_ranges_.clear();
+    ended_ranges_ = 0;
+    last_begun_ = kNoRow;
+    after_gap_ = true;
+  }
+
+  static std::string text_of(std::span<const std::uint64_t> payload) {
+    const std::size_t room = (payload.size() - 1) * 8;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(payload[0], room));
+    std::string text(size, '\0');
+    if (size > 0) std::memcpy(text.data(), payload.data() + 1, size);
+    return text;
+  }
+
+  void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
+    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1,
+                                              1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2, 5, 1, 2};
+    const auto number = static_cast<std::size_t>(kind);
+    if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
+      ++out_.undecodable;
+      return;
+    }
+    switch (kind) {
+      case ExtendedKind::BeginWide:
+        begin(ticks, name_of(payload[0]), false);
+        break;
+      case ExtendedKind::BeginRange:
+        begin(ticks, name_of(payload[0]), true);
+        break;
+      case ExtendedKind::RangeInline:
+        begin(ticks, 0, true);
+        if (last_begun_ != kNoRow) out_.named.push_back({last_begun_, text_of(payload)});
+        break;
+      case ExtendedKind::EndRange:
+        end_range(ticks, payload[0]);
+        break;
+      case ExtendedKind::EndRangeOf:  // used where the range began
+        break;
+      case ExtendedKind::Text:
+        if (last_begun_ != kNoRow) out_.texts.push_back({last_begun_, text_of(payload)});
+        break;
+      case ExtendedKind::AsyncBegin:
+      case ExtendedKind::AsyncEnd:
+        async(ticks, kind, payload);
+        break;
+      case ExtendedKind::OpBegin:
+      case ExtendedKind::OpRange:
+        op(ticks, kind == ExtendedKind::OpRange, payload[0], op_numbers(payload));
+        break;
+      case ExtendedKind::OpShort:
+        op(ticks, false, payload[0], short_op_numbers(payload[1]));
+        break;
+      case ExtendedKind::OpInputs:
+        if (last_begun_ != kNoRow) inputs(text_of(payload));
+        break;
+      case ExtendedKind::OpTensors:
+        if (last_begun_ != kNoRow) tensors(payload);
+        break;
+      case ExtendedKind::OpPlace:
+        if (last_begun_ != kNoRow) {
+          out_.places.push_back({last_begun_, static_cast<std::uint32_t>(payload[0]),
+                                 static_cast<std::uint32_t>(payload[0] >> 32)});
+        }
+        break;
+      case ExtendedKind::ApiBegin:
+        api_call(ticks, payload);
+        break;
+      case ExtendedKind::GraphNode:
+        out_.graph_nodes.push_back({payload[0], payload[1], innermost()});
+        break;
+      case ExtendedKind::DeviceSpan:
+      case ExtendedKind::Device:
+      case ExtendedKind::DeviceAllocation:
+      case ExtendedKind::Metadata:
+      case ExtendedKind::SourceLoss:
+        out_.device_words.push_back(
+            detail::make_extended(0, kind, static_cast<std::uint32_t>(payload.size())));
+        out_.device_words.insert(out_.device_words.end(), payload.begin(), payload.end());
+        break;
+      case ExtendedKind::ThreadNumber:
+        out_.logical_thread = static_cast<std::int64_t>(payload[0]);
+        break;
+      default:
+        moment(ticks, kind, payload);
+    }
+  }
+
+  struct OpNumbers {
+    std::int64_t sequence_number = -1;
+    std::int64_t forward_thread = 0;
+    std::int64_t record_function_id = -1;
+  };
+  static OpNumbers op_numbers(std::span<const std::uint64_t> payload) {
+    const auto word = [&](std::size_t i, std::int64_t missing) {
+      return i < payload.size() ? static_cast<std::int64_t>(payload[i]) : missing;
+    };
+    return {word(1, -1), word(2, 0), word(3, -1)};
+  }
+  static OpNumbers short_op_numbers(std::uint64_t packed) {
+    const auto id = static_cast<std::int64_t>(packed & 0xffffffff);
+    return {static_cast<std::int64_t>(packed >> 32) - 1, 0, id != 0 ? id : -1};
+  }
+
+  void op(std::uint64_t ticks, bool range, std::uint64_t name_and_scope, OpNumbers numbers) {
+    const std::uint32_t name = name_of(name_and_scope & 0xffffffff);
+    begin(ticks, name, range);
+    if (last_begun_ == kNoRow) return;
+    const auto recorded = static_cast<RecordScope>((name_and_scope >> 32) & 0xff);
+    const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
+    const bool is_step = (*context_.names)[name].step >= 0;
+    out_.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
+                             : is_step                       ? SpanKind::Step
+                                                             : SpanKind::UserAnnotation;
+    out_.ops.push_back({last_begun_, scope, numbers.sequence_number, numbers.forward_thread,
+                        numbers.record_function_id});
+  }
+
+  void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
+    begin(ticks, name_of(payload[0] & 0xffffffff), false);
+    if (last_begun_ == kNoRow) return;
+    const auto kind = static_cast<SpanKind>((payload[0] >> 32) & 0xff);
+    out_.kind[last_begun_] = is_known(kind) ? kind : SpanKind::Other;
+    out_.api_calls.push_back(
+        {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
+  }
+
+  void inputs(std::string text) {
+    const auto [found, is_new] = known_inputs_.try_emplace(
+        std::move(text), static_cast<std::uint32_t>(out_.input_texts.size()));
+    if (is_new) out_.input_texts.push_back(found->first);
+    out_.inputs.push_back({last_begun_, found->second});
+  }
+
+  void tensors(std::span<const std::uint64_t> payload) {
+    for (std::size_t i = 0; i + 3 <= payload.size(); i += 3) {
+      out_.tensors.push_back({last_begun_, static_cast<std::int32_t>(payload[i]),
+                              static_cast<std::int32_t>(payload[i] >> 32), payload[i + 1],
+                              payload[i + 2]});
+    }
+  }
+
+  void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
+    AllocationRow row;
+    row.time_ns = time_ns;
+    row.address = payload[0];
+    row.bytes = static_cast<std::int64_t>(payload[1]);
+    row.total_allocated_bytes = static_cast<std::int64_t>(payload[2]);
+    row.total_reserved_bytes = static_cast<std::int64_t>(payload[3]);
+    const auto type = static_cast<DeviceType>(payload[4] & 0xff);
+    row.device_type = is_known(type) ? type : DeviceType::Unknown;
+    row.flags = static_cast<std::uint8_t>(payload[4] >> 8);
+    row.device_index = static_cast<std::int32_t>(payload[4] >> 32);
+    if (innermost() != kNoRow) row.span = SpanId(innermost());
+    out_.allocations.push_back(row);
+  }
+
+  void async(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
+    if (kind == ExtendedKind::AsyncEnd) {
+      out_.asyncs.push_back({payload[0], ticks, 0, false, 0});
+    } else if (const int window = window_at(ticks); window >= 0) {
+      out_.asyncs.push_back(
+          {payload[1], ticks, name_of(payload[0]), true, static_cast<std::uint32_t>(window)});
+    } else {
+      ++out_.out_of_window;
+    }
+  }
+
+  void moment(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
+    if (window_at(ticks) < 0) {
+      ++out_.out_of_window;
+      return;
+    }
+    const std::int64_t time = to_ns(ticks);
+    switch (kind) {
+      case ExtendedKind::Instant:
+        out_.instants.push_back({time, name_of(payload[0]), 0, innermost()});
+        break;
+      case ExtendedKind::Counter:
+        out_.counters.push_back(
+            {time, name_of(payload[0]), std::bit_cast<double>(payload[1]), innermost()});
+        break;
+      case ExtendedKind::Allocation:
+        allocation(time, payload);
+        break;
+      default:
+        out_.flows.push_back({payload[0], time, innermost(), kind == ExtendedKind::FlowOut});
+    }
+  }
+
+  const ForeignEnds& foreign_ends_;
+  const DecodeContext& context_;
+  const bool several_windows_;
+  DecodedThread out_;
+  std::vector<OpenScope> scopes_;
+  std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
+  std::size_t ended_ranges_ = 0;
+  std::unordered_map<std::string, std::uint32_t> known_inputs_;
+  std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of those outside every window
+  TickMap::Segment segment_;
+  std::size_t window_ = 0;
+  std::uint64_t base_ticks_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t position_ = 0;       // of the record being decoded
+  std::uint64_t next_position_ = 0;  // after the last one decoded
+  std::uint32_t last_begun_ = kNoRow;
+  bool started_ = false;
+  bool after_gap_ = false;
+};
+
+}  // namespace
+
+DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreign_ends,
+                            const DecodeContext& context) {
+  // Of pieces that begin at the same place the longest comes first, and the rest add nothing.
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    return a.position() != b.position() ? a.position() < b.position()
+                                        : a.words.size() > b.words.size();
+  });
+  std::size_t words = 0;
+  for (const Piece& piece : pieces) words += piece.words.size();
+  ThreadDecoder decoder(foreign_ends, context);
+  decoder.reserve(words / 2);
+  for (Piece& piece : pieces) {
+    decoder.decode(piece);
+    piece.words = {};  // as large as the result: not to be held twice
+  }
+  return decoder.finish();
+}
+
+}  // namespace sonde

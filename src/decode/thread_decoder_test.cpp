@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/thread_decoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wire/testing/hand_made.h"
+
+namespace sonde {
+namespace {
+
+using detail::ExtendedKind;
+using detail::kChunkFirstWord;
+using detail::make_position;
+using testing::begin;
+using ::testing::ElementsAre;
+using testing::end;
+using testing::extended;
+using ::testing::IsEmpty;
+using testing::join;
+using testing::lap;
+using testing::text_payload;
+using testing::Words;
+
+constexpr std::uint32_t kNone = SpanId::kInvalid;
+constexpr std::uint64_t kEver = ~std::uint64_t{0};
+
+Piece piece(std::uint64_t sequence, std::uint32_t first_offset, Words words) {
+  Piece made;
+  made.head.thread = 1;
+  made.head.sequence = sequence;
+  made.head.first_offset = first_offset;
+  made.head.word_count = static_cast<std::uint32_t>(words.size());
+  made.words = std::move(words);
+  return made;
+}
+
+// A thread's words in a recording whose ticks are nanoseconds and whose last one is 1000. Ids 1 to
+// 9 are known names, numbered like their ids.
+class Decoding {
+ public:
+  Decoding& windows(std::vector<TickWindow> windows) {
+    context_.windows = std::move(windows);
+    return *this;
+  }
+  Decoding& ended_elsewhere(std::uint64_t position, ForeignEnd foreign_end) {
+    foreign_ends_[position] = foreign_end;
+    return *this;
+  }
+  DecodedThread of(std::vector<Piece> pieces) {
+    NameTable names;
+    for (std::uint64_t id = 1; id <= 9; ++id) names.set(id, {});
+    const TickMap clock({});
+    context_.names = &names;
+    context_.clock = &clock;
+    context_.last_ticks = 1'000;
+    return decode_thread(std::move(pieces), foreign_ends_, context_);
+  }
+  DecodedThread of(std::initializer_list<Words> words) {
+    return of(std::vector<Piece>{piece(0, kChunkFirstWord, join(words))});
+  }
+
+ private:
+  DecodeContext context_{nullptr, nullptr, {{0, kEver, 0, 0}}, 0};
+  ForeignEnds foreign_ends_;
+};
+
+Words begin_range(std::uint64_t ticks, std::uint64_t id) {
+  return extended(ticks, ExtendedKind::BeginRange, {id});
+}
+// Ends the range whose BeginRange is word number `word` of chunk 0.
+Words end_range(std::uint64_t ticks, std::uint32_t word) {
+  return extended(ticks, ExtendedKind::EndRange, {make_position(0, kChunkFirstWord + word * 8)});
+}
+
+TEST(ThreadDecoder, PairsBeginsAndEndsByNesting) {
+  const auto thread =
+      Decoding().of({begin(10, 1), begin(20, 2), end(30), begin(35, 3), end(40), end(50)});
+  EXPECT_THAT(thread.start_ns, ElementsAre(10, 20, 35));
+  EXPECT_THAT(thread.duration_ns, ElementsAre(40, 10, 5));
+  EXPECT_THAT(thread.name, ElementsAre(1, 2, 3));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0, 0));
+  EXPECT_EQ(thread.records, 6u);
+  EXPECT_EQ(thread.unfinished + thread.unmatched + thread.out_of_window + thread.undecodable, 0u);
+}
+
+TEST(ThreadDecoder, EndsOneLapWhereTheNextBegins) {
+  const auto thread = Decoding().of({begin(10, 1), begin(20, 2), lap(30, 3), end(40), end(50)});
+  EXPECT_THAT(thread.start_ns, ElementsAre(10, 20, 30));
+  EXPECT_THAT(thread.duration_ns, ElementsAre(40, 10, 10));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0, 0));
+}
+
+TEST(ThreadDecoder, EndsTheScopeBelowARangeThatStaysOpen) {
+  const auto thread = Decoding().of({begin(10, 1), begin_range(20, 2), end(30), end_range(60, 1)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(20, 40));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0));
+}
+
+TEST(ThreadDecoder, EndsRangesInAnyOrder) {
+  const auto thread = Decoding().of({begin_range(10, 1), begin_range(20, 2), begin_range(30, 3),
+                                     end_range(40, 2), end_range(50, 0), end_range(60, 4)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(40, 20, 30));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0, 1));
+}
+
+TEST(ThreadDecoder, TakesTheInnermostOfScopesAndRangesForParent) {
+  const auto thread =
+      Decoding().of({begin_range(10, 1), begin(20, 2), begin(30, 3), end(40), begin_range(50, 4),
+                     begin(60, 5), end(70), end_range(80, 5), begin(90, 6), end(95), end(96),
+                     begin(97, 7), end(98), end_range(99, 0)});
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0, 1, 1, 3, 1, 0));
+}
+
+TEST(ThreadDecoder, EndsARangeOnlyOnce) {
+  const auto thread = Decoding().of({begin_range(10, 1), begin_range(20, 2), end_range(30, 0),
+                                     end_range(40, 0), end_range(50, 2), end_range(60, 2)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(20, 30));
+  EXPECT_EQ(thread.out_of_window, 2u);
+}
+
+TEST(ThreadDecoder, MarksStepsAmongTheRanges) {
+  NameTable names;
+  names.set(1, {});
+  NameInfo step;
+  step.step = 4;
+  names.set(2, step);
+  const TickMap clock({});
+  DecodeContext context{&names, &clock, {{0, kEver, 0, 0}}, 100};
+  const auto thread = decode_thread(
+      {piece(0, kChunkFirstWord, join({begin_range(1, 1), begin_range(2, 2), begin(3, 2)}))}, {},
+      context);
+  EXPECT_THAT(thread.kind, ElementsAre(SpanKind::UserAnnotation, SpanKind::Step, SpanKind::Scope));
+}
+
+TEST(ThreadDecoder, ReadsWordsThatSeveralPiecesHoldOnce) {
+  const Words words = join({begin(10, 1), begin(20, 2), end(30), end(40)});
+  const auto stretch = [&](std::size_t from, std::size_t count) {
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(from);
+    return piece(0, kChunkFirstWord + static_cast<std::uint32_t>(from) * 8,
+                 Words(first, first + static_cast<std::ptrdiff_t>(count)));
+  };
+  const auto thread = Decoding().of(
+      {stretch(1, 3), stretch(0, 2), stretch(0, 3), stretch(2, 2), stretch(0, 2), stretch(1, 1)});
+  EXPECT_THAT(thread.start_ns, ElementsAre(10, 20));
+  EXPECT_THAT(thread.duration_ns, ElementsAre(30, 10));
+  EXPECT_EQ(thread.records, 4u);
+  EXPECT_EQ(thread.unfinished + thread.unmatched, 0u);
+}
+
+TEST(ThreadDecoder, GoesOnFromOneChunkToTheNext) {
+  const auto thread = Decoding().of(
+      std::vector<Piece>{piece(8, kChunkFirstWord, join({end(40), end(50)})),
+                         piece(7, kChunkFirstWord, join({begin(10, 1), begin(20, 2)}))});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(40, 20));
+  EXPECT_EQ(thread.unfinished, 0u);
+}
+
+TEST(ThreadDecoder, CutsWhatIsOpenWhereWordsAreMissing) {
+  const auto in_chunk = Decoding().of(
+      std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)),
+                         piece(0, kChunkFirstWord + 16, join({begin(50, 2), end(60), end(70)}))});
+  const auto whole_chunk = Decoding().of(
+      std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)),
+                         piece(2, kChunkFirstWord, join({begin(50, 2), end(60), end(70)}))});
+  const auto chunk_start = Decoding().of(
+      std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)),
+                         piece(1, kChunkFirstWord + 8, join({begin(50, 2), end(60), end(70)}))});
+  for (const DecodedThread* thread : {&in_chunk, &whole_chunk, &chunk_start}) {
+    EXPECT_THAT(thread->duration_ns, ElementsAre(40, 10)) << "cut where the words go on";
+    EXPECT_THAT(thread->flags, ElementsAre(SpanFlags::kUnfinished, 0));
+    EXPECT_THAT(thread->parent, ElementsAre(kNone, kNone));
+    EXPECT_EQ(thread->unfinished, 1u);
+    EXPECT_EQ(thread->unmatched, 1u);
+  }
+}
+
+TEST(ThreadDecoder, CutsWhatIsOpenWhereEndsWereLost) {
+  Piece after = piece(1, kChunkFirstWord, join({begin(50, 2), end(60)}));
+  after.head.lost_before = 7;
+  after.head.lost_ends_before = 1;
+  const auto thread =
+      Decoding().of(std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)), after, after});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(40, 10));
+  EXPECT_EQ(thread.unfinished, 1u);
+  EXPECT_EQ(thread.lost, 7u) << "a piece that comes twice tells of one loss";
+}
+
+TEST(ThreadDecoder, KeepsWhatIsOpenWhereOnlyBeginsWereLost) {
+  Piece after = piece(1, kChunkFirstWord, end(60));
+  after.head.lost_before = 7;
+  const auto thread =
+      Decoding().of(std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)), after});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(50));
+  EXPECT_EQ(thread.unfinished, 0u);
+}
+
+TEST(ThreadDecoder, CountsEndsOfWhatBeganBeforeRecordingDid) {
+  const auto thread = Decoding().of({end(10), end_range(20, 5), begin(30, 1), end(40)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(10));
+  EXPECT_EQ(thread.out_of_window, 2u);
+  EXPECT_EQ(thread.unmatched, 0u);
+}
+
+TEST(ThreadDecoder, LetsWhatNeverEndedLastToTheEndOfTheRecording) {
+  const auto thread = Decoding().of({begin(10, 1), begin_range(20, 2)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(990, 980));
+  EXPECT_THAT(thread.flags, ElementsAre(SpanFlags::kUnfinished, SpanFlags::kUnfinished));
+  EXPECT_EQ(thread.unfinished, 2u);
+}
+
+TEST(ThreadDecoder, LeavesOutWhatBeganOutsideTheWindows) {
+  const auto thread = Decoding()
+                          .windows({{100, 200, 0, 0}})
+                          .of({begin(10, 1), begin_range(20, 2), begin(110, 3), end(120),
+                               end_range(130, 1), end(140), begin(250, 4), end(260)});
+  EXPECT_THAT(thread.name, ElementsAre(3));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone));
+  EXPECT_THAT(thread.duration_ns, ElementsAre(10));
+  EXPECT_EQ(thread.out_of_window, 3u);
+}
+
+TEST(ThreadDecoder, ClipsWhatEndsAfterItsWindow) {
+  const auto thread = Decoding().windows({{100, 200, 0, 0}}).of({begin(150, 1), end(300)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(50));
+  EXPECT_THAT(thread.flags, ElementsAre(SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow));
+}
+
+TEST(ThreadDecoder, TellsInWhichWindowEachSpanBegan) {
+  const auto thread = Decoding()
+                          .windows({{100, 200, 0, 0}, {300, 400, 1, 0}, {500, kEver, 2, 0}})
+                          .of({begin(500, 1), end(510), begin(200, 2), end(210), begin(250, 3),
+                               end(260), begin(300, 4), end(310)});
+  EXPECT_THAT(thread.name, ElementsAre(1, 2, 4));
+  EXPECT_THAT(thread.window, ElementsAre(2, 0, 1));
+}
+
+TEST(ThreadDecoder, EndsARangeWhereAnotherThreadEndedIt) {
+  const auto thread = Decoding()
+                          .ended_elsewhere(kChunkFirstWord, {.ticks = 70, .thread = 5})
+                          .of({begin_range(10, 1), begin(20, 2), end(30)});
+  EXPECT_THAT(thread.duration_ns, ElementsAre(60, 10));
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, kNone)) << "it takes no part in nesting";
+  EXPECT_THAT(thread.ended_elsewhere, ElementsAre(::testing::Pair(0u, 5u)));
+  EXPECT_EQ(thread.flags[0], SpanFlags::kAsync);
+}
+
+TEST(ThreadDecoder, GivesATextToTheSpanBegunLast) {
+  const auto thread =
+      Decoding().of({begin(10, 1), extended(11, ExtendedKind::Text, text_payload("x=1")), end(20),
+                     extended(30, ExtendedKind::RangeInline, text_payload("named in place")),
+                     extended(31, ExtendedKind::Text, text_payload(""))});
+  ASSERT_EQ(thread.texts.size(), 2u);
+  EXPECT_EQ(thread.texts[0].span, 0u);
+  EXPECT_EQ(thread.texts[0].text, "x=1");
+  EXPECT_EQ(thread.texts[1].span, 1u);
+  ASSERT_EQ(thread.named.size(), 1u);
+  EXPECT_EQ(thread.named[0].name, "named in place");
+}
+
+TEST(ThreadDecoder, GivesATextNeverToASpanFromBeforeAGap) {
+  const auto thread = Decoding().of(std::vector<Piece>{
+      piece(0, kChunkFirstWord, begin(10, 1)),
+      piece(3, kChunkFirstWord, extended(50, ExtendedKind::Text, text_payload("x")))});
+  EXPECT_THAT(thread.texts, IsEmpty());
+}
+
+TEST(ThreadDecoder, CutsATextThatClaimsMoreBytesThanItHas) {
+  const auto thread =
+      Decoding().of({begin(10, 1), extended(11, ExtendedKind::Text, {~std::uint64_t{0}, 0x6261})});
+  ASSERT_EQ(thread.texts.size(), 1u);
+  EXPECT_EQ(thread.texts[0].text, std::string("ab\0\0\0\0\0\0", 8));
+}
+
+TEST(ThreadDecoder, KnowsTheSpanThatMomentsLieIn) {
+  const auto thread = Decoding().of({extended(5, ExtendedKind::Instant, {1}), begin(10, 2),
+                                     extended(15, ExtendedKind::Counter, {3, 0x3ff8000000000000}),
+                                     extended(16, ExtendedKind::FlowOut, {77}), end(20),
+                                     extended(25, ExtendedKind::FlowIn, {77})});
+  ASSERT_EQ(thread.instants.size(), 1u);
+  EXPECT_EQ(thread.instants[0].span, kNone);
+  ASSERT_EQ(thread.counters.size(), 1u);
+  EXPECT_EQ(thread.counters[0].value, 1.5);
+  EXPECT_EQ(thread.counters[0].span, 0u);
+  ASSERT_EQ(thread.flows.size(), 2u);
+  EXPECT_TRUE(thread.flows[0].out);
+  EXPECT_EQ(thread.flows[0].span, 0u);
+  EXPECT_EQ(thread.flows[1].span, kNone);
+}
+
+TEST(ThreadDecoder, CountsWhatItDoesNotUnderstandAndGoesOn) {
+  const auto thread =
+      Decoding().of({extended(5, ExtendedKind{0}, {}), extended(6, ExtendedKind{40}, {1, 2, 3}),
+                     extended(7, ExtendedKind{63}, {}), extended(8, ExtendedKind::Counter, {1}),
+                     extended(9, ExtendedKind::BeginRange, {}), begin(10, 1), end(20)});
+  EXPECT_EQ(thread.undecodable, 5u);
+  EXPECT_THAT(thread.duration_ns, ElementsAre(10));
+}
+
+TEST(ThreadDecoder, CountsAPayloadThatReachesPastItsPiece) {
+  Words words = join({begin(10, 1), end(20), extended(30, ExtendedKind::Counter, {1, 2})});
+  words.pop_back();
+  const auto thread = Decoding().of({words});
+  EXPECT_EQ(thread.undecodable, 1u);
+  EXPECT_THAT(thread.duration_ns, ElementsAre(10));
+}
+
+TEST(ThreadDecoder, ShowsASpanWhoseNameIsUnknown) {
+  const auto thread = Decoding().of({begin(10, 999), end(20)});
+  EXPECT_THAT(thread.name, ElementsAre(0));
+  EXPECT_THAT(thread.duration_ns, ElementsAre(10));
+  EXPECT_EQ(thread.undecodable, 1u);
+}
+
+TEST(ThreadDecoder, SurvivesPositionsAndTicksAtTheEndOfTheirRange) {
+  for (const std::uint64_t sequence :
+       {~std::uint64_t{0}, ~std::uint64_t{0} / detail::kChunkBytes}) {
+    for (const std::uint64_t base : {std::uint64_t{0}, kEver, kEver / 2}) {
+      Piece odd = piece(sequence, detail::kChunkBytes - 24,
+                        join({begin_range(1, 1), begin(2, 2), end(0), end_range(9, 0)}));
+      odd.head.base_ticks = base;
+      const auto thread = Decoding().of(std::vector<Piece>{odd});
+      EXPECT_EQ(thread.start_ns.size(), 2u);
+      for (const std::int64_t duration : thread.duration_ns) EXPECT_GE(duration, 0);
+    }
+  }
+}
+
+// The following took hours with a search through all that is open.
+
+TEST(ThreadDecoder, NeedsNoLongerForDeepNesting) {
+  constexpr std::uint64_t kDepth = 300'000;
+  Words words;
+  for (std::uint64_t i = 0; i < kDepth; ++i) words.push_back(begin(10, 1)[0]);
+  for (std::uint64_t i = 0; i < kDepth; ++i) words.push_back(end(20)[0]);
+  const auto thread = Decoding().of({words});
+  EXPECT_EQ(thread.start_ns.size(), kDepth);
+  EXPECT_EQ(thread.parent.back(), kDepth - 2);
+  EXPECT_EQ(thread.unfinished, 0u);
+}
+
+TEST(ThreadDecoder, NeedsNoLongerForManyRangesThatEndInTheOrderTheyBegan) {
+  constexpr std::uint32_t kRanges = 300'000;
+  Words words;
+  for (std::uint32_t i = 0; i < kRanges; ++i) words.insert(words.end(), {begin_range(10, 1)[0], 1});
+  for (std::uint32_t i = 0; i < kRanges; ++i) {
+    const Words ended = end_range(20, i * 2);
+    words.insert(words.end(), ended.begin(), ended.end());
+  }
+  const auto thread = Decoding().of({words});
+  EXPECT_EQ(thread.start_ns.size(), kRanges);
+  EXPECT_EQ(thread.unfinished + thread.out_of_window, 0u);
+}
+
+TEST(ThreadDecoder, NeedsNoLongerAboveManyScopesFromBeforeTheWindow) {
+  constexpr std::uint64_t kOutside = 200'000;
+  Words words(kOutside, begin(10, 1)[0]);
+  for (std::uint64_t i = 0; i < kOutside; ++i) {
+    words.push_back(begin(110, 2)[0]);
+    words.push_back(end(120)[0]);
+  }
+  const auto thread = Decoding().windows({{100, 200, 0, 0}}).of({words});
+  EXPECT_EQ(thread.start_ns.size(), kOutside);
+  EXPECT_EQ(thread.parent.back(), kNone);
+}
+
+TEST(ThreadDecoder, NeedsNoLongerForManyWindows) {
+  constexpr std::uint64_t kWindows = 200'000;
+  std::vector<TickWindow> windows;
+  Words words;
+  for (std::uint64_t i = 0; i < kWindows; ++i) {
+    windows.push_back({i * 100, i * 100 + 50, static_cast<std::uint32_t>(i), 0});
+    words.push_back(begin(i * 100 + 60, 1)[0]);
+    words.push_back(end(i * 100 + 70)[0]);
+  }
+  const auto thread = Decoding().windows(std::move(windows)).of({words});
+  EXPECT_EQ(thread.out_of_window, kWindows);
+}
+
+TEST(ThreadDecoder, KeepsWhatADeviceDidAsItWasTold) {
+  const auto thread =
+      Decoding().of({begin(10, 1), extended(11, ExtendedKind::ApiBegin, {2, 7}), end(12), end(13),
+                     extended(20, ExtendedKind::DeviceSpan, {2, 100, 50, 7, 7}),
+                     extended(21, ExtendedKind::DeviceSpan, {2, 100, 50})});
+  EXPECT_THAT(thread.parent, ElementsAre(kNone, 0));
+  ASSERT_EQ(thread.api_calls.size(), 1u);
+  EXPECT_EQ(thread.api_calls[0].span, 1u);
+  EXPECT_EQ(thread.api_calls[0].correlation, 7u);
+  EXPECT_EQ(thread.device_words.size(), 1u + 5u);
+  EXPECT_EQ(thread.undecodable, 1u) << "the last one is too short";
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sys/random.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "base/file.h"
+#include "file/block_file.h"
+#include "file/block_layout.h"
+
+namespace sonde {
+
+namespace {
+
+constexpr int kZstdLevel = 1;
+// 24 MB of memory; a longer file is read by scanning.
+constexpr std::size_t kMaxIndexEntries = std::size_t{1} << 20;
+
+// A context costs more to make than a block to compress. They are kept for whoever comes next, and
+// never destroyed: a profiler may end with the program, after the threads' own variables.
+class Contexts {
+ public:
+  // Nobody waits: in a child of fork() whoever has the lock may be no more.
+  ZSTD_CCtx* take() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || kept_.empty()) return ZSTD_createCCtx();
+    ZSTD_CCtx* const context = kept_.back();
+    kept_.pop_back();
+    return context;
+  }
+  void give_back(ZSTD_CCtx* context) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) {
+      kept_.push_back(context);
+    } else {
+      ZSTD_freeCCtx(context);
+    }
+  }
+  static Contexts& instance() {
+    static auto* const contexts = new Contexts;
+    return *contexts;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ZSTD_CCtx*> kept_;
+};
+
+// Appends the compressed bytes to `out`; false if they would not be fewer.
+bool compress_into(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> payload) {
+  if (payload.empty()) return false;
+  ZSTD_CCtx* const context = Contexts::instance().take();
+  if (context == nullptr) return false;
+  out.resize(ZSTD_compressBound(payload.size()));
+  const std::size_t size = ZSTD_compressCCtx(context, out.data(), out.size(), payload.data(),
+                                             payload.size(), kZstdLevel);
+  Contexts::instance().give_back(context);
+  const bool is_smaller = ZSTD_isError(size) == 0 && size < payload.size();
+  out.resize(is_smaller ? size : 0);
+  return is_smaller;
+}
+
+std::array<std::uint8_t, 16> random_id(std::int64_t now_ns) {
+  std::array<std::uint8_t, 16> id{};
+  if (getrandom(id.data(), id.size(), GRND_NONBLOCK) != static_cast<ssize_t>(id.size())) {
+    // Early in a boot: the time and the process tell files apart well enough.
+    const std::int64_t pid = getpid();
+    std::memcpy(id.data(), &now_ns, sizeof(now_ns));
+    std::memcpy(id.data() + sizeof(now_ns), &pid, sizeof(pid));
+  }
+  return id;
+}
+
+std::span<const std::uint8_t> bytes_of(const auto& value) {
+  return {reinterpret_cast<const std::uint8_t*>(&value), sizeof(value)};
+}
+
+}  // namespace
+
+EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload, bool compress) {
+  EncodedBlock block{kind, false, static_cast<std::uint32_t>(payload.size()), {}};
+  if (payload.size() > kMaxBlockBytes) {
+    block.payload_bytes = kMaxBlockBytes + 1;
+    return block;
+  }
+  block.compressed = compress && compress_into(block.stored, payload);
+  if (!block.compressed) block.stored.assign(payload.begin(), payload.end());
+  return block;
+}
+
+Result<BlockWriter> BlockWriter::create(const std::string& path) {
+  std::string temporary;
+  if (!path.empty()) {
+    SONDE_TRY(temporary, temporary_beside(path));
+  }
+  auto file = AppendFile::create(temporary);
+  if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
+  BlockWriter writer(*std::move(file));
+  FileHeader header;
+  header.version = kFormatVersion;
+  header.created_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  header.file_id = random_id(header.created_ns);
+  header.crc = crc_of(header);
+  writer.file_tag_ = tag_of(header);
+  Result<void> ready = writer.file_.append(bytes_of(header));
+  if (ready && !path.empty()) ready = writer.file_.publish(path);
+  if (!ready) {
+    unlink(temporary.c_str());
+    return Failure(std::move(ready).error());
+  }
+  return writer;
+}
+
+Result<void> BlockWriter::append(BlockKind kind, std::span<const std::uint8_t> payload,
+                                 bool compress) {
+  return append(encode_block(kind, payload, compress));
+}
+
+Result<void> BlockWriter::append(const EncodedBlock& block) {
+  if (sealed_) return Failure(ErrorCode::Invalid, file_.path() + ": is sealed and takes no block");
+  if (block.payload_bytes > kMaxBlockBytes) {
+    return Failure(ErrorCode::Invalid, file_.path() + ": a block may hold at most " +
+                                           std::to_string(kMaxBlockBytes) + " bytes");
+  }
+  const std::uint64_t offset = file_.size();
+  SONDE_TRY_VOID(append_stored(block));
+  if (entries_.size() == kMaxIndexEntries) is_indexed_ = false;
+  if (!is_indexed_) return {};
+  entries_.push_back({offset, static_cast<std::uint32_t>(block.stored.size()), block.payload_bytes,
+                      static_cast<std::uint16_t>(block.kind),
+                      block.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+  return {};
+}
+
+// Header, bytes and padding in one write, so that a crash leaves at most one block in part.
+Result<void> BlockWriter::append_stored(const EncodedBlock& block) {
+  BlockHeader header;
+  header.kind = static_cast<std::uint16_t>(block.kind);
+  header.flags = block.compressed ? kBlockFlagZstd : std::uint16_t{0};
+  header.stored_bytes = static_cast<std::uint32_t>(block.stored.size());
+  header.payload_bytes = block.payload_bytes;
+  header.stored_crc = crc32_of(block.stored);
+  header.file_tag = file_tag_;
+  header.ordinal = ordinal_;
+  header.crc = crc_of(header);
+  const auto front = bytes_of(header);
+  scratch_.assign(front.begin(), front.end());
+  scratch_.insert(scratch_.end(), block.stored.begin(), block.stored.end());
+  scratch_.resize(padded(scratch_.size()), 0);
+  SONDE_TRY_VOID(file_.append(scratch_));
+  ++ordinal_;
+  return {};
+}
+
+// As many index blocks as it takes, one behind the other.
+Result<void> BlockWriter::append_index() {
+  constexpr std::size_t kEntriesPerBlock = kMaxBlockBytes / sizeof(IndexEntry);
+  for (std::size_t first = 0; first < entries_.size(); first += kEntriesPerBlock) {
+    const std::size_t count = std::min(kEntriesPerBlock, entries_.size() - first);
+    const std::span<const std::uint8_t> payload(
+        reinterpret_cast<const std::uint8_t*>(entries_.data() + first), count * sizeof(IndexEntry));
+    SONDE_TRY_VOID(append_stored(encode_block(BlockKind::Index, payload, true)));
+  }
+  return {};
+}
+
+Result<bool> BlockWriter::take_back(BlockKind kind) {
+  if (sealed_ || !is_indexed_ || entries_.empty()) return false;
+  if (entries_.back().kind != static_cast<std::uint16_t>(kind)) return false;
+  SONDE_TRY_VOID(file_.cut(entries_.back().offset));
+  entries_.pop_back();
+  --ordinal_;
+  return true;
+}
+
+Result<void> BlockWriter::seal() {
+  if (sealed_) return {};
+  Trailer trailer;
+  trailer.index_offset = file_.size();
+  trailer.block_count = is_indexed_ ? static_cast<std::uint32_t>(entries_.size()) : kNoIndex;
+  trailer.file_tag = file_tag_;
+  trailer.crc = crc_of(trailer);
+  if (is_indexed_) SONDE_TRY_VOID(append_index());
+  SONDE_TRY_VOID(file_.append(bytes_of(trailer)));
+  sealed_ = true;
+  return {};
+}
+
+}  // namespace sonde

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "file/trace_file.h"
+
+#include "base/file.h"
+
+namespace sonde {
+
+namespace {
+
+Result<void> write_sealed(const Trace& trace, const std::string& path) {
+  SONDE_TRY(BlockWriter writer, BlockWriter::create(path));
+  SONDE_TRY_VOID(write_columns(writer, trace));
+  return writer.seal();
+}
+
+}  // namespace
+
+void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_written) {
+  for (const BlockFile::Damage& damage : file.damage()) {
+    builder.add_ledger(LedgerKind::DamagedBytes, damage.bytes, file.name(), damage.what);
+  }
+  if (!file.sealed() && !still_written) {
+    builder.add_ledger(LedgerKind::Truncated, 1, file.name(), "the file has no proper end");
+  }
+}
+
+Result<void> save_trace(const Trace& trace, const std::string& path) {
+  return write_replacing(path, [&](const std::string& at) { return write_sealed(trace, at); });
+}
+
+}  // namespace sonde
