@@ -17,15 +17,15 @@ namespace {
 using namespace itt_abi;  // NOLINT(google-build-using-namespace): short, and of this file alone
 
 // What the collector fills in.
-struct Functions {
+struct IttFunctions {
   void* domain_create = nullptr;
   void* string_handle_create = nullptr;
   void* task_begin = nullptr;
   void* task_end = nullptr;
 };
 
-struct Program {
-  Functions functions;
+struct IttProgram {
+  IttFunctions functions;
   ApiInfo list[5] = {
       {"__itt_domain_create", &functions.domain_create, nullptr, nullptr, kStructureGroup},
       {"__itt_string_handle_create", &functions.string_handle_create, nullptr, nullptr,
@@ -38,8 +38,8 @@ struct Program {
 };
 
 // Leaked: scopes may end while the program's statics are destroyed.
-Program& program() {
-  static auto* const only = new Program;
+IttProgram& itt_program() {
+  static auto* const only = new IttProgram;
   return *only;
 }
 
@@ -51,7 +51,7 @@ void init_mutex(pthread_mutex_t& mutex) {
   ::pthread_mutexattr_destroy(&attributes);
 }
 
-void find_functions(Program& self, void* library) {
+void find_functions(IttProgram& self, void* library) {
   auto* const init = reinterpret_cast<ApiInit*>(::dlsym(library, kEntry));
   if (init == nullptr) {
     for (ApiInfo* info = self.list; info->name != nullptr; ++info)
@@ -82,7 +82,7 @@ StringHandle* handle_of(const char* text) {
   if (known.size() >= kMost) known.clear();
   StringHandle*& handle = known[text];
   if (handle == nullptr)
-    handle = as<StringHandleCreate>(program().functions.string_handle_create)(text);
+    handle = as<StringHandleCreate>(itt_program().functions.string_handle_create)(text);
   return handle;
 }
 
@@ -93,9 +93,9 @@ IttTool::IttTool() {
   if (path == nullptr || *path == '\0') return;
   void* const library = ::dlopen(path, RTLD_LAZY);
   if (library == nullptr) return;
-  Program& self = program();
+  IttProgram& self = itt_program();
   find_functions(self, library);
-  const Functions& found = self.functions;
+  const IttFunctions& found = self.functions;
   if (found.domain_create == nullptr || found.string_handle_create == nullptr ||
       found.task_begin == nullptr || found.task_end == nullptr)
     return;
@@ -109,14 +109,14 @@ const IttTool& IttTool::get() {
 }
 
 void IttTool::push(const char* name) const {
-  const Program& self = program();
+  const IttProgram& self = itt_program();
   if (!is_there_ || self.domain->flags == 0) return;
   as<TaskBegin>(self.functions.task_begin)(self.domain, itt_abi::Id{}, itt_abi::Id{},
                                            handle_of(name));
 }
 
 void IttTool::pop() const {
-  const Program& self = program();
+  const IttProgram& self = itt_program();
   if (!is_there_ || self.domain->flags == 0) return;
   as<TaskEnd>(self.functions.task_end)(self.domain);
 }

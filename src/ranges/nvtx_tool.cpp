@@ -38,7 +38,7 @@ class Functions {
   std::array<Function**, Count + 1> addresses_ = {};  // the first and the last are null
 };
 
-struct Program {
+struct NvtxProgram {
   Functions<Core::Count> core;
   Functions<nvtx_abi::Core2::Count> core2;
   Functions<nvtx_abi::kCudaCount> cuda;
@@ -48,25 +48,25 @@ struct Program {
 };
 
 // Leaked: scopes may end while the program's statics are destroyed.
-Program& program() {
-  static auto* const only = new Program;
+NvtxProgram& nvtx_program() {
+  static auto* const only = new NvtxProgram;
   return *only;
 }
 
 int get_module_functions(std::int32_t module, nvtx_abi::FunctionTable* table, unsigned* size) {
   switch (module) {
     case nvtx_abi::kCore:
-      return program().core.give(table, size);
+      return nvtx_program().core.give(table, size);
     case nvtx_abi::kCore2:
-      return program().core2.give(table, size);
+      return nvtx_program().core2.give(table, size);
     case nvtx_abi::kCuda:
-      return program().cuda.give(table, size);
+      return nvtx_program().cuda.give(table, size);
     case nvtx_abi::kOpenCl:
-      return program().open_cl.give(table, size);
+      return nvtx_program().open_cl.give(table, size);
     case nvtx_abi::kCudaRuntime:
-      return program().cuda_runtime.give(table, size);
+      return nvtx_program().cuda_runtime.give(table, size);
     case nvtx_abi::kSync:
-      return program().sync.give(table, size);
+      return nvtx_program().sync.give(table, size);
     default:
       return 0;
   }
@@ -82,7 +82,7 @@ const void* get_export_table(std::uint32_t table) {
 
 template <typename Type, typename Default, typename... Arguments>
 auto call(unsigned number, Default missing, Arguments... arguments) {
-  Type* const function = program().core.get<Type>(number);
+  Type* const function = nvtx_program().core.get<Type>(number);
   return function != nullptr ? function(arguments...) : missing;
 }
 
@@ -117,12 +117,12 @@ std::uint64_t NvtxTool::start(const char* message) const {
 }
 
 void NvtxTool::end(std::uint64_t range) const {
-  auto* const function = program().core.get<void(nvtx_abi::RangeId)>(Core::RangeEnd);
+  auto* const function = nvtx_program().core.get<void(nvtx_abi::RangeId)>(Core::RangeEnd);
   if (function != nullptr) function(range);
 }
 
 void NvtxTool::mark(const char* message) const {
-  auto* const function = program().core.get<void(const char*)>(Core::MarkA);
+  auto* const function = nvtx_program().core.get<void(const char*)>(Core::MarkA);
   if (function != nullptr) function(message);
 }
 

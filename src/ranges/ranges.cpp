@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/ranges.h"
+#include "sonde/profile/ranges.h"
 
 #include <array>
 #include <mutex>
@@ -9,7 +9,7 @@
 #include "ranges/itt_tool.h"
 #include "ranges/nvtx_tool.h"
 #include "record/listeners.h"
-#include "sonde/range_source.h"
+#include "sonde/source/range_source.h"
 
 namespace sonde {
 namespace {
