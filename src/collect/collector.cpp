@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <system_error>
 
 #include "base/file.h"
@@ -16,21 +15,14 @@
 
 namespace sonde {
 
-using detail::ChunkHeader;
 using detail::kChunkBytes;
 
 namespace {
 
-constexpr std::uint32_t kMinChunks = 32;
 // Soon at first, so that a short recording that is killed has its clock's rate too.
 constexpr std::int64_t kFirstAnchorNs = 5'000'000;
 
 std::atomic<Collector*> the_collector{nullptr};
-
-std::uint32_t chunks_for(std::uint64_t budget_bytes) {
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(budget_bytes / kChunkBytes, kMinChunks, std::uint64_t{1} << 24));
-}
 
 void add_losses(detail::LossCounts& sum, const detail::LossCounts& now,
                 const detail::LossCounts& before) {
@@ -66,45 +58,12 @@ Collector& Collector::instance() {
 }
 
 Result<void> Collector::start_stream(const SessionOptions& options, const std::string& path) {
-  const std::uint32_t chunk_count = chunks_for(options.budget_bytes);
-  const auto fits = [&](const Arena* arena) { return arena->max_chunks() >= chunk_count; };
-  const auto found = std::find_if(arenas_.begin(), arenas_.end(), fits);
-  if (found != arenas_.end()) {
-    arena_ = *found;
-  } else {
-    arena_ = new Arena(chunk_count);
-    if (!arena_->reserved()) {
-      return Failure(ErrorCode::Io, "cannot reserve addresses for a budget of " +
-                                        bytes_text(options.budget_bytes));
-    }
-    arenas_.push_back(arena_);
-  }
-  if (scope_ticks_ == 0) scope_ticks_ = detail::measure_scope_ticks();
-  if (first_anchor_.ticks == 0) first_anchor_ = take_anchor();
-  stream_ = (static_cast<std::uint64_t>(::getpid()) << 32) ^ read_ticks();
-  not_crash_safe_.clear();
-  const bool wants_file = options.crash_safe && !path.empty();
-  if (!wants_file)
-    not_crash_safe_ = path.empty() ? "the session has no file name" : "it was asked for";
-  arena_->open(wants_file ? path + ".live" : "", chunk_count, stream_, not_crash_safe_);
-  pool_.reset(arena_->chunks(), chunk_count, stream_,
-              detail::held_chunks(arena_->chunks(), chunk_count));
-  drained_.assign(chunk_count, {});
+  SONDE_TRY_VOID(stream_.start(options, path));
+  drain_.reset(stream_.pool().chunk_count());
   last_fresh_ = 0;
   anchor_interval_ns_ = kFirstAnchorNs;
   last_rotation_ns_ = monotonic_ns();
-  pool_.set_prepared(0);
-  prepare_ahead();
-  detail::attach_pool(&pool_);
-  stream_on_ = true;
   return {};
-}
-
-void Collector::end_stream() {
-  detail::set_recording(false);
-  detail::detach_pool();
-  arena_->close();
-  stream_on_ = false;
 }
 
 void Collector::start_drainer() {
@@ -122,19 +81,20 @@ void Collector::start_drainer() {
 
 Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   std::unique_lock lock(mutex_);
-  const std::uint32_t chunk_count = chunks_for(session->options.budget_bytes);
+  const std::uint32_t chunk_count = Stream::chunks_for(session->options.budget_bytes);
   const bool wants_file = session->options.crash_safe && !session->path.empty();
   // Buffers that were made for sessions which are only being written out need not be shared.
   done_.wait(lock, [&] {
-    if (!stream_on_) return true;
-    const bool suits = pool_.chunk_count() == chunk_count && (arena_->file_backed() || !wants_file);
+    if (!stream_.is_on()) return true;
+    const bool suits =
+        stream_.pool().chunk_count() == chunk_count && (stream_.is_crash_safe() || !wants_file);
     return suits || std::any_of(sessions_.begin(), sessions_.end(),
                                 [](const auto& s) { return !s->closing; });
   });
-  if (!stream_on_) SONDE_TRY_VOID(start_stream(session->options, session->path));
+  if (!stream_.is_on()) SONDE_TRY_VOID(start_stream(session->options, session->path));
   start_drainer();
   if (!drainer_running_) {
-    if (sessions_.empty()) end_stream();
+    if (sessions_.empty()) stream_.end();
     return Failure(ErrorCode::Io, "cannot start a thread to write the recording");
   }
   ProcessBlock process;
@@ -145,25 +105,20 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
     process.world_size = info->world_size;
     process.local_rank = info->local_rank;
   }
-  process.stream = stream_;
   process.host = host_name();
   process.name = program_name();
-  if (arena_->file_backed()) {
-    const std::filesystem::path live(arena_->live_path());
-    std::error_code ignored;
-    process.live_name = live.filename().string();
-    process.live_path = std::filesystem::absolute(live, ignored).string();
-  }
+  stream_.describe(process);
   session->file->add_process(process);
-  session->file->add_anchor(first_anchor_);
+  session->file->add_anchor(stream_.first_anchor());
   session->file->add_anchor(take_anchor());
-  if (pool_.chunk_count() != chunk_count) {
-    session->file->add_ledger(LedgerKind::Note, 1, "collect",
-                              "the buffers are those of a session that began before, " +
-                                  bytes_text(std::uint64_t{pool_.chunk_count()} * kChunkBytes));
+  if (stream_.pool().chunk_count() != chunk_count) {
+    session->file->add_ledger(
+        LedgerKind::Note, 1, "collect",
+        "the buffers are those of a session that began before, " +
+            bytes_text(std::uint64_t{stream_.pool().chunk_count()} * kChunkBytes));
   }
-  if (wants_file && !arena_->file_backed()) {
-    session->file->add_ledger(LedgerKind::NotCrashSafe, 1, "collect", not_crash_safe_);
+  if (wants_file && !stream_.is_crash_safe()) {
+    session->file->add_ledger(LedgerKind::NotCrashSafe, 1, "collect", stream_.why_not_crash_safe());
   }
   if (const detail::ForkState fork = detail::fork_state(); fork.forked) {
     session->file->add_ledger(LedgerKind::Forked, 1, "collect",
@@ -184,7 +139,7 @@ void Collector::refresh_flags() {
     if (!session->all_written() && session->options.policy != BufferPolicy::Ring)
       only_rings = false;
   }
-  pool_.set_ring(only_rings);
+  stream_.pool().set_ring(only_rings);
   detail::set_recording(recording);
 }
 
@@ -194,18 +149,18 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     if (session.closing) return Failure(ErrorCode::Invalid, "the session is closed");
     if (session.recording()) return Failure(ErrorCode::Invalid, "the session is recording already");
     session.losses_at_begin = detail::loss_counts();
-    session.overwritten_at_begin = pool_.overwritten_records();
+    session.overwritten_at_begin = stream_.pool().overwritten_records();
     session.file->add_anchor(take_anchor());
     SessionState::Window window;
     window.start_ticks = read_ticks();
     window.first_step = first_step;
     if (session.options.policy == BufferPolicy::Ring) {
       // Chunks of this window hold nothing else, so that what is overwritten can be counted.
-      detail::leave_chunks_older_than(pool_, window.start_ticks);
+      detail::leave_chunks_older_than(stream_.pool(), window.start_ticks);
       const bool first = std::none_of(sessions_.begin(), sessions_.end(), [](const auto& other) {
         return other->recording() && other->options.policy == BufferPolicy::Ring;
       });
-      if (first) pool_.count_overwritten_from(window.start_ticks);
+      if (first) stream_.pool().count_overwritten_from(window.start_ticks);
     }
     session.windows.push_back(window);
     session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 0,
@@ -239,7 +194,7 @@ void Collector::end_window_locked(SessionState& session) {
   SessionState::Window& window = session.windows.back();
   window.end_ticks = read_ticks();
   add_losses(session.losses, detail::loss_counts(), session.losses_at_begin);
-  session.overwritten += pool_.overwritten_records() - session.overwritten_at_begin;
+  session.overwritten += stream_.pool().overwritten_records() - session.overwritten_at_begin;
   session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 1,
                             window.end_ticks, window.first_step});
   session.file->add_anchor(take_anchor());
@@ -350,9 +305,9 @@ Result<void> Collector::write_snapshot(SessionState& session, const std::string&
   process.pid = ::getpid();
   process.host = host_name();
   process.name = program_name();
-  process.stream = stream_;
+  process.stream = stream_.id();
   out.add_process(process);
-  out.add_anchor(first_anchor_);
+  out.add_anchor(stream_.first_anchor());
   const std::uint64_t end = read_ticks();
   out.add_window({index, 0, start, step});
   out.add_window({index, 1, end, step});

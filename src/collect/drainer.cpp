@@ -4,24 +4,20 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 
 #include "collect/chunk_reader.h"
 #include "collect/collector.h"
 
 namespace sonde {
 
-using detail::ChunkHeader;
-
 namespace {
 
 constexpr std::int64_t kPartialEveryNs = 200'000'000;
 constexpr std::int64_t kAnchorEveryNs = 1'000'000'000;
 constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
-// In steps, so that threads soon have what is ready.
-constexpr std::uint32_t kPrepareChunks = (std::uint32_t{4} << 20) / detail::kChunkBytes;
 constexpr auto kBusyInterval = std::chrono::milliseconds(2);
 constexpr auto kCalmInterval = std::chrono::milliseconds(10);
 
@@ -42,7 +38,7 @@ void Collector::run() {
     lock.unlock();
     const std::uint32_t fresh_before = last_fresh_;
     pass();
-    busy = last_fresh_ != fresh_before || pool_.full_count() > 0;
+    busy = last_fresh_ != fresh_before || stream_.pool().full_count() > 0;
     lock.lock();
     settle(lock);
     drainer_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
@@ -58,7 +54,7 @@ void Collector::pass() {
   std::vector<std::shared_ptr<SessionState>> sessions;
   {
     const std::lock_guard guard(mutex_);
-    if (!stream_on_) return;
+    if (!stream_.is_on()) return;
     refresh_flags();
     sessions = sessions_;
     for (const auto& session : sessions_) {
@@ -67,15 +63,19 @@ void Collector::pass() {
                         !session->windows.back().written);
     }
   }
-  prepare_ahead();
+  stream_.prepare_ahead();
   if (draining) {
+    const auto take = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
+      distribute(head, words);
+    };
     // The living first: what they leave meanwhile is found among the full.
     if (ended || now - last_partial_ns_ >= kPartialEveryNs) {
       last_partial_ns_ = now;
-      drain_live_chunks();
+      drain_.live_chunks(stream_.pool(), take);
+      flush_events();
     }
     // If not all could be had, no window may be thought written; the next pass comes soon.
-    if (!drain_full_chunks()) pass_ticks_ = 0;
+    if (!drain_.full_chunks(stream_, take, [this] { flush_events(); })) pass_ticks_ = 0;
   }
   if (now - last_anchor_ns_ >= anchor_interval_ns_) {
     last_anchor_ns_ = now;
@@ -90,51 +90,9 @@ void Collector::pass() {
     last_rotation_ns_ = now;
     // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's
     // rate.
-    detail::leave_chunks_older_than(pool_, read_ticks() - (std::uint64_t{1} << 41));
+    detail::leave_chunks_older_than(stream_.pool(), read_ticks() - (std::uint64_t{1} << 41));
   }
-  last_fresh_ = pool_.fresh_used();
-}
-
-void Collector::prepare_ahead() {
-  const std::uint32_t target = pool_.fresh_used() + kReadyChunks;
-  while (pool_.prepared() < std::min(target, pool_.chunk_count())) {
-    const std::uint32_t first = pool_.prepared();
-    const std::uint32_t last = pool_.claim(std::min(target, first + kPrepareChunks));
-    if (last == first) return;  // threads have taken the rest from the top
-    // Not those that were held: their threads may have released and taken them meanwhile.
-    for (std::uint32_t from = first; from < last;) {
-      std::uint32_t to = from;
-      while (to < last && !pool_.was_held(to)) ++to;
-      arena_->prepare(from, to);
-      from = to + 1;
-    }
-    pool_.set_prepared(last);
-  }
-}
-
-bool Collector::drain_full_chunks() {
-  // No more than there are now: threads may fill chunks as fast as they are drained.
-  std::uint64_t left = pool_.full_count();
-  std::array<ChunkHeader*, 16> batch{};
-  bool complete = true;
-  while (left > 0) {
-    std::size_t count = 0;
-    for (; count < batch.size() && left > 0; --left) {
-      ChunkHeader* chunk = pool_.pop_full();
-      if (chunk == nullptr) {  // a thread was stopped while it put one in
-        complete = false;
-        left = 0;
-        break;
-      }
-      drain_chunk(chunk);
-      batch[count++] = chunk;
-    }
-    // Only what is in the files may be given out again.
-    flush_events();
-    for (std::size_t i = 0; i < count; ++i) pool_.release(batch[i]);
-    prepare_ahead();
-  }
-  return complete;
+  last_fresh_ = stream_.pool().fresh_used();
 }
 
 void Collector::flush_events() {
@@ -144,36 +102,6 @@ void Collector::flush_events() {
     sessions = sessions_;
   }
   for (const auto& session : sessions) session->file->flush_events();
-}
-
-void Collector::drain_live_chunks() {
-  // A chunk its thread leaves meanwhile stays as it is: only this thread gives it out again.
-  std::vector<ChunkHeader*> live;
-  detail::for_each_live_chunk(pool_, [&](ChunkHeader* chunk) { live.push_back(chunk); });
-  for (ChunkHeader* chunk : live) drain_chunk(chunk);
-  flush_events();
-}
-
-void Collector::drain_chunk(ChunkHeader* chunk) {
-  Drained& drained = drained_[pool_.index_of(chunk)];
-  EventsHead head;
-  head.thread = __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED);
-  head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);
-  if (drained.thread != head.thread || drained.sequence != head.sequence) {
-    drained = {head.thread, head.sequence, detail::kChunkFirstWord};
-  }
-  if (drained.offset == detail::kChunkFirstWord) {
-    head.lost_before = __atomic_load_n(&chunk->lost_before, __ATOMIC_RELAXED);
-    head.lost_ends_before = __atomic_load_n(&chunk->lost_ends_before, __ATOMIC_RELAXED);
-  }
-  const std::uint32_t committed = detail::committed_bytes(chunk);
-  if (committed <= drained.offset) return;
-  head.first_offset = drained.offset;
-  head.base_ticks = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
-  load_words(chunk, drained.offset, committed, words_);
-  drained.offset = committed;
-  head.word_count = static_cast<std::uint32_t>(words_.size());
-  distribute(head, words_);
 }
 
 void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t> words) {
@@ -215,10 +143,11 @@ void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::
                            bool compress) {
   std::vector<std::uint64_t> words;
   std::vector<std::uint8_t> encoded;
-  for (std::uint32_t i = 0; i < pool_.chunk_count(); ++i) {
-    if (!pool_.was_used(i)) continue;
+  const detail::Pool& pool = stream_.pool();
+  for (std::uint32_t i = 0; i < pool.chunk_count(); ++i) {
+    if (!pool.was_used(i)) continue;
     EventsHead head;
-    if (!copy_chunk(pool_.chunk(i), stream_, head, words)) continue;
+    if (!copy_chunk(pool.chunk(i), stream_.id(), head, words)) continue;
     words.resize(whole_records(words));
     if (words.empty() || !overlaps(ticks_of(head, words), start_ticks, end_ticks)) continue;
     head.word_count = static_cast<std::uint32_t>(words.size());
@@ -260,7 +189,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       // A failure is in the file's first_error(), which close() tells.
       (void)session->file->seal();
       session->closed = true;
-      if (sessions_.empty() && stream_on_) end_stream();
+      if (sessions_.empty() && stream_.is_on()) stream_.end();
       done_.notify_all();
     }
   }
@@ -283,12 +212,13 @@ void Collector::write_ledger(SessionState& session) {
   note(LedgerKind::DroppedInSignal, lost.in_signal,
        "recorded by a signal handler that interrupted the recorder");
   note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");
-  note(LedgerKind::ChunksLost, pool_.mislaid_chunks());
+  note(LedgerKind::ChunksLost, stream_.pool().mislaid_chunks());
   const std::int64_t drainer = thread_cpu_ns() - session.drainer_ns_at_open;
   note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer, 0)));
-  const double ns_per_tick = TickMap({first_anchor_, take_anchor()}).ns_per_tick();
+  const double ns_per_tick = TickMap({stream_.first_anchor(), take_anchor()}).ns_per_tick();
   note(LedgerKind::EventCostPs,
-       static_cast<std::uint64_t>(static_cast<double>(scope_ticks_) * ns_per_tick * 1000 / 2),
+       static_cast<std::uint64_t>(static_cast<double>(stream_.scope_ticks()) * ns_per_tick * 1000 /
+                                  2),
        "half a scope, measured when recording began");
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// A session as the collector keeps it: its file, its windows, and what it lost.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/recording_file.h"
+#include "collect/session.h"
+#include "collect/sources.h"
+#include "record/recorder.h"
+
+namespace sonde {
+
+// All but `file` is guarded by the collector's mutex.
+struct SessionState {
+  struct Window {
+    std::uint64_t start_ticks = 0;
+    std::uint64_t end_ticks = 0;  // 0 while open
+    std::int64_t first_step = 0;
+    bool written = false;  // all its events are in the file
+  };
+
+  SessionOptions options;
+  std::string path;
+  std::unique_ptr<RecordingFile> file;
+  ActiveSources sources;
+  std::vector<Window> windows;
+  bool closing = false;
+  bool closed = false;
+  int pins = 0;                   // snapshots under way: the buffers must stay
+  std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: how much of the budget is spent
+  std::uint64_t kept_until = 0;   // the last ticks of what was kept, in this budget
+  std::uint64_t spent_ticks = 0;  // where it was spent, and what is kept ends; 0: it is not
+  std::uint64_t dropped = 0;      // records beyond it
+  std::uint64_t overwritten = 0;  // records, in closed windows
+  std::uint64_t chunks_lost = 0;
+  detail::LossCounts losses;  // in closed windows
+  detail::LossCounts losses_at_begin;
+  std::uint64_t overwritten_at_begin = 0;
+  std::int64_t drainer_ns_at_open = 0;
+
+  bool recording() const { return !windows.empty() && windows.back().end_ticks == 0; }
+  bool all_written() const {
+    for (const Window& w : windows) {
+      if (!w.written) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace sonde

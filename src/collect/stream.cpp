@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/stream.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "record/recorder.h"
+
+namespace sonde {
+
+using detail::kChunkBytes;
+
+namespace {
+
+constexpr std::uint32_t kMinChunks = 32;
+// How much memory is kept ready ahead of the recording threads: 20 ms of two of them flat out.
+constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / kChunkBytes;
+// In steps, so that threads soon have what is ready.
+constexpr std::uint32_t kPrepareChunks = (std::uint32_t{4} << 20) / kChunkBytes;
+
+}  // namespace
+
+std::uint32_t Stream::chunks_for(std::uint64_t budget_bytes) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(budget_bytes / kChunkBytes, kMinChunks, std::uint64_t{1} << 24));
+}
+
+Result<void> Stream::choose_arena(std::uint32_t chunk_count, std::uint64_t budget_bytes) {
+  const auto found = std::find_if(arenas_.begin(), arenas_.end(), [&](const Arena* arena) {
+    return arena->max_chunks() >= chunk_count;
+  });
+  if (found != arenas_.end()) {
+    arena_ = *found;
+    return {};
+  }
+  arena_ = new Arena(chunk_count);
+  if (!arena_->reserved()) {
+    return Failure(ErrorCode::Io,
+                   "cannot reserve addresses for a budget of " + bytes_text(budget_bytes));
+  }
+  arenas_.push_back(arena_);
+  return {};
+}
+
+Result<void> Stream::start(const SessionOptions& options, const std::string& path) {
+  const std::uint32_t chunk_count = chunks_for(options.budget_bytes);
+  SONDE_TRY_VOID(choose_arena(chunk_count, options.budget_bytes));
+  if (scope_ticks_ == 0) scope_ticks_ = detail::measure_scope_ticks();
+  if (first_anchor_.ticks == 0) first_anchor_ = take_anchor();
+  id_ = (static_cast<std::uint64_t>(::getpid()) << 32) ^ read_ticks();
+  why_not_crash_safe_.clear();
+  const bool wants_file = options.crash_safe && !path.empty();
+  if (!wants_file)
+    why_not_crash_safe_ = path.empty() ? "the session has no file name" : "it was asked for";
+  arena_->open(wants_file ? path + ".live" : "", chunk_count, id_, why_not_crash_safe_);
+  pool_.reset(arena_->chunks(), chunk_count, id_,
+              detail::held_chunks(arena_->chunks(), chunk_count));
+  pool_.set_prepared(0);
+  prepare_ahead();
+  detail::attach_pool(&pool_);
+  is_on_ = true;
+  return {};
+}
+
+void Stream::end() {
+  detail::set_recording(false);
+  detail::detach_pool();
+  arena_->close();
+  is_on_ = false;
+}
+
+void Stream::describe(ProcessBlock& process) const {
+  process.stream = id_;
+  if (!arena_->file_backed()) return;
+  const std::filesystem::path live(arena_->live_path());
+  std::error_code ignored;
+  process.live_name = live.filename().string();
+  process.live_path = std::filesystem::absolute(live, ignored).string();
+}
+
+void Stream::prepare_ahead() {
+  const std::uint32_t target = pool_.fresh_used() + kReadyChunks;
+  while (pool_.prepared() < std::min(target, pool_.chunk_count())) {
+    const std::uint32_t first = pool_.prepared();
+    const std::uint32_t last = pool_.claim(std::min(target, first + kPrepareChunks));
+    if (last == first) return;  // threads have taken the rest from the top
+    // Not those that were held: their threads may have released and taken them meanwhile.
+    for (std::uint32_t from = first; from < last;) {
+      std::uint32_t to = from;
+      while (to < last && !pool_.was_held(to)) ++to;
+      arena_->prepare(from, to);
+      from = to + 1;
+    }
+    pool_.set_prepared(last);
+  }
+}
+
+}  // namespace sonde

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The buffers that threads record into while some session is open: memory for chunks, which thread
+// has which chunk, and the numbers that tie them to this process and its clock.
+//
+//   SONDE_TRY_VOID(stream.start(options, "train.sonde"));   // threads may record from here on
+//   stream.prepare_ahead();                                 // again and again
+//   stream.end();
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "collect/arena.h"
+#include "collect/session.h"
+#include "record/pool.h"
+#include "sonde/result.h"
+#include "wire/blocks.h"
+
+namespace sonde {
+
+class Stream {
+ public:
+  // How many chunks a budget pays for.
+  static std::uint32_t chunks_for(std::uint64_t budget_bytes);
+
+  // `path` is the output's; the live file lies beside it.
+  Result<void> start(const SessionOptions& options, const std::string& path);
+  void end();
+  bool is_on() const { return is_on_; }
+
+  std::uint64_t id() const { return id_; }
+  detail::Pool& pool() { return pool_; }
+  const detail::Pool& pool() const { return pool_; }
+  // Whether the chunks outlive a kill; if not, why not.
+  bool is_crash_safe() const { return arena_->file_backed(); }
+  const std::string& why_not_crash_safe() const { return why_not_crash_safe_; }
+  // Fills in which stream this is and where its live file lies.
+  void describe(ProcessBlock& process) const;
+
+  // When this process first recorded, and what a scope cost then.
+  const ClockAnchor& first_anchor() const { return first_anchor_; }
+  std::uint64_t scope_ticks() const { return scope_ticks_; }
+
+  // Brings memory in ahead of the recording threads, so that they take no page fault.
+  void prepare_ahead();
+
+ private:
+  Result<void> choose_arena(std::uint32_t chunk_count, std::uint64_t budget_bytes);
+
+  bool is_on_ = false;
+  std::uint64_t id_ = 0;
+  detail::Pool pool_;
+  Arena* arena_ = nullptr;
+  std::vector<Arena*> arenas_;  // never freed, see Arena
+  std::string why_not_crash_safe_;
+  std::uint64_t scope_ticks_ = 0;
+  ClockAnchor first_anchor_;
+};
+
+}  // namespace sonde
