@@ -3,9 +3,10 @@
 """Checks every #include of src/ and include/sonde/ against tools/layers.toml, and that against docs/architecture.md.
 
     tools/check_layers.py               prints FILE:LINE for each violation, exits 1 if there is one
-
-A module that may use another must use it, and the table of modules in docs/architecture.md must list the same.
     tools/check_layers.py --self-test   shows that the checker finds what it must
+
+A module that may use another must use it. The table of modules in docs/architecture.md and the sentence "Uses ..." in the
+README.md of each module must list the same.
 """
 
 import argparse
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MODULE_ROW = re.compile(r"^\| `src/[\w/]+/` \|")
 MAY_USE = 3  # which cell of a row
+# "Uses `base` and `wire`.", "Uses no other module." or "Uses every module." at the start of a line or a sentence.
+USES = re.compile(r"(?:^|\. )Uses ((?:`[a-z_/]+`(?:, | and )?)+|no other module|every module)[.;]", re.MULTILINE)
 SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cu", ".in"}
 
 
@@ -124,7 +127,7 @@ def check_tree(root: Path, rules: dict) -> list[str]:
         return ["no sources found under src/ and include/sonde/"]
     problems = [problem for path in files for problem in check_file(layers, root, path)]
     problems += check_unused(layers, root, files)
-    return problems + check_document(layers, root)
+    return problems + check_document(layers, root) + check_readmes(layers, root)
 
 
 def check_unused(layers: Layers, root: Path, files: list[Path]) -> list[str]:
@@ -166,6 +169,24 @@ def check_document(layers: Layers, root: Path) -> list[str]:
                             f"says tools/layers.toml; here it is {', '.join(found)}")
     return problems + [f"docs/architecture.md: its table lacks '{module}'"
                        for module in layers.modules if module not in listed]
+
+
+def check_readmes(layers: Layers, root: Path) -> list[str]:
+    """Where the README of a module names other modules than tools/layers.toml."""
+    problems = []
+    for module, allowed in layers.modules.items():
+        readme = root / "src" / module / "README.md"
+        if not readme.exists():
+            continue
+        wanted = [name for name in allowed if not name.startswith("<")]
+        found = USES.findall(readme.read_text(encoding="utf-8"))
+        named = [["*"] if text == "every module" else re.findall(r"`([^`]+)`", text) for text in found]
+        if named != [wanted]:
+            words = {"": "no other module", "*": "every module"}
+            sentence = words.get(",".join(wanted)) or " and ".join(
+                part for part in (", ".join(f"`{name}`" for name in wanted[:-1]), f"`{wanted[-1]}`") if part)
+            problems.append(f"src/{module}/README.md: needs the sentence 'Uses {sentence}.', once")
+    return problems
 
 
 class SelfTest(unittest.TestCase):
@@ -229,6 +250,15 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.problems(code | {"docs/architecture.md": right}), [])
         wrong = row.format("base", "trace") + row.format("gone", "-") + row.format("cli", "all")
         self.assertEqual(len(self.problems(code | {"docs/architecture.md": wrong})), 3)
+
+    def test_a_readme_that_says_something_else_is_found(self):
+        code = {"src/base/b.h": ""}
+        self.assertEqual(self.problems(code | {"src/trace/README.md": "The model. Uses `base`.\n",
+                                               "src/base/README.md": "Uses no other module.\n",
+                                               "src/cli/README.md": "Uses every module; nobody uses it.\n"}), [])
+        self.assertEqual(self.problems(code | {"src/trace/README.md": "Uses `base` and `cli`.\n"}),
+                         ["src/trace/README.md: needs the sentence 'Uses `base`.', once"])
+        self.assertEqual(len(self.problems(code | {"src/base/README.md": "What others lack.\n"})), 1)
 
     def test_rules_naming_unknown_modules_are_refused(self):
         with self.assertRaises(ValueError):
