@@ -44,7 +44,7 @@ void ask(const Trace& trace) {
 // that was left out.
 std::string dumped(const Trace& trace) {
   std::string text = dump_text(trace);
-  const std::size_t detail = text.find("texts were mended that are no JSON");
+  const std::size_t detail = text.find("texts were not valid JSON and were repaired");
   if (detail == std::string::npos) return text;
   const std::size_t line = text.rfind('\n', detail);
   return text.erase(line, text.find('\n', detail) - line);

@@ -30,7 +30,7 @@ Result<void> check_name(const std::string& path, const std::string& torch_librar
   SONDE_TRY(const std::string key, torch_library_key(torch_library));
   if (name->library_key == key) return {};
   return Failure(ErrorCode::Unsupported,
-                 path + ": is made for another torch (" + name->torch_version + ")");
+                 path + ": was built for another torch (" + name->torch_version + ")");
 }
 
 Result<void> check_fits(const std::string& path, const std::string& torch_library) {
@@ -39,7 +39,7 @@ Result<void> check_fits(const std::string& path, const std::string& torch_librar
   for (const std::string& library : facts.needed) {
     if (!is_of_torch(library) || is_loaded(library)) continue;
     std::string message = path;
-    message.append(": is made for another torch (").append(library).append(")");
+    message.append(": was built for another torch (").append(library).append(")");
     return Failure(ErrorCode::Unsupported, std::move(message));
   }
   return {};
@@ -78,7 +78,7 @@ Result<void> attach_adapter(const std::vector<std::string>& paths,
     if (attached) return {};
     reasons += (reasons.empty() ? "" : "; ") + attached.error().message;
   }
-  if (reasons.empty()) reasons = "there is no adapter for it";
+  if (reasons.empty()) reasons = "it has no adapter";
   return Failure(ErrorCode::NotFound, torch_library + " is not recorded: " + reasons);
 }
 

@@ -278,7 +278,7 @@ void Agent::stop() {
 
 std::string Agent::answer(const std::string& request) {
   const std::lock_guard lock(mutex_);
-  if (session_ == nullptr) return "error nothing is recorded here\n";
+  if (session_ == nullptr) return "error this process is not recorded\n";
   const auto done = obey(request);
   return (done ? "ok " + *done : "error " + done.error().message) + "\n";
 }
@@ -290,7 +290,7 @@ Result<std::string> Agent::obey(const std::string& request) {
   if (word == "start") {
     const bool before = session_->recording();
     SONDE_TRY_VOID(start());
-    return (before ? "recording already, to " : "recording to ") + session_->path();
+    return (before ? "already recording to " : "recording to ") + session_->path();
   }
   if (word == "stop") {
     const bool before = session_->recording();
@@ -309,8 +309,8 @@ Result<std::string> Agent::obey(const std::string& request) {
 
 Result<std::string> Agent::snapshot(std::string path) {
   if (options_.policy != BufferPolicy::Ring) {
-    return Failure(ErrorCode::Unsupported, "snapshots are for `--policy ring`; " +
-                                               session_->path() + " can be opened at any time");
+    return Failure(ErrorCode::Unsupported, "snapshots need `--policy ring`; " + session_->path() +
+                                               " can be opened at any time");
   }
   for (int number = 1; path.empty(); ++number) {
     const std::string next = before_suffix(session_->path(), "snapshot-" + std::to_string(number));
@@ -319,7 +319,7 @@ Result<std::string> Agent::snapshot(std::string path) {
   }
   std::error_code ignored;
   if (std::filesystem::equivalent(path, session_->path(), ignored))
-    return Failure(ErrorCode::Invalid, path + ": is being recorded to; give another name");
+    return Failure(ErrorCode::Invalid, path + ": is being recorded to; choose another name");
   SONDE_TRY_VOID(session_->snapshot(path));
   return "wrote " + path;
 }

@@ -46,7 +46,7 @@ std::string process_text(pid_t pid) {
 Result<uid_t> owner_of(pid_t pid) {
   struct stat facts = {};
   if (::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0)
-    return Failure(ErrorCode::NotFound, "there is no process " + std::to_string(pid));
+    return Failure(ErrorCode::NotFound, "no such process: " + std::to_string(pid));
   if (::geteuid() != 0 && facts.st_uid != ::geteuid()) {
     return Failure(ErrorCode::Io, process_text(pid) + " belongs to another user");
   }

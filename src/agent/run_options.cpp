@@ -55,7 +55,7 @@ class Reader {
     const char* const end = text + std::strlen(text);
     const auto [stopped, error] = std::from_chars(text, end, value);
     if (error != std::errc{} || stopped != end || value < T{0}) {
-      return Failure(ErrorCode::Invalid, std::string(name) + ": \"" + text + "\" is no number");
+      return Failure(ErrorCode::Invalid, std::string(name) + ": \"" + text + "\" is not a number");
     }
     return {};
   }
@@ -70,15 +70,14 @@ Result<BufferPolicy> policy_named(const std::string& name) {
   for (const auto& [policy, known] : kPolicies) {
     if (name == known) return policy;
   }
-  return Failure(ErrorCode::Invalid, "there is no policy \"" + name + "\"");
+  return Failure(ErrorCode::Invalid, "unknown policy \"" + name + "\"");
 }
 
 Result<GpuLevel> gpu_level_named(const std::string& name) {
   for (const auto& [level, known] : kGpuLevels) {
     if (name == known) return level;
   }
-  return Failure(ErrorCode::Invalid,
-                 "there is no level \"" + name + "\"; there are linked, lean and full");
+  return Failure(ErrorCode::Invalid, "unknown level \"" + name + "\"; use linked, lean or full");
 }
 
 std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options) {

@@ -45,7 +45,7 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
 TEST(RunOptions, RefuseNumbersThatAreNone) {
   const auto arrived = through_environment({}, {{"SONDE_RUN_BUDGET", "much"}});
   ASSERT_FALSE(arrived);
-  EXPECT_EQ(arrived.error().message, "SONDE_RUN_BUDGET: \"much\" is no number");
+  EXPECT_EQ(arrived.error().message, "SONDE_RUN_BUDGET: \"much\" is not a number");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ int open_retrying(const char* path, int flags, mode_t mode = 0) {
 
 Failure no_file(const std::string& path) {
   return {ErrorCode::Invalid,
-          path + ": is no regular file, which another could replace; give another name"};
+          path + ": is not a regular file, so it cannot be replaced; choose another name"};
 }
 
 // An unnamed file in TMPDIR, or in memory where that folder's file system has none.
@@ -146,7 +146,7 @@ Result<void> AppendFile::publish(const std::string& path) {
   const bool in_use = there >= 0 && ::flock(there, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   Result<void> done =
       in_use ? Failure(ErrorCode::Invalid,
-                       path + ": is being recorded to; give each recording a name of its own")
+                       path + ": is being recorded to; give each recording its own name")
              : replace_file(path_, path);
   if (there >= 0) ::close(there);
   if (done) rename_to(path);

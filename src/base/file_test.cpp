@@ -60,8 +60,9 @@ TEST_F(FileTest, PublishesInPlaceOfFilesOnly) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const Result<std::string> temporary = temporary_beside(path("pipe"));
   ASSERT_FALSE(temporary);
-  EXPECT_EQ(temporary.error().message,
-            path("pipe") + ": is no regular file, which another could replace; give another name");
+  EXPECT_EQ(
+      temporary.error().message,
+      path("pipe") + ": is not a regular file, so it cannot be replaced; choose another name");
   auto file = AppendFile::create(path("tmp"));
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->publish(path("pipe")));

@@ -39,7 +39,7 @@ class Checker {
     skip_space();
     SONDE_TRY_VOID(value(0));
     skip_space();
-    if (at_ != text_.size()) return wrong("something follows the value");
+    if (at_ != text_.size()) return wrong("unexpected text after the value");
     return {};
   }
 
@@ -68,7 +68,7 @@ class Checker {
   }
 
   Result<void> value(int depth) {  // NOLINT(misc-no-recursion): bounded by kMaxDepth
-    if (depth > kMaxDepth) return wrong("nested too deep");
+    if (depth > kMaxDepth) return wrong("nested too deeply");
     switch (peek()) {
       case '{':
         return members(depth, '}', true);
@@ -110,13 +110,13 @@ class Checker {
   Result<void> string() {
     ++at_;
     for (;;) {
-      if (at_ >= text_.size()) return wrong("a string does not end");
+      if (at_ >= text_.size()) return wrong("unterminated string");
       const auto c = static_cast<unsigned char>(text_[at_]);
       if (c == '"') {
         ++at_;
         return {};
       }
-      if (c < 0x20) return wrong("a control character stands in a string");
+      if (c < 0x20) return wrong("control character in a string");
       if (c == '\\') {
         ++at_;
         if (peek() == 'u') {
@@ -132,7 +132,7 @@ class Checker {
                    std::string_view("\"\\/bfnrt").find(text_[at_]) != std::string_view::npos) {
           ++at_;
         } else {
-          return wrong("an unknown escape");
+          return wrong("unknown escape");
         }
         continue;
       }
@@ -143,7 +143,7 @@ class Checker {
   }
 
   Result<void> word(std::string_view expected) {
-    if (text_.substr(at_, expected.size()) != expected) return wrong("an unknown word");
+    if (text_.substr(at_, expected.size()) != expected) return wrong("unknown word");
     at_ += expected.size();
     return {};
   }

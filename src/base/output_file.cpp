@@ -36,7 +36,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   const Destination where = destination_of(path);
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
-    return Failure(ErrorCode::Invalid, path + ": cannot write: is a folder");
+    return Failure(ErrorCode::Invalid, path + ": cannot write: it is a folder");
   }
   if (!where.is_file) {
     file.fd_ = open_for_writing(path, O_APPEND);

@@ -12,9 +12,9 @@ namespace sonde::cli {
 
 Result<void> check(const CtlCommand& command) {
   if (!command.file.empty() && command.request != "snapshot")
-    return Failure(ErrorCode::Invalid, "only snapshot takes a file");
+    return Failure(ErrorCode::Invalid, "only `snapshot` takes a file");
   if (command.file.find('\n') != std::string::npos)
-    return Failure(ErrorCode::Invalid, "a file name with line ends cannot be used");
+    return Failure(ErrorCode::Invalid, "a file name cannot contain line breaks");
   return {};
 }
 

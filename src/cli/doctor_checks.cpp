@@ -37,8 +37,8 @@ Check check_file(std::string id, const std::string& path, std::string advice) {
 Check check_clock() {
   if (tick_source() != TickSource::Counter) {
     return {"clock", CheckState::Limited,
-            "CLOCK_MONOTONIC_RAW: the processor's counter does not run evenly here, or is not used",
-            "scopes cost tens of ns more; unset SONDE_CLOCK if it is set"};
+            "CLOCK_MONOTONIC_RAW: the processor's counter is not invariant here, or is turned off",
+            "a scope costs tens of ns more; unset SONDE_CLOCK if it is set"};
   }
   const ClockAnchor first = take_anchor();
   ::usleep(20'000);
@@ -52,16 +52,16 @@ Check check_folder() {
   const RunOptions defaults;
   struct statvfs facts = {};
   if (::access(".", W_OK) != 0 || ::statvfs(".", &facts) != 0) {
-    return {"folder", CheckState::Limited, "the current folder cannot be written to",
-            "give `sonde run` another with -o"};
+    return {"folder", CheckState::Limited, "the current folder is not writable",
+            "choose another folder with `sonde run -o`"};
   }
   const std::uint64_t free = std::uint64_t{facts.f_bavail} * facts.f_frsize;
   const bool enough = free > 2 * defaults.budget_bytes;
   return {"folder", enough ? CheckState::Ok : CheckState::Limited,
           bytes_text(free) + " free in the current folder",
           enough ? ""
-                 : "a recording takes " + bytes_text(defaults.budget_bytes) +
-                       " for its buffers; give --budget less, or -o another folder"};
+                 : "a recording needs " + bytes_text(defaults.budget_bytes) +
+                       " for its buffers; lower --budget, or choose another folder with -o"};
 }
 
 Check check_sysctl(std::string id, const std::string& path, int most, const std::string& what,
@@ -87,8 +87,7 @@ Check check_library(std::string id, std::initializer_list<const char*> names, co
     if (ask != nullptr && ask(&version) == 0) found += format_text(", version {}", version);
     return {std::move(id), CheckState::Ok, std::move(found), ""};
   }
-  return {std::move(id), CheckState::Missing, std::string(*names.begin()) + " is not found",
-          advice};
+  return {std::move(id), CheckState::Missing, std::string(*names.begin()) + " not found", advice};
 }
 
 Check check_nvtx() {
@@ -96,7 +95,7 @@ Check check_nvtx() {
     const std::string header = std::string(folder) + "/nvtx3/nvToolsExt.h";
     if (::access(header.c_str(), R_OK) == 0) return {"cuda.nvtx", CheckState::Ok, header, ""};
   }
-  return {"cuda.nvtx", CheckState::Missing, "nvtx3/nvToolsExt.h is not found",
+  return {"cuda.nvtx", CheckState::Missing, "nvtx3/nvToolsExt.h not found",
           "only needed to compile programs that mark ranges with NVTX"};
 }
 
@@ -105,11 +104,11 @@ Check check_nvtx() {
 std::vector<Check> check_sonde() {
   std::vector<Check> checks;
   const auto folder = library_folder();
-  if (!folder)
-    return {{"sonde", CheckState::Missing, folder.error().message, "install Sonde anew"}};
+  if (!folder) return {{"sonde", CheckState::Missing, folder.error().message, "reinstall Sonde"}};
   checks.push_back(
       {"sonde", CheckState::Ok, "version " SONDE_VERSION ", libraries in " + *folder, ""});
-  const std::string advice = "`sonde run` needs it: install Sonde whole, with shared libraries";
+  const std::string advice =
+      "`sonde run` needs it: reinstall Sonde completely, with shared libraries";
   checks.push_back(check_file("sonde.preload", *folder + "/libsonde_preload.so", advice));
   checks.push_back(check_file("sonde.agent", *folder + "/libsonde_agent.so", advice));
   return checks;
@@ -118,20 +117,20 @@ std::vector<Check> check_sonde() {
 std::vector<Check> check_recording() {
   return {
       check_clock(), check_folder(),
-      check_sysctl("perf", "/proc/sys/kernel/perf_event_paranoid", 2, "counting own events",
+      check_sysctl("perf", "/proc/sys/kernel/perf_event_paranoid", 2, "counting one's own events",
                    "not needed by `sonde run`; `sysctl kernel.perf_event_paranoid=2` allows it"),
-      check_sysctl("ptrace", "/proc/sys/kernel/yama/ptrace_scope", 0, "looking into processes",
-                   "not needed by `sonde run`; debuggers may only look into their children")};
+      check_sysctl("ptrace", "/proc/sys/kernel/yama/ptrace_scope", 0, "attaching to processes",
+                   "not needed by `sonde run`; debuggers can attach only to their own children")};
 }
 
 std::vector<Check> check_cuda() {
   return {check_library<int>("cuda.driver", {"libcuda.so.1"}, "cuDriverGetVersion",
-                             "only needed for NVIDIA devices: install their driver"),
+                             "only needed for NVIDIA GPUs: install the driver"),
           check_library<std::uint32_t>(
               "cuda.cupti", {"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"},
               "cuptiGetVersion",
-              "only needed to record NVIDIA devices: install CUPTI, of the CUDA toolkit, and have "
-              "LD_LIBRARY_PATH name its folder"),
+              "only needed to record NVIDIA GPUs: install CUPTI, which is part of the CUDA "
+              "toolkit, and add its folder to LD_LIBRARY_PATH"),
           check_nvtx()};
 }
 

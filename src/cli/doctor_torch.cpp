@@ -17,11 +17,11 @@ std::vector<Check> check_adapters(const std::vector<std::string>& adapters) {
   checks.reserve(adapters.size() + 1);
   for (const std::string& path : adapters) {
     checks.push_back({"sonde.torch", CheckState::Ok,
-                      format_text("{}, made for {}", path, adapter_is_for(path)), ""});
+                      format_text("{}, built for {}", path, adapter_is_for(path)), ""});
   }
   if (checks.empty()) {
-    checks.push_back({"sonde.torch", CheckState::Missing, "no adapter for any torch",
-                      "without one `sonde run` records scopes, but no operators"});
+    checks.push_back({"sonde.torch", CheckState::Missing, "no adapter",
+                      "without an adapter, `sonde run` records scopes but no operators"});
   }
   return checks;
 }
@@ -39,11 +39,10 @@ Check check_install(std::string id, const TorchInstall& torch, const std::string
     check.found += ", recorded with " + adapter;
     return check;
   }
-  check.found += ", no adapter fits";
-  check.advice =
-      torch.include.empty()
-          ? "its headers are needed to build one; for Debian's torch: install libtorch-dev"
-          : "`" + advice + "`";
+  check.found += ", no matching adapter";
+  check.advice = torch.include.empty()
+                     ? "building one needs its headers; for Debian's torch, install libtorch-dev"
+                     : "`" + advice + "`";
   return check;
 }
 
@@ -59,7 +58,7 @@ Check check_python_torch(const std::vector<std::string>& adapters) {
   if (torch)
     return check_install("torch.python", *torch, "sonde torch build --python python3", adapters);
   return {"torch.python", CheckState::Missing, torch.error().message,
-          "only needed for Python programs: activate their environment, then ask again"};
+          "only needed for Python programs: activate their environment and try again"};
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ std::vector<std::string> texts_of(const std::vector<std::uint64_t>& numbers) {
 
 void add_join_checks(const ExecutionTraceJoin& join, std::vector<EtCheck>& checks) {
   checks.push_back({"every node is in the trace", join.only_nodes});
-  checks.push_back({"every operator of the trace is a node", join.only_spans});
+  checks.push_back({"every operator of the trace has a node", join.only_spans});
   checks.push_back({"names are the same in both", join.other_names});
-  if (join.joined == 0) checks.back().wrong.emplace_back("they have no operator in common");
+  if (join.joined == 0) checks.back().wrong.emplace_back("the two have no operator in common");
 }
 
 std::vector<EtCheck> checks_of(const ExecutionTraceSummary& summary,
@@ -62,7 +62,7 @@ std::vector<EtCheck> checks_of(const ExecutionTraceSummary& summary,
       {"every node begins after its parent", texts_of(summary.before_their_parent)},
       {"every tensor is defined before its use", texts_of(summary.undefined_tensors)},
   };
-  if (!summary.has_root) checks.front().wrong.emplace_back("there is none");
+  if (!summary.has_root) checks.front().wrong.emplace_back("it is missing");
   if (join) add_join_checks(*join, checks);
   return checks;
 }
@@ -80,8 +80,10 @@ Result<void> verdict(const EtReport& report) {
 Result<void> check(const EtCommand& options) {
   for (const std::string_view suffix : {"", ".json", ".json.gz", ".et", ".chakra"})
     if (options.output.ends_with(suffix) && options.output.empty() == suffix.empty()) return {};
-  return Failure(ErrorCode::Invalid,
-                 options.output + ": an execution trace ends in .json, .json.gz, .et or .chakra");
+  return Failure(
+      ErrorCode::Invalid,
+      options.output +
+          ": the name of an execution trace must end in .json, .json.gz, .et or .chakra");
 }
 
 Result<void> run_et(const EtCommand& options, Output& out) {

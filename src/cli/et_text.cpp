@@ -17,16 +17,16 @@ std::string wrong_text(const EtCheck& check) {
   for (std::size_t i = 0; i < std::min(check.wrong.size(), kMostWrong); ++i)
     text += (i > 0 ? ", " : ": ") + check.wrong[i];
   if (check.wrong.size() > kMostWrong)
-    text += format_text(", … {} in all", count_text(check.wrong.size()));
+    text += format_text(", … {} in total", count_text(check.wrong.size()));
   return text;
 }
 
 void write_head(const EtReport& report, Output& out) {
   const ExecutionTraceSummary& summary = report.summary;
   out.line(format_text("{}: execution trace{}, schema {}, process {}", report.file,
-                       report.is_made ? " made from a trace" : "", report.et.schema,
+                       report.is_made ? " (made from a trace)" : "", report.et.schema,
                        report.et.pid));
-  if (!report.et.time.empty()) out.line("  begun    " + report.et.time);
+  if (!report.et.time.empty()) out.line("  started  " + report.et.time);
   out.line(format_text("  nodes    {}: {}, {}, {}; {} deep", count_text(report.et.nodes.size()),
                        counted_text(summary.operators, "operator"),
                        counted_text(summary.annotations, "annotation"),
@@ -53,7 +53,7 @@ void write_row(std::size_t width, const ExecutionTraceSummary::Name& row, Output
 void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
   write_head(report, out);
   for (const EtCheck& check : report.checks) {
-    out.line(format_text("  {}  {}{}", check.wrong.empty() ? "checked" : "NOT SO ", check.claim,
+    out.line(format_text("  {}  {}{}", check.wrong.empty() ? "checked" : "FAILED ", check.claim,
                          wrong_text(check)));
   }
   const auto& names = report.summary.names;
@@ -67,7 +67,7 @@ void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
   for (std::size_t i = 0; i < shown; ++i) write_row(width, names[i], out);
   if (shown < names.size()) {
     out.line(
-        format_text("… and {} more: --row-limit -1 shows all", count_text(names.size() - shown)));
+        format_text("… and {} more (--row-limit -1 shows all)", count_text(names.size() - shown)));
   }
 }
 

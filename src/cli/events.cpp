@@ -19,7 +19,7 @@ Result<EventList> open_events(const std::string& path) {
 }
 
 Failure no_events(const std::string& path) {
-  return {ErrorCode::NotFound, path + ": there are no events in it to make a table of"};
+  return {ErrorCode::NotFound, path + ": has no events for a table"};
 }
 
 Result<void> run_events(const EventsCommand& options, Output& out) {

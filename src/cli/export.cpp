@@ -26,7 +26,7 @@ Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
   SONDE_TRY(const StackMetric metric, metric_of(options));
   const std::string stacks = function_events(trace).collapsed_stacks(metric);
   if (stacks.empty())
-    std::fprintf(stderr, "sonde: %s: has no stacks; `sonde run --stack` records them\n",
+    std::fprintf(stderr, "sonde: %s: has no stacks; record them with `sonde run --stack`\n",
                  options.file.c_str());
   return write_file_whole(options.output, stacks);
 }
@@ -74,8 +74,8 @@ Result<const Suffix*> suffix_of(const std::string& output) {
     known += known.empty() ? "" : ", ";
     known += suffix.text;
   }
-  return Failure(ErrorCode::Invalid, output + ": the suffix names no format that Sonde writes; " +
-                                         "there are: " + known);
+  return Failure(ErrorCode::Invalid, output + ": Sonde cannot write a format with this suffix; " +
+                                         "use one of: " + known);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Result<void> check(const ExportCommand& options) {
   const Result<StackMetric> metric = metric_of(options);
   if (!metric) return Failure(metric.error());
   if (options.metric.empty() || suffix->write == export_stacks) return {};
-  return Failure(ErrorCode::Invalid, "--metric is for .stacks alone");
+  return Failure(ErrorCode::Invalid, "--metric only works with .stacks");
 }
 
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {

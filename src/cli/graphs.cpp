@@ -48,17 +48,17 @@ class TextReport {
   void rows(const Rows& all, Write write) {
     for (std::size_t i = 0; i < std::min(all.size(), row_limit_); ++i) write(all[i]);
     if (all.size() > row_limit_)
-      line("  … and {} more: --row-limit -1 shows all", count_text(all.size() - row_limit_));
+      line("  … and {} more (--row-limit -1 shows all)", count_text(all.size() - row_limit_));
   }
 
   void shares() {
     line("{:<24}{:>8}{:>8}{:>14}{:>8}{:>14}{:>8}{:>10}{:>9}", "", "ops", "share", "host", "share",
-         "device", "share", "pieces", "Triton");
+         "device", "share", "work", "Triton");
     share("in graphs", graphs_.inside);
-    share("outside of them", graphs_.outside);
+    share("outside graphs", graphs_.outside);
     const GraphOverhead& overhead = graphs_.overhead;
     if (overhead.host_ns == 0 && overhead.guard_checks == 0) return;
-    line("{:<24}{:>8}{:>8}{:>14}{:>8}  {} checks of guards took {}", "torch.compile itself", "", "",
+    line("{:<24}{:>8}{:>8}{:>14}{:>8}  {} guard checks took {}", "torch.compile itself", "", "",
          duration_text(overhead.host_ns), percent(overhead.host_ns, all_host_ns()),
          count_text(overhead.guard_checks), duration_text(overhead.guard_ns));
   }
@@ -82,7 +82,7 @@ class TextReport {
 
   void regions() {
     line("\n{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} Graph", "calls", "ops", "host", "device",
-         "pieces", "Triton", "kind");
+         "work", "Triton", "kind");
     rows(graphs_.regions, [&](const GraphRegion& region) {
       const GraphShare& share = region.share;
       line("{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} {}", count_text(region.calls),
@@ -94,7 +94,7 @@ class TextReport {
 
   void breaks() {
     if (graphs_.breaks.empty()) return;
-    line("\n{:>8}  Graph broke, and went on in", "times");
+    line("\n{:>8}  Graph break, and where it continued", "times");
     rows(graphs_.breaks, [&](const GraphBreak& one) {
       line("{:>8}  {} -> {}", count_text(one.count), one.from, one.into);
     });
@@ -102,7 +102,7 @@ class TextReport {
 
   void outside() {
     if (graphs_.outside_ops.empty()) return;
-    line("\n{:>8}{:>14}{:>14}  Outside of graphs", "calls", "host", "device");
+    line("\n{:>8}{:>14}{:>14}  Operators outside graphs", "calls", "host", "device");
     rows(graphs_.outside_ops, [&](const OutsideOp& op) {
       line("{:>8}{:>14}{:>14}  {}{}", count_text(op.count), duration_text(op.host_ns),
            duration_text(op.device_ns), op.name,
@@ -231,8 +231,7 @@ Result<void> run_graphs(const GraphsCommand& options, Output& out) {
   switch (options.format) {
     case Format::Text:
       if (graphs.regions.empty() && graphs.outside_ops.empty()) {
-        return Failure(ErrorCode::NotFound,
-                       options.file + ": there are no operators and no graphs in it");
+        return Failure(ErrorCode::NotFound, options.file + ": has no operators and no graphs");
       }
       TextReport(graphs, rows, out).write();
       break;

@@ -63,7 +63,7 @@ class TextReport {
   void rows(std::size_t count, Row row) {
     for (std::size_t i = 0; i < std::min(count, kMostRows); ++i) row(i);
     if (count > kMostRows) {
-      line("  … and {} more, all in --format json", count_text(count - kMostRows));
+      line("  … and {} more (--format json shows all)", count_text(count - kMostRows));
     }
   }
 
@@ -85,11 +85,11 @@ class TextReport {
     line("{}", report_.path);
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format(),
          report_.complete ? "complete"
-         : file_.version  ? "recovered: cut short, damaged, or still recorded"
-                          : "recovered: cut short or damaged");
+         : file_.version  ? "recovered: truncated, damaged, or still being recorded"
+                          : "recovered: truncated or damaged");
     constexpr Nanos kYearNs = Nanos{365} * 86'400 * 1'000'000'000;
     if (trace_.last_ns() > trace_.first_ns() && trace_.first_ns() < kYearNs) {
-      line("  recorded  for {}, on a clock that does not tell the date",
+      line("  recorded  for {}; the date is not known",
            duration_text(trace_.last_ns() - trace_.first_ns()));
     } else if (trace_.last_ns() > trace_.first_ns()) {
       line("  recorded  {}, for {}", utc_text(trace_.first_ns()),
@@ -136,7 +136,7 @@ class TextReport {
 
   void tracks() {
     const TrackTable& table = trace_.tracks();
-    line("Tracks     {}, each with its spans", count_text(table.size()));
+    line("Tracks     {}, with their numbers of spans", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
       line("  {} {:<8} {:<24} {:>12}", to_string(table.kind[i]), table.id[i],
            name_or(trace_.string(table.name[i]), "-"),
@@ -168,7 +168,7 @@ class TextReport {
     if (table.empty()) return;
     line("Windows    {}", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
-      std::string text = format_text("  {:>12} after the start, {:>12} long",
+      std::string text = format_text("  {:>12} after the start, for {:>12}",
                                      duration_text(table.start_ns[i] - trace_.first_ns()),
                                      duration_text(table.end_ns[i] - table.start_ns[i]));
       if (table.first_step[i] >= 0) text += format_text(", from step {}", table.first_step[i]);
@@ -192,11 +192,11 @@ class TextReport {
     const std::uint64_t events = count_of(ledger, LedgerKind::EventsWritten);
     line("  {} written", counted_text(events, "event"));
     if (const std::uint64_t each = count_of(ledger, LedgerKind::EventCostPs); each > 0) {
-      line("  {:.1f} ns an event, {} in all, spread over the threads that were recorded",
+      line("  {:.1f} ns per event, {} in total across the recorded threads",
            static_cast<double>(each) / 1000.0, duration_text(recording_ns(ledger)));
     }
     if (const std::uint64_t drainer = count_of(ledger, LedgerKind::DrainerNs); drainer > 0) {
-      line("  {} of processor time to write the file, on a thread of its own",
+      line("  {} of CPU time to write the file, on a separate thread",
            duration_text(static_cast<Nanos>(drainer)));
     }
     if (const std::uint64_t error = count_of(ledger, LedgerKind::ClockErrorNs); error > 0) {

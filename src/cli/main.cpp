@@ -26,16 +26,14 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kMisused = 2;
 
-constexpr const char* kAbout = "Sonde records what a tensor program does, and answers from it.";
+constexpr const char* kAbout = "Sonde is a profiler for tensor programs.";
 constexpr const char* kExample =
-    "Example:\n"
-    "  sonde run -- python3 train.py             record a program that was not changed\n"
-    "  sonde info run.sonde                      what is in a trace, and what was lost\n"
-    "  sonde table trace.json.gz --row-limit 10  PyTorch's operator table\n"
-    "  sonde report run.sonde -o report.html     what could be faster\n"
-    "  sonde export run.sonde -o run.json.gz     for Perfetto, chrome://tracing, HTA\n"
-    "\n"
-    "`sonde COMMAND --help` explains a command. Exit status: 0 done, 1 failed, 2 misused.";
+    "Example:\n  sonde run -- python3 train.py             record an unmodified program\n  sonde "
+    "info run.sonde                      what is in the trace, and what was lost\n  sonde table "
+    "trace.json.gz --row-limit 10  PyTorch's operator table\n  sonde report run.sonde -o "
+    "report.html     what could be faster\n  sonde export run.sonde -o run.json.gz     convert it "
+    "for Perfetto, chrome://tracing or HTA\n\n`sonde COMMAND --help` explains a command. Exit "
+    "status: 0 success, 1 failure, 2 wrong usage.";
 
 using Action = std::function<Result<void>(Output&)>;
 
@@ -79,7 +77,7 @@ struct Parser {
   }
 
   static constexpr const char* kTraceFile =
-      "A trace: .sonde, Kineto's or Chrome's .json or .json.gz, or an .sqlite of nvprof or nsys";
+      "A trace: .sonde; .json or .json.gz from PyTorch or Chrome; .sqlite from nvprof or nsys";
 
   Format chosen_format() const {
     if (format == "json") return Format::Json;
@@ -87,13 +85,17 @@ struct Parser {
   }
 
   void add_format(CLI::App* command) {
-    command->add_option("--format", format, "text (default), json or csv; keys are stable")
+    command
+        ->add_option("--format", format,
+                     "Output format: text (default), json or csv; the keys are stable")
         ->check(CLI::IsMember({"text", "json", "csv"}))
         ->type_name("FORMAT");
   }
 
   CLI::Option* add_text_or_json(CLI::App* command) {
-    return command->add_option("--format", format, "text (default) or json, whose keys are stable")
+    return command
+        ->add_option("--format", format,
+                     "Output format: text (default) or json; the keys are stable")
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("FORMAT");
   }
@@ -107,7 +109,8 @@ struct Parser {
     if (wanted == Format::Text) return;
     for (const char* const name :
          {"--header", "--time-unit", "--max-name-width", "--max-shapes-width", "--max-src-width"})
-      if (command->count(name) > 0) throw CLI::ValidationError(name, "is for text alone");
+      if (command->count(name) > 0)
+        throw CLI::ValidationError(name, "only works with --format text");
   }
 
   // Programs want all rows, people a page of them.
@@ -120,7 +123,7 @@ struct Parser {
     return CLI::Validator(
         [is_known, &known](std::string& given) {
           if (is_known(given)) return std::string();
-          std::string problem = "there is no '" + given + "'; there are:";
+          std::string problem = "unknown value '" + given + "'; use one of:";
           for (const std::string_view name : known) problem += ' ' + std::string(name);
           return problem;
         },
@@ -130,28 +133,28 @@ struct Parser {
   void add_table_options(CLI::App* command, TableOptions& options) {
     command
         ->add_option("--sort-by", options.sort_by,
-                     "The largest first: cpu_time_total, self_cpu_time_total, "
+                     "Sort by this, largest first: cpu_time_total, self_cpu_time_total, "
                      "self_device_time_total, count, flops, …")
         ->check(check_with(is_sort_key, sort_keys()))
         ->type_name("KEY");
     command
         ->add_option("--row-limit", options.row_limit,
-                     "Rows to show (100; all in json and csv); -1: all")
+                     "Show at most N rows (default 100; all in json and csv); -1 shows all")
         ->type_name("N");
     command
         ->add_option("--columns", options.columns,
-                     "More columns: p50, p95, max, launches, device_union, flops_per_second")
+                     "Add columns: p50, p95, max, launches, device_union, flops_per_second")
         ->delimiter(',')
         ->check(check_with(is_extra_column, extra_columns()))
         ->type_name("LIST");
-    command->add_option("--header", options.header, "A line above the table")->type_name("TEXT");
-    command->add_option("--time-unit", options.time_unit, "us, ms or s for every time")
+    command->add_option("--header", options.header, "Print this line above the table")
+        ->type_name("TEXT");
+    command->add_option("--time-unit", options.time_unit, "Print all times in us, ms or s")
         ->check(CLI::IsMember({"us", "ms", "s"}))
         ->type_name("UNIT");
-    command->add_flag(
-        "--top-level", options.top_level_events_only,
-        "Only what no other operator called; in a table, as in PyTorch, rows whose first "
-        "call was such");
+    command->add_flag("--top-level", options.top_level_events_only,
+                      "Show only operators that no other operator called; a table shows, as in "
+                      "PyTorch, the rows whose first call was one");
     const auto add_width = [command](const char* name, std::optional<int>& width,
                                      const char* what) {
       command
@@ -163,26 +166,27 @@ struct Parser {
               what)
           ->type_name("N");
     };
-    add_width("--max-name-width", options.max_name_column_width, "Of names (55); -1: no limit");
+    add_width("--max-name-width", options.max_name_column_width,
+              "Width of names (default 55); -1 for no limit");
     add_width("--max-shapes-width", options.max_shapes_column_width,
-              "Of input shapes (80); -1: no limit");
+              "Width of input shapes (default 80); -1 for no limit");
     add_width("--max-src-width", options.max_src_column_width,
-              "Of source locations (75); -1: no limit");
+              "Width of source locations (default 75); -1 for no limit");
   }
 
   void add_table() {
-    CLI::App* command = app.add_subcommand("table", "PyTorch's operator table");
+    CLI::App* command = app.add_subcommand("table", "Print PyTorch's operator table");
     command->add_option("TRACE", table.file, kTraceFile)->required()->type_name("");
     add_table_options(command, table.table);
     command->add_flag("--group-by-input-shape", table.group_by.group_by_input_shape,
-                      "A row for each name and shapes");
+                      "One row for each name and input shapes");
     command
         ->add_option("--group-by-stack", table.group_by.group_by_stack_n,
-                     "A row for each name and N innermost callers")
+                     "One row for each name and its N innermost callers")
         ->check(CLI::NonNegativeNumber)
         ->type_name("N");
     command->add_flag("--group-by-overload", table.group_by.group_by_overload_name,
-                      "A row for each name and overload");
+                      "One row for each name and overload");
     add_format(command);
     command->footer(
         "Example:\n  sonde table step.pt.trace.json.gz --sort-by self_device_time_total "
@@ -196,8 +200,7 @@ struct Parser {
   }
 
   void add_events() {
-    CLI::App* command =
-        app.add_subcommand("events", "The events that the operator table is made from");
+    CLI::App* command = app.add_subcommand("events", "List the events behind the operator table");
     command->add_option("TRACE", events.file, kTraceFile)->required()->type_name("");
     add_table_options(command, events.table);
     add_format(command);
@@ -211,19 +214,19 @@ struct Parser {
   }
 
   void add_export() {
-    CLI::App* command = app.add_subcommand("export", "A trace in another format");
+    CLI::App* command = app.add_subcommand("export", "Convert a trace to another format");
     command->add_option("TRACE", exporting.file, kTraceFile)->required()->type_name("");
     command
-        ->add_option(
-            "-o,--output", exporting.output,
-            "By suffix: .json or .json.gz for Perfetto, chrome://tracing and HTA; .pftrace "
-            "for Perfetto; .stacks for flame graphs; .csv; .sonde")
+        ->add_option("-o,--output", exporting.output,
+                     "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
+                     "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
+                     ".csv; .sonde")
         ->required()
         ->type_name("FILE");
     command
-        ->add_option("--metric", exporting.metric,
-                     "What stacks are weighed by: self_cpu_time_total (default) or "
-                     "self_device_time_total")
+        ->add_option(
+            "--metric", exporting.metric,
+            "The weight of each stack: self_cpu_time_total (default) or self_device_time_total")
         ->type_name("METRIC");
     command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
     command->callback([this] {
@@ -234,7 +237,7 @@ struct Parser {
 
   void add_memory() {
     CLI::App* command =
-        app.add_subcommand("memory", "Who held the bytes: the peak, operators, steps, leaks");
+        app.add_subcommand("memory", "Show who held memory: peak, operators, steps, leaks");
     command
         ->add_option("TRACE", memory.file,
                      "A trace, or a snapshot of PyTorch's CUDA allocator: .pickle or .pickle.gz")
@@ -242,18 +245,19 @@ struct Parser {
         ->type_name("");
     command
         ->add_option("-o,--output", memory.output,
-                     "The timeline as a file, by suffix: .html to look at, .svg for a report; "
-                     ".json, .json.gz and .raw.json.gz as PyTorch writes them")
+                     "Write the timeline here. The suffix chooses the format: .html for a browser, "
+                     ".svg for a document; .json, .json.gz and .raw.json.gz as PyTorch writes them")
         ->type_name("FILE");
-    command->add_option("--device", memory.device, "cpu, cuda:0, …")->type_name("DEVICE");
+    command->add_option("--device", memory.device, "The device to show: cpu, cuda:0, …")
+        ->type_name("DEVICE");
     command
         ->add_option("--row-limit", memory.row_limit,
-                     "Rows of each table (10; all in json); -1: all")
+                     "Show at most N rows of each table (default 10; all in json); -1 shows all")
         ->type_name("N");
     add_text_or_json(command)->excludes(command->get_option("--output"));
     command->footer(
-        "Record with `sonde run --memory --shapes` for categories, --stack for places.\n"
-        "Example:\n  sonde memory train.sonde -o memory.html");
+        "Record with `sonde run --memory --shapes` to see categories; add --stack to see "
+        "stacks.\nExample:\n  sonde memory train.sonde -o memory.html");
     command->callback([this, command] {
       require(check(memory));
       memory.format = chosen_format();
@@ -264,8 +268,8 @@ struct Parser {
   }
 
   void add_et() {
-    CLI::App* command =
-        app.add_subcommand("et", "Execution traces: what was computed, from which tensors");
+    CLI::App* command = app.add_subcommand(
+        "et", "Check and convert execution traces: what was computed, from which tensors");
     command
         ->add_option("FILE", et.file,
                      "An execution trace, .json or .json.gz, or a trace to make one from")
@@ -273,21 +277,23 @@ struct Parser {
         ->type_name("");
     command
         ->add_option("-o,--output", et.output,
-                     "Write it: .json or .json.gz as PyTorch does, .et or .chakra as Chakra's "
-                     "protobuf nodes")
+                     "Write it here: .json or .json.gz in PyTorch's format, .et or .chakra in "
+                     "Chakra's protobuf format")
         ->type_name("FILE");
     command
         ->add_option("--trace", et.trace,
-                     "A trace of the same run: checks that both have the same operators; gives "
-                     "Chakra's nodes their times")
+                     "A trace of the same run: check that both have the same operators, and take "
+                     "the times of Chakra's nodes from it")
         ->type_name("TRACE");
-    command->add_option("--row-limit", et.row_limit, "Operators to list (10; all in json); -1: all")
+    command
+        ->add_option("--row-limit", et.row_limit,
+                     "List at most N operators (default 10; all in json); -1 lists all")
         ->type_name("N");
     add_text_or_json(command)->excludes(command->get_option("--output"));
     command->footer(
-        "`sonde run --et` writes one. Exits with 1 if ids, parents, tensors or the join are not as "
-        "they should be.\n"
-        "Example:\n  sonde et step.et.json.gz --trace step.sonde -o step.chakra");
+        "`sonde run --et` records an execution trace. The exit status is 1 if a check of ids, "
+        "parents, tensors or operators fails.\nExample:\n  sonde et step.et.json.gz --trace "
+        "step.sonde -o step.chakra");
     command->callback([this, command] {
       require(check(et));
       et.format = chosen_format();
@@ -297,17 +303,18 @@ struct Parser {
   }
 
   void add_graphs() {
-    CLI::App* command =
-        app.add_subcommand("graphs", "How much ran in captured graphs, and what fell outside");
+    CLI::App* command = app.add_subcommand(
+        "graphs", "Show how much ran in captured graphs, and what ran outside them");
     command->add_option("TRACE", graphs.file, kTraceFile)->required()->type_name("");
     command
-        ->add_option("--row-limit", graphs.row_limit,
-                     "Rows of each table (10; all in json and csv); -1: all")
+        ->add_option(
+            "--row-limit", graphs.row_limit,
+            "Show at most N rows of each table (default 10; all in json and csv); -1 shows all")
         ->type_name("N");
     add_format(command);
     command->footer(
-        "Graphs are those of torch.compile, TorchScript, CUDA, and calls marked TORCHDYNAMO.\n"
-        "Example:\n  sonde graphs step.pt.trace.json.gz");
+        "Counts graphs of torch.compile, TorchScript and CUDA, and calls marked "
+        "TORCHDYNAMO.\nExample:\n  sonde graphs step.pt.trace.json.gz");
     command->callback([this, command] {
       graphs.format = chosen_format();
       if (graphs.format != Format::Text && command->count("--row-limit") == 0)
@@ -317,23 +324,24 @@ struct Parser {
   }
 
   void add_report() {
-    CLI::App* command = app.add_subcommand(
-        "report", "What could be faster: findings ranked by the time they could save");
+    CLI::App* command =
+        app.add_subcommand("report", "List what could be faster, ranked by the time it could save");
     command->add_option("TRACE", report.file, kTraceFile)->required()->type_name("");
     command
-        ->add_option("-o,--output", report.output,
-                     "The report as a file, by suffix: .html to look at, .md, .json or .txt")
+        ->add_option(
+            "-o,--output", report.output,
+            "Write the report here. The suffix chooses the format: .html, .md, .json or .txt")
         ->type_name("FILE");
     command
-        ->add_option("--format", report.format,
-                     "What to print without -o: text (default), md, html, or json, whose keys are "
-                     "stable")
+        ->add_option(
+            "--format", report.format,
+            "Output format without -o: text (default), md, html or json; the keys are stable")
         ->check(CLI::IsMember({"text", "md", "json", "html"}))
         ->type_name("FORMAT")
         ->excludes(command->get_option("--output"));
     command->footer(
-        "Record with `sonde run --shapes --memory --gpu` for most of what it looks for.\n"
-        "Example:\n  sonde report train.sonde -o report.html");
+        "Record with `sonde run --shapes --memory --gpu` so that most findings can be "
+        "made.\nExample:\n  sonde report train.sonde -o report.html");
     command->callback([this] {
       require(check(report));
       action = [this](Output& out) { return run_report(report, out); };
@@ -358,40 +366,42 @@ struct Parser {
   }
 
   void add_run_windows(CLI::App* command, RunOptions& options) {
-    CLI::Option* after = add_parsed(command, "--after", "TIME", "Begin that long after the start",
-                                    options.after_ns, parse_duration);
-    add_parsed(command, "--for", "TIME", "End that long after recording began", options.for_ns,
+    CLI::Option* after =
+        add_parsed(command, "--after", "TIME",
+                   "Start recording this long after the program started: 500ms, 10s, 2m",
+                   options.after_ns, parse_duration);
+    add_parsed(command, "--for", "TIME", "Stop recording this long after it began", options.for_ns,
                parse_duration);
-    CLI::Option* paused =
-        command->add_flag("--paused", options.paused, "Record nothing until `sonde ctl PID start`");
+    CLI::Option* paused = command->add_flag("--paused", options.paused,
+                                            "Wait for `sonde ctl PID start` before recording");
     CLI::Option* start = add_parsed(command, "--signal-start", "SIG",
-                                    "Record nothing until the program gets this signal: USR1, …",
+                                    "Wait for this signal to the program before recording: USR1, …",
                                     options.signal_start, parse_signal);
     add_parsed(command, "--signal-stop", "SIG",
-               "Stop when it gets this one; the same as to start: in turns", options.signal_stop,
-               parse_signal);
+               "Stop recording at this signal; if it is also the start signal, it starts and stops "
+               "alternately",
+               options.signal_stop, parse_signal);
     after->excludes(paused)->excludes(start);
   }
 
   void add_run() {
     CLI::App* command =
-        app.add_subcommand("run", "Record a program that was not changed: LibTorch, scopes");
+        app.add_subcommand("run", "Record an unmodified program: LibTorch, GPU, scopes");
     RunOptions& options = run.options;
     command
         ->add_option("-o,--output", options.output,
-                     "The file ({program}-{pid}.sonde); {pid}, {program}, {rank} and {host} are "
-                     "filled in")
+                     "Write here (default {program}-{pid}.sonde); {pid}, {program}, {rank} and "
+                     "{host} are filled in")
         ->type_name("PATTERN");
     SourceRequest& ask = options.request;
-    command->add_flag("--shapes", ask.record_shapes, "Record shapes and types of inputs");
+    command->add_flag("--shapes", ask.record_shapes, "Record the shapes and types of inputs");
     command->add_flag("--memory", ask.profile_memory, "Record allocations and frees");
-    command->add_flag(
-        "--stack", ask.with_stack,
-        "Record the stack at each operator: C++ and TorchScript, not lines of Python");
-    command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; records shapes too");
-    command->add_flag(
-        "--modules", ask.with_modules,
-        "Record the module of each operator: TorchScript's and ModuleScope's, not Python's");
+    command->add_flag("--stack", ask.with_stack,
+                      "Record the stack of each operator: C++ and TorchScript, but not Python");
+    command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; implies --shapes");
+    command->add_flag("--modules", ask.with_modules,
+                      "Record the module of each operator: from TorchScript and ModuleScope, but "
+                      "not from Python");
     command
         ->add_option_function<std::string>(
             "--gpu",
@@ -402,8 +412,8 @@ struct Parser {
               if (!named) throw CLI::ValidationError("--gpu", named.error().message);
               run.options.request.gpu_level = *named;
             },
-            "Record CUDA: linked (default) to the operators, lean: kernels and copies alone, full: "
-            "every call of the runtime; --gpu=LEVEL")
+            "Record CUDA. LEVEL is linked (default): device work linked to operators; lean: device "
+            "work only; full: also every runtime call. Write --gpu=LEVEL")
         ->type_name("LEVEL")
         ->expected(0, 1);
     command
@@ -413,27 +423,28 @@ struct Parser {
               run.with_execution_trace = true;
               run.options.execution_trace = file;
             },
-            "Write an execution trace too: --et=FILE, .json or .json.gz (beside the recording)")
+            "Also write an execution trace, by default beside the recording. Write --et=FILE, "
+            ".json or .json.gz")
         ->type_name("FILE")
         ->expected(0, 1);
-    command->add_flag("--opencl", run.opencl, "Record OpenCL's kernels and copies");
+    command->add_flag("--opencl", run.opencl, "Record OpenCL kernels and copies");
     add_parsed(command, "--budget", "BYTES",
-               "Memory for what is not yet in the file (256M; at least 1M is taken)",
+               "Memory for events that are not yet in the file (default 256M, at least 1M)",
                options.budget_bytes, parse_bytes);
     add_parsed(command, "--policy", "POLICY",
-               "When that is full: spill to the file (default), drop new events, or ring: keep "
-               "the newest only",
+               "When the budget is used up: spill to the file (default), drop new events, or ring: "
+               "keep only the newest",
                options.policy, policy_named);
     add_run_windows(command, options);
     command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
-                      "Record the processes it starts as well (default)");
-    command->add_flag("-q,--quiet", run.quiet, "No closing lines");
-    command->add_option("PROGRAM", run.program, "After `--`: what to run, and its arguments")
+                      "Also record the processes that the program starts (default)");
+    command->add_flag("-q,--quiet", run.quiet, "Print no summary at the end");
+    command->add_option("PROGRAM", run.program, "The program to run and its arguments, after `--`")
         ->type_name("");
     command->footer(
-        "Exits with the program's status; 128+N if signal N killed it, 127 if it was not found, "
-        "126 if it cannot be started.\n"
-        "Example:\n  sonde run --shapes -o train.sonde -- python3 train.py --epochs 1");
+        "Exits with the program's status, or 128+N if signal N killed it, 127 if it was not found, "
+        "126 if it cannot be started.\nExample:\n  sonde run --shapes -o train.sonde -- python3 "
+        "train.py --epochs 1");
     command->callback([this] {
       require(check(run));
       if (run.options.signal_start != 0) run.options.paused = true;
@@ -445,18 +456,18 @@ struct Parser {
   }
 
   void add_ctl() {
-    CLI::App* command = app.add_subcommand("ctl", "Start and stop the recording of a `sonde run`");
-    command->add_option("PID", ctl.pid, "The process that is recorded")
+    CLI::App* command = app.add_subcommand("ctl", "Start and stop recording under `sonde run`");
+    command->add_option("PID", ctl.pid, "The recorded process")
         ->required()
         ->check(CLI::Range(1, std::numeric_limits<int>::max()))
         ->type_name("");
     command
         ->add_option("REQUEST", ctl.request,
-                     "start, stop, status, or snapshot: with --policy ring, what it holds now")
+                     "start, stop, status, or snapshot: write what the ring holds (--policy ring)")
         ->required()
         ->check(CLI::IsMember({"start", "stop", "status", "snapshot"}))
         ->type_name("");
-    command->add_option("FILE", ctl.file, "Where a snapshot goes")->type_name("");
+    command->add_option("FILE", ctl.file, "Write the snapshot here")->type_name("");
     command->footer("Example:\n  sonde ctl 4711 stop");
     command->callback([this] {
       require(check(ctl));
@@ -465,31 +476,34 @@ struct Parser {
   }
 
   void add_torch() {
-    CLI::App* group = app.add_subcommand("torch", "Adapters, by which `sonde run` records a torch");
+    CLI::App* group =
+        app.add_subcommand("torch", "Build an adapter, so that `sonde run` can record a torch");
     group->require_subcommand(1);
     CLI::App* command = group->add_subcommand(
-        "build", "Compile the adapter for a torch that Sonde was not built with, once");
-    CLI::Option* python = command->add_option("--python", torch_build.python,
-                                              "The torch that this interpreter imports (python3)");
+        "build",
+        "Compile the adapter for another torch than the one Sonde was built with; needed once");
+    CLI::Option* python =
+        command->add_option("--python", torch_build.python,
+                            "Use the torch that this interpreter imports (default python3)");
     python->type_name("PROGRAM");
     command
         ->add_option("--prefix", torch_build.prefix,
-                     "The torch of this folder, which has lib/ and include/")
+                     "Use the torch in this folder, which has lib/ and include/")
         ->type_name("FOLDER")
         ->excludes(python);
     command->footer(
-        "Without options: the torch of python3, else the system's. The compiler is CXX, or c++; it "
-        "takes about half a minute.\n"
-        "The adapter is kept below XDG_CACHE_HOME (~/.cache), where `sonde run` finds it.\n"
-        "Example:\n  sonde torch build --python ./venv/bin/python3");
+        "Without options, uses the torch of python3, or else the system's. Compiles with CXX or "
+        "c++, which takes about half a minute.\nStores the adapter below XDG_CACHE_HOME "
+        "(~/.cache), where `sonde run` finds it.\nExample:\n  sonde torch build --python "
+        "./venv/bin/python3");
     group->footer(command->get_footer());
     command->callback(
         [this] { action = [this](Output& out) { return run_torch_build(torch_build, out); }; });
   }
 
   void add_doctor() {
-    CLI::App* command =
-        app.add_subcommand("doctor", "What Sonde finds on this machine, and what is missing");
+    CLI::App* command = app.add_subcommand(
+        "doctor", "Check what is installed on this machine, and what is missing");
     add_text_or_json(command);
     command->footer("Example:\n  sonde doctor");
     command->callback([this] {
@@ -505,8 +519,8 @@ struct Parser {
   }
 
   void add_info() {
-    CLI::App* command =
-        app.add_subcommand("info", "What is in a trace, what was lost, what recording cost");
+    CLI::App* command = app.add_subcommand(
+        "info", "Show what is in a trace, what was lost, and what recording cost");
     command->add_option("FILE", info.file, kTraceFile)->required()->type_name("");
     add_text_or_json(command);
     command->footer("Example:\n  sonde info run.sonde --format json | python3 -m json.tool");
@@ -517,7 +531,7 @@ struct Parser {
   }
 
   void add_dump() {
-    CLI::App* command = app.add_subcommand("dump", "Everything in a trace, as readable text");
+    CLI::App* command = app.add_subcommand("dump", "Print everything in a trace as text");
     command->add_option("FILE", dump.file, kTraceFile)->required()->type_name("");
     command->footer("Example:\n  sonde dump run.sonde | less");
     command->callback([this] { action = [this](Output& out) { return run_dump(dump, out); }; });

@@ -71,8 +71,8 @@ Result<void> check(const MemoryCommand& options) {
                   [&](std::string_view suffix) { return options.output.ends_with(suffix); });
   if (options.output.empty() || is_known) return {};
   return Failure(ErrorCode::Invalid, options.output +
-                                         ": the suffix names no format of timelines; there are: "
-                                         ".html, .svg, .json, .json.gz, .raw.json.gz");
+                                         ": Sonde cannot write a timeline with this suffix; use "
+                                         ".html, .svg, .json, .json.gz or .raw.json.gz");
 }
 
 Result<void> run_memory(const MemoryCommand& options, Output& out) {
@@ -81,7 +81,7 @@ Result<void> run_memory(const MemoryCommand& options, Output& out) {
   const MemoryProfile profile = memory_profile(trace);
   if (profile.devices.empty()) {
     return Failure(ErrorCode::Invalid, device_of(options, profile).error().message +
-                                           " (`sonde run --memory --shapes` does)");
+                                           " (record it with `sonde run --memory --shapes`)");
   }
   if (!options.output.empty()) return export_to(options, profile);
   SONDE_TRY(const std::vector<MemoryReport> reports, reports_of(options, profile));

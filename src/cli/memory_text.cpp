@@ -62,7 +62,7 @@ class TextReport {
   void rows(std::size_t count, Row row) {
     for (std::size_t i = 0; i < std::min(count, row_limit_); ++i) row(i);
     if (count > row_limit_)
-      line("  … and {} more: --row-limit -1 shows all", count_text(count - row_limit_));
+      line("  … and {} more (--row-limit -1 shows all)", count_text(count - row_limit_));
   }
 
   Nanos since_start(Nanos time_ns) const { return time_ns - report_.profile.trace.first_ns(); }
@@ -78,9 +78,9 @@ class TextReport {
 
   void allocator(const MemoryMoment& moment) {
     if (moment.allocated_bytes <= 0) return;
-    std::string text = "  the allocator had given out " + signed_bytes(moment.allocated_bytes);
+    std::string text = "  the allocator had handed out " + signed_bytes(moment.allocated_bytes);
     if (moment.unseen_bytes > 0)
-      text += ", " + signed_bytes(moment.unseen_bytes) + " of it not seen: from before recording";
+      text += ", " + signed_bytes(moment.unseen_bytes) + " of it before recording began";
     if (moment.reserved_bytes >= moment.allocated_bytes) {
       text += "; it held " + signed_bytes(moment.reserved_bytes) + ", " +
               signed_bytes(moment.reserved_bytes - moment.allocated_bytes) + " of it unused";
@@ -116,14 +116,16 @@ class TextReport {
   void blocks() {
     const MemoryMoment& peak = report_.peak;
     if (peak.blocks.empty()) return;
-    line("\n{:>12}  {:<16}{:>12}{:>12}  Largest blocks at the peak, by the operator they come from",
-         "bytes", "category", "born", "lived");
+    line(
+        "\n{:>12}  {:<16}{:>12}{:>12}  Largest blocks at the peak, and the operator that allocated "
+        "each",
+        "bytes", "category", "allocated", "held");
     rows(peak.blocks.size(), [&](std::size_t i) {
       const MemoryBlock& block = report_.device.blocks[peak.blocks[i]];
       const Nanos born_ns = report_.profile.born_ns(block);
       const Nanos died_ns = report_.profile.died_ns(block);
       const bool before = !block.birth.valid();
-      std::string_view op = "(outside of operators)";
+      std::string_view op = "(outside operators)";
       if (before) op = "(before recording)";
       if (block.op.valid()) op = report_.profile.trace.name(block.op);
       line("{:>12}  {:<16}{:>12}{:>12}  {}", signed_bytes(block.bytes),
@@ -134,7 +136,7 @@ class TextReport {
   }
 
   void ops() {
-    line("\n{:>12}{:>12}{:>12}{:>12}{:>10}  Operators", "at peak", "most", "allocated", "at end",
+    line("\n{:>12}{:>12}{:>12}{:>12}{:>10}  Operators", "at peak", "maximum", "allocated", "at end",
          "times");
     rows(report_.ops.size(), [&](std::size_t i) {
       const OpMemory& op = report_.ops[i];
@@ -160,11 +162,15 @@ class TextReport {
   void leaks() {
     if (report_.steps.size() < 2) return;
     if (report_.leaks.empty()) {
-      line("\nNothing that a step took before the last was still held when that ended.");
+      line(
+          "\nNo leaks: everything that earlier steps allocated was freed by the end of the last "
+          "step.");
       return;
     }
-    line("\n{:>12}{:>10}{:>8}  {:<16}Held when the last step ended, born in one before it", "bytes",
-         "blocks", "steps", "category");
+    line(
+        "\n{:>12}{:>10}{:>8}  {:<16}Possible leaks: allocated in earlier steps, still held when "
+        "the last step ended",
+        "bytes", "blocks", "steps", "category");
     rows(report_.leaks.size(), [&](std::size_t i) {
       const MemoryLeak& leak = report_.leaks[i];
       const std::string place = leak.stack.empty() ? leak.op : leak.op + " < " + leak.stack;
@@ -176,11 +182,11 @@ class TextReport {
   void out_of_memory() {
     for (const OutOfMemory& failed : report_.out_of_memory) {
       const AllocationTable& allocations = report_.profile.trace.allocations();
-      line("\nOut of memory at {}: {} were asked for, {} were live",
+      line("\nOut of memory at {}: {} requested, {} in use",
            duration_text(since_start(allocations.time_ns[failed.row])),
            signed_bytes(allocations.bytes[failed.row]), signed_bytes(failed.moment.live_bytes));
       allocator(failed.moment);
-      categories(failed.moment, "Alive then");
+      categories(failed.moment, "In use then");
       shares("By operator then", failed.moment.by_op);
     }
     const std::size_t shown = report_.out_of_memory.size();
@@ -194,12 +200,12 @@ class TextReport {
     const auto say = [this](std::uint64_t count, std::string_view what) {
       if (count > 0) line("Ignored: {} {}", count_text(count), what);
     };
-    say(all.double_frees, "frees of what was free");
-    say(all.without_meaning, "records of no bytes, or of more than there can be");
+    say(all.double_frees, "frees of blocks that were already free");
+    say(all.without_meaning, "records with an impossible size");
     if (all.double_births > 0)
-      line("Doubtful: {} allocations of an address that was taken", count_text(all.double_births));
+      line("Doubtful: {} allocations at an address that was in use", count_text(all.double_births));
     if (all.sizes_that_differ > 0)
-      line("Doubtful: {} frees name other sizes than their allocations",
+      line("Doubtful: {} frees with a different size from the allocation",
            count_text(all.sizes_that_differ));
   }
 

@@ -21,7 +21,7 @@ Result<Trace> open_to_answer(const std::string& path) {
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const LedgerClass row = ledger_class(ledger.kind[i]);
     if (row != LedgerClass::Lost && row != LedgerClass::Incomplete) continue;
-    std::fprintf(stderr, "sonde: %s is not the whole story: `sonde info` says what is missing\n",
+    std::fprintf(stderr, "sonde: %s is incomplete; `sonde info` shows what is missing\n",
                  path.c_str());
     break;
   }
@@ -31,7 +31,7 @@ Result<Trace> open_to_answer(const std::string& path) {
 Result<void> not_onto_itself(const std::string& input, const std::string& output) {
   std::error_code ignored;
   if (!std::filesystem::equivalent(input, output, ignored)) return {};
-  return Failure(ErrorCode::Invalid, output + ": is the file that is read; give another name");
+  return Failure(ErrorCode::Invalid, output + ": this is the input file; choose another name");
 }
 
 }  // namespace sonde::cli

@@ -29,7 +29,7 @@ Result<std::string> format_of(const ReportCommand& options) {
                                        std::pair(".json", "json"), std::pair(".txt", "text")})
     if (ends_with(options.output, suffix)) return std::string(format);
   return Failure(ErrorCode::Invalid,
-                 options.output + ": a report is .html, .md, .json or .txt by its name");
+                 options.output + ": the name of a report must end in .html, .md, .json or .txt");
 }
 
 void write_report(const Report& report, const ReportCommand& options, const std::string& format,
@@ -54,8 +54,7 @@ Report report_with_progress(const Trace& trace, const std::string& file) {
 
 std::vector<std::string> trust_lines(const Report& report) {
   std::vector<std::string> lines;
-  lines.emplace_back(report.is_whole() ? "Nothing was lost."
-                                       : "This trace is not the whole story:");
+  lines.emplace_back(report.is_whole() ? "Nothing was lost." : "This trace is incomplete:");
   for (const auto& [kind, total] : report.ledger) {
     const LedgerClass of = ledger_class(kind);
     if (total.count == 0 || (of != LedgerClass::Lost && of != LedgerClass::Incomplete)) continue;
@@ -64,7 +63,7 @@ std::vector<std::string> trust_lines(const Report& report) {
   if (report.recording_ns > 0) {
     const Nanos length_ns = report.trace.last_ns() - report.trace.first_ns();
     lines.push_back(format_text(
-        "Recording took {} of the recorded threads, {:.1f} % of the time.",
+        "Recording cost the recorded threads {}, {:.1f} % of the time.",
         duration_text(report.recording_ns),
         100.0 * static_cast<double>(report.recording_ns) / static_cast<double>(length_ns)));
   }

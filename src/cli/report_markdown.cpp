@@ -52,10 +52,10 @@ class Markdown {
     out_.line("## Findings\n");
     for (const Finding& finding : report_.findings) add(finding);
     if (report_.findings.empty())
-      out_.line("Nothing that Sonde looks for takes a hundredth of the time.");
+      out_.line("No findings: nothing that Sonde looks for takes 1 % of the time or more.");
     steps();
     devices();
-    names("Operators on the host, by their own time", report_.host.operators);
+    names("Operators on the host, by self time", report_.host.operators);
     names("Kernels, copies and fills", report_.device_work);
   }
 

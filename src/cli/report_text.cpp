@@ -52,7 +52,7 @@ class TextReport {
     findings();
     steps();
     devices();
-    names("Operators on the host, by their own time", report_.host.operators);
+    names("Operators on the host, by self time", report_.host.operators);
     names("Kernels, copies and fills", report_.device_work);
     copies();
     missing();
@@ -87,10 +87,10 @@ class TextReport {
 
   void findings() {
     if (report_.findings.empty()) {
-      out_.line("\nNothing that Sonde looks for takes a hundredth of the time.");
+      out_.line("\nNo findings: nothing that Sonde looks for takes 1 % of the time or more.");
       return;
     }
-    out_.line("\nFindings, each with the time that it could save at most");
+    out_.line("\nFindings, with the most time that each could save");
     std::size_t rank = 0;
     for (const Finding& finding : report_.findings) {
       const std::string saves = finding.saving_ns > 0
@@ -134,7 +134,8 @@ class TextReport {
            step.why.empty() ? "" : "  ", step.why);
     }
     if (times.steps.size() > kMostSteps)
-      line("  … and {} more: --format json shows all", count_text(times.steps.size() - kMostSteps));
+      line("  … and {} more (--format json shows all)",
+           count_text(times.steps.size() - kMostSteps));
     line("  median {}, mean {}, standard deviation {}, {} outliers", duration_text(times.median_ns),
          duration_text(static_cast<Nanos>(times.mean_ns)),
          duration_text(static_cast<Nanos>(times.deviation_ns)), count_text(times.outliers));
@@ -147,20 +148,20 @@ class TextReport {
           line("  {:<38}{:>13}{:>9}", what, duration_text(time_ns),
                share(time_ns, device.extent_ns()));
       };
-      line("\nDevice {}, from its first work to its last: {}", device.device,
+      line("\nDevice {}, from its first to its last work: {}", device.device,
            duration_text(device.extent_ns()));
       row("busy", device.busy_ns);
       row("  compute", device.compute.union_ns);
       row("  communication", device.communication.union_ns);
-      row("    behind kernels", device.communication_hidden_ns);
+      row("    overlapped by kernels", device.communication_hidden_ns);
       row("  copies and fills", device.memory.union_ns);
-      row("    behind kernels", device.memory_hidden_ns);
+      row("    overlapped by kernels", device.memory_hidden_ns);
       row("idle", device.idle_ns);
       row("  host wait", device.idle_of(IdleCause::HostWait));
-      row("    the host communicated", device.host_wait_of(HostDoing::Communicated));
-      row("    the host had waited for it", device.host_wait_of(HostDoing::HadWaited));
-      row("    the host was in operators", device.host_wait_of(HostDoing::InOperators));
-      row("    the host was outside of them", device.host_wait_of(HostDoing::OutsideOperators));
+      row("    the host was communicating", device.host_wait_of(HostDoing::Communicated));
+      row("    the host had been waiting for it", device.host_wait_of(HostDoing::HadWaited));
+      row("    the host was inside operators", device.host_wait_of(HostDoing::InOperators));
+      row("    the host was outside operators", device.host_wait_of(HostDoing::OutsideOperators));
       row("  kernel wait", device.idle_of(IdleCause::KernelWait));
       row("  other", device.idle_of(IdleCause::Other));
     }
@@ -186,7 +187,7 @@ class TextReport {
 
   void missing() {
     if (report_.missing.empty()) return;
-    out_.line("\nWhat could not be looked for");
+    out_.line("\nNot checked, because the trace lacks the data");
     for (const std::string& one : report_.missing) paragraph("  ", one);
   }
 

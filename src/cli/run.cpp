@@ -74,11 +74,12 @@ Result<Libraries> find_libraries(const std::string& folder) {
                          folder + "/libsonde_nvtx.so"};
   for (const std::string& path : {libraries.preload, libraries.agent, libraries.nvtx}) {
     if (::access(path.c_str(), R_OK) != 0)
-      return Failure(ErrorCode::NotFound, path + ": missing; was Sonde installed whole?");
+      return Failure(ErrorCode::NotFound, path + ": missing; reinstall Sonde completely");
   }
   if (libraries.preload.find_first_of(": ") != std::string::npos) {
-    return Failure(ErrorCode::Unsupported,
-                   libraries.preload + ": LD_PRELOAD cannot name a path with a blank or a colon");
+    return Failure(
+        ErrorCode::Unsupported,
+        libraries.preload + ": LD_PRELOAD cannot contain a path with a space or a colon");
   }
   return libraries;
 }
@@ -94,7 +95,7 @@ Result<std::string> find_opencl_layer(const RunCommand& command, const std::stri
   if (!command.opencl) return std::string();
   std::string path = folder + "/libsonde_opencl.so";
   if (::access(path.c_str(), R_OK) == 0) return path;
-  return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL's headers");
+  return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL headers");
 }
 
 // Behind the layers that the user has asked for.
@@ -131,7 +132,8 @@ Result<RunOptions> complete(RunOptions options) {
     if (path->empty()) continue;
     SONDE_TRY_VOID(check_folder_of(*path));
     *path = fs::absolute(*path, failed).string();
-    if (failed) return Failure(ErrorCode::Io, "the current folder is gone: " + failed.message());
+    if (failed)
+      return Failure(ErrorCode::Io, "the current folder no longer exists: " + failed.message());
   }
   timespec now = {};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -178,7 +180,7 @@ int cannot_start(const std::string& program, int reason) {
 Result<std::string> library_folder() {
   Dl_info found = {};
   if (::dladdr(reinterpret_cast<void*>(&save_trace), &found) == 0 || found.dli_fname == nullptr)
-    return Failure(ErrorCode::Internal, "the loader does not know where libsonde lies");
+    return Failure(ErrorCode::Internal, "the loader does not say where libsonde is");
   std::error_code failed;
   const fs::path library = fs::canonical(found.dli_fname, failed);
   if (failed) return Failure(ErrorCode::Io, std::string(found.dli_fname) + ": " + failed.message());
@@ -191,13 +193,13 @@ Result<void> check(const RunCommand& command) {
   if (const Result<std::string> filled = fill_output_name(output); !filled)
     return Failure(filled.error());
   if (output.find_first_of("\n\t") != std::string::npos)
-    return Failure(ErrorCode::Invalid, "output: a name with line ends or tabs cannot be used");
-  if (output.empty()) return Failure(ErrorCode::Invalid, "output: give it a name");
+    return Failure(ErrorCode::Invalid, "output: a name cannot contain line breaks or tabs");
+  if (output.empty()) return Failure(ErrorCode::Invalid, "output: the name is empty");
   for (const std::string_view other : {".json", ".json.gz", ".pftrace", ".stacks", ".csv", ".html"})
     if (output.ends_with(other))
       return Failure(ErrorCode::Invalid, output +
-                                             ": a recording is a .sonde file; `sonde export` "
-                                             "makes others from it");
+                                             ": the name of a recording must end in .sonde; `sonde "
+                                             "export` converts it to other formats");
   return {};
 }
 

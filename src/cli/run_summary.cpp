@@ -211,8 +211,8 @@ bool is_problem(const ReportEntry& entry) {
 std::string adapter_advice(const std::string& text, const Target& target) {
   const std::string library = text.substr(0, text.find(" is not recorded"));
   const std::string command = build_advice(library, target.path);
-  if (!command.empty()) return format_text("to record it, type once: {}", command);
-  return "`sonde doctor` says what there is; its headers are needed to build an adapter for it";
+  if (!command.empty()) return format_text("to record it, run this once: {}", command);
+  return "building an adapter needs its headers; `sonde doctor` shows what is installed";
 }
 
 void add_problems(const std::vector<ReportEntry>& report, const Target& target,
@@ -235,11 +235,11 @@ void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& opt
   for (const Recorded& recording : recordings) {
     if (recording.has_gpu) return;
     if (recording.has_calls) why = "the program launched no work";
-    if (recording.is_work_missing) why = "none of the work that the program launched had come";
+    if (recording.is_work_missing) why = "none of the launched work had arrived";
     if (!recording.why_no_gpu.empty()) why = recording.why_no_gpu;
   }
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY);
-  if (driver == nullptr) why = "there is no NVIDIA driver here (libcuda.so.1)";
+  if (driver == nullptr) why = "no NVIDIA driver found (libcuda.so.1)";
   if (driver != nullptr) ::dlclose(driver);
   lines.push_back("no GPU data: " + why);
 }
@@ -256,10 +256,10 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
   }
   if (options.paused || options.signal_start != 0)
     return options.signal_start == 0
-               ? "recording was never started, or nothing ran meanwhile"
+               ? "recording was never started, or nothing ran while it was on"
                : format_text(
-                     "recording was never started, or nothing ran meanwhile: it waited "
-                     "for signal {}, which a program must not handle itself",
+                     "recording was never started, or nothing ran while it was on. It waited for "
+                     "signal {}, which the program must not handle itself",
                      signal_text(options.signal_start));
   if (options.after_ns > 0) return "nothing ran after " + duration_text(options.after_ns);
   return program + " ran no operator and no scope";
@@ -275,8 +275,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   const std::vector<Recorded> recordings = recorded_in(report);
   const bool problems = !removed.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
-  for (const std::string& path : removed)
-    lines.push_back(path + ": was removed while it was recorded");
+  for (const std::string& path : removed) lines.push_back(path + ": was deleted during recording");
   add_gpu_line(recordings, options, lines);
   add_execution_traces(report, lines);
   if (recordings.empty()) {
@@ -286,7 +285,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   }
   for (std::size_t i = 0; i < std::min(recordings.size(), kMostFiles); ++i) {
     lines.push_back(format_text("{}: {}{}", recordings[i].shown_path, recordings[i].text,
-                                recordings[i].still_runs ? "; its process still runs" : ""));
+                                recordings[i].still_runs ? "; its process is still running" : ""));
   }
   if (recordings.size() > kMostFiles)
     lines.push_back(format_text("… and {} more files", recordings.size() - kMostFiles));

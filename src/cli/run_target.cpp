@@ -97,13 +97,14 @@ std::string why_not(const Target& target) {
     case TargetKind::Ordinary:
       return {};
     case TargetKind::Static:
-      return target.binary + " is linked statically: no library can be put into it";
+      return target.binary + " is linked statically, so no library can be loaded into it";
     case TargetKind::Privileged:
-      return target.binary + " runs with privileges of its own: the loader puts no library into it";
+      return target.binary +
+             " runs with elevated privileges, so the loader does not preload libraries into it";
     case TargetKind::OtherMachine:
-      return target.binary + " is made for another machine than this sonde";
+      return target.binary + " was built for another machine than this sonde";
     case TargetKind::OtherLibrary:
-      return target.binary + " does not use the GNU C library, as this sonde does";
+      return target.binary + " does not use the GNU C library, which this sonde needs";
   }
   return {};
 }

@@ -24,7 +24,7 @@ Result<Quantity> split_quantity(std::string_view text, std::string_view what) {
   const auto [stopped, error] =
       std::from_chars(text.data(), text.data() + text.size(), quantity.number);
   if (error != std::errc{} || !(quantity.number > 0)) {
-    return Failure(ErrorCode::Invalid, "'" + std::string(text) + "' is no " + std::string(what));
+    return Failure(ErrorCode::Invalid, "'" + std::string(text) + "' is not a " + std::string(what));
   }
   quantity.unit = text.substr(static_cast<std::size_t>(stopped - text.data()));
   return quantity;
@@ -37,7 +37,7 @@ Result<double> scaled(std::string_view text, const Units& units, std::string_vie
     const double value = quantity.number * factor;
     if (quantity.unit == unit && value >= 1 && value < kLargest) return value;
   }
-  return Failure(ErrorCode::Invalid, "'" + std::string(text) + "' is no " + std::string(what));
+  return Failure(ErrorCode::Invalid, "'" + std::string(text) + "' is not a " + std::string(what));
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<double> scaled(std::string_view text, const Units& units, std::string_vie
 Result<std::int64_t> parse_duration(const std::string& text) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {
       {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
-  SONDE_TRY(const double ns, scaled(text, kUnits, "duration; say 500ms, 10s or 2m"));
+  SONDE_TRY(const double ns, scaled(text, kUnits, "duration; write 500ms, 10s or 2m"));
   return static_cast<std::int64_t>(ns);
 }
 
@@ -65,7 +65,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
                                                                    {"T", kK * kK * kK * kK},
                                                                    {"TB", kK * kK * kK * kK},
                                                                    {"TiB", kK * kK * kK * kK}};
-  SONDE_TRY(const double bytes, scaled(text, kUnits, "size; say 64M or 1G"));
+  SONDE_TRY(const double bytes, scaled(text, kUnits, "size; write 64M or 1G"));
   return static_cast<std::uint64_t>(bytes);
 }
 
@@ -81,10 +81,10 @@ Result<int> parse_signal(const std::string& text) {
     }
   }
   if (number < 1 || number >= NSIG)
-    return Failure(ErrorCode::Invalid, "there is no signal '" + text + "'");
+    return Failure(ErrorCode::Invalid, "unknown signal '" + text + "'");
   for (const int reserved : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGCHLD}) {
     if (number == reserved)
-      return Failure(ErrorCode::Invalid, "signal '" + text + "' cannot be used; USR1 and USR2 can");
+      return Failure(ErrorCode::Invalid, "signal '" + text + "' cannot be used; use USR1 or USR2");
   }
   return number;
 }

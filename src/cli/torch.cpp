@@ -31,10 +31,10 @@ Result<TorchInstall> chosen_torch(const TorchBuildCommand& command) {
   auto of_python = torch_of_python("python3");
   if (of_python) return of_python;
   if (auto of_system = torch_of_system()) return of_system;
-  return Failure(ErrorCode::NotFound,
-                 of_python.error().message +
-                     ", and there is none among the system's libraries: name one with --python or "
-                     "--prefix");
+  return Failure(
+      ErrorCode::NotFound,
+      of_python.error().message +
+          ", and the system's libraries have none either; choose one with --python or --prefix");
 }
 
 Result<void> check_torch_can_be_used(const TorchInstall& torch) {
@@ -42,14 +42,14 @@ Result<void> check_torch_can_be_used(const TorchInstall& torch) {
     return Failure(ErrorCode::NotFound,
                    torch.library +
                        ": its headers are missing (include/ATen/record_function.h); for Debian's "
-                       "torch: install libtorch-dev");
+                       "torch, install libtorch-dev");
   }
   char* rest = nullptr;
   const long major = std::strtol(torch.version.c_str(), &rest, 10);
   const long minor = std::strtol(*rest == '.' ? rest + 1 : rest, nullptr, 10);
   if (major < kOldestMajor || (major == kOldestMajor && minor < kOldestMinor)) {
     return Failure(ErrorCode::Unsupported,
-                   format_text("{} is torch {}: {}.{} is the oldest that can be recorded",
+                   format_text("{} is torch {}; the oldest that Sonde can record is {}.{}",
                                torch.library, torch.version, kOldestMajor, kOldestMinor));
   }
   return {};
@@ -68,7 +68,7 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
       cache + "/" + to_file_name({torch.version, torch.cxx11_abi, library_key, sources.key});
   const std::string what = format_text("torch {} ({})", torch.version, torch.library);
   if (::access(path.c_str(), R_OK) == 0) {
-    out.line(format_text("the adapter for {} is there already: {}", what, path));
+    out.line(format_text("the adapter for {} already exists: {}", what, path));
     return {};
   }
   const auto began = std::chrono::steady_clock::now();
@@ -84,8 +84,8 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
     return adapter_fits(adapter, torch);
   });
   out.line(used == usable.end() || *used == path
-               ? "`sonde run` uses it from now on"
-               : format_text("`sonde run` goes on using {}, which fits too", *used));
+               ? "`sonde run` will use it"
+               : format_text("`sonde run` still uses {}, which also matches", *used));
   return {};
 }
 

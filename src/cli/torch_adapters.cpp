@@ -67,7 +67,7 @@ Result<std::string> adapter_cache() {
   if (!caches.starts_with('/')) {
     const std::string home = home_folder();
     if (!home.starts_with('/'))
-      return Failure(ErrorCode::NotFound, "there is no home folder: set XDG_CACHE_HOME");
+      return Failure(ErrorCode::NotFound, "no home folder found; set XDG_CACHE_HOME");
     caches = home + "/.cache";
   }
   return caches + "/sonde/torch";

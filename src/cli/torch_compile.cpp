@@ -82,7 +82,7 @@ Result<Words> compiler() {
   for (const char* const name : {"c++", "g++", "clang++"}) {
     if (find_target(name).errno_value == 0) return Words{name};
   }
-  return Failure(ErrorCode::NotFound, "there is no C++ compiler: install g++, or set CXX");
+  return Failure(ErrorCode::NotFound, "no C++ compiler found; install g++ or set CXX");
 }
 
 // What the headers of that torch ask for.
@@ -116,7 +116,8 @@ Result<Words> link_words(const TorchInstall& torch, const std::string& library_f
     // The one without a version, or else one with it.
     const auto found = paths_matching(library_folder + name + "*");
     if (found.empty())
-      return Failure(ErrorCode::NotFound, library_folder + name + ": missing; adapters need it");
+      return Failure(ErrorCode::NotFound,
+                     library_folder + name + ": missing; it is needed to build adapters");
     words.push_back(found.front());
   }
   words.insert(words.end(), {torch.library, torch.c10_library, "-ldl"});

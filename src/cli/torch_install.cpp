@@ -79,7 +79,7 @@ Result<bool> uses_cxx11_abi(const std::string& c10_library) {
                               file.bytes().size());
   if (text.find("SourceLocationENSt7__cxx1112basic_string") != std::string_view::npos) return true;
   if (text.find("SourceLocationESs") != std::string_view::npos) return false;
-  return Failure(ErrorCode::Unsupported, c10_library + ": its C++ ABI cannot be told");
+  return Failure(ErrorCode::Unsupported, c10_library + ": cannot determine its C++ ABI");
 }
 
 // The value of a line "name = 'value'" or "name: type = 'value'" of version.py; "" for None.
@@ -127,12 +127,11 @@ Result<TorchInstall> torch_below(const std::vector<std::string>& prefixes) {
     if (!torch.library.empty()) break;
   }
   if (torch.library.empty()) {
-    return Failure(ErrorCode::NotFound,
-                   prefixes.front() + ": there is no lib/libtorch_cpu.so below it");
+    return Failure(ErrorCode::NotFound, prefixes.front() + ": has no lib/libtorch_cpu.so");
   }
   torch.c10_library = library_in(folder_of(torch.library), "libc10.so");
   if (torch.c10_library.empty())
-    return Failure(ErrorCode::NotFound, torch.library + ": there is no libc10.so beside it");
+    return Failure(ErrorCode::NotFound, torch.library + ": has no libc10.so beside it");
   if (!torch.include.empty()) torch.version = header_version(torch.include);
   SONDE_TRY(torch.cxx11_abi, uses_cxx11_abi(torch.c10_library));
   return torch;

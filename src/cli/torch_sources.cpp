@@ -64,8 +64,8 @@ Result<AdapterSources> adapter_sources(const std::string& library_folder) {
     if (is_source(name) && name.starts_with(kSources)) sources.files.push_back(path);
   }
   if (sources.files.empty()) {
-    return Failure(ErrorCode::NotFound, "the adapter's sources are missing beside " +
-                                            library_folder + "; was Sonde installed whole?");
+    return Failure(ErrorCode::NotFound, "the adapter's sources are missing next to " +
+                                            library_folder + "; reinstall Sonde completely");
   }
   std::sort(sources.includes.begin(), sources.includes.end());
   return sources;

@@ -114,7 +114,7 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   if (stream_.pool().chunk_count() != chunk_count) {
     session->file->add_ledger(
         LedgerKind::Note, 1, "collect",
-        "the buffers are those of a session that began before, " +
+        "shares the buffers of an earlier session, " +
             bytes_text(std::uint64_t{stream_.pool().chunk_count()} * kChunkBytes));
   }
   if (wants_file && !stream_.is_crash_safe()) {
@@ -123,7 +123,7 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   if (const detail::ForkState fork = detail::fork_state(); fork.forked) {
     session->file->add_ledger(LedgerKind::Forked, 1, "collect",
                               "forked from process " + std::to_string(fork.parent) +
-                                  ", whose recording it is not part of");
+                                  "; it is not part of that process's recording");
   }
   session->drainer_ns_at_open = drainer_ns_.load(std::memory_order_relaxed);
   sessions_.push_back(session);
@@ -147,7 +147,7 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
   {
     const std::lock_guard guard(mutex_);
     if (session.closing) return Failure(ErrorCode::Invalid, "the session is closed");
-    if (session.recording()) return Failure(ErrorCode::Invalid, "the session is recording already");
+    if (session.recording()) return Failure(ErrorCode::Invalid, "the session is already recording");
     session.losses_at_begin = detail::loss_counts();
     session.overwritten_at_begin = stream_.pool().overwritten_records();
     session.file->add_anchor(take_anchor());
@@ -280,7 +280,7 @@ Result<void> Collector::write_snapshot(SessionState& session, const std::string&
     if (session.options.policy != BufferPolicy::Ring) {
       return Failure(
           ErrorCode::Unsupported,
-          "a snapshot needs BufferPolicy::Ring; other sessions' files can be opened at any time");
+          "a snapshot needs BufferPolicy::Ring; files of other sessions can be opened at any time");
     }
     if (!session.recording()) return Failure(ErrorCode::Invalid, "the session is not recording");
     start = session.windows.back().start_ticks;

@@ -311,7 +311,7 @@ TEST(DeviceRecording, MissesNoCallsWhereNoneAreRecorded) {
     sonde_device_ran(&lean);
   });
   EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Uncorrelated), 0u);
-  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Note, "pieces of device work"), 1u);
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::Note, "kernels, copies or fills"), 1u);
 }
 
 TEST(DeviceRecording, CountsWhatIsMissing) {

@@ -203,15 +203,15 @@ void Collector::write_ledger(SessionState& session) {
   file.add_ledger(LedgerKind::EventsWritten, file.records_written(), "collect");
   const detail::LossCounts& lost = session.losses;
   note(LedgerKind::DroppedByBudget, lost.spans * 2,
-       "spans, two events each: the buffers were full");
-  note(LedgerKind::DroppedByBudget, lost.ends, "ends: their spans look unfinished");
+       "spans, counted as two events each: the buffers were full");
+  note(LedgerKind::DroppedByBudget, lost.ends, "ends; their spans look unfinished");
   note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
-  note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was spent");
+  note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was used up");
   const std::optional<Error> failure = file.first_error();
   note(LedgerKind::Unwritten, file.records_failed(), failure ? failure->message : "");
   note(LedgerKind::DroppedInSignal, lost.in_signal,
        "recorded by a signal handler that interrupted the recorder");
-  note(LedgerKind::Overwritten, session.overwritten, "events, for newer ones");
+  note(LedgerKind::Overwritten, session.overwritten, "events overwritten by newer ones");
   note(LedgerKind::ChunksLost, stream_.pool().mislaid_chunks());
   const std::int64_t drainer = thread_cpu_ns() - session.drainer_ns_at_open;
   note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer, 0)));
@@ -219,7 +219,7 @@ void Collector::write_ledger(SessionState& session) {
   note(LedgerKind::EventCostPs,
        static_cast<std::uint64_t>(static_cast<double>(stream_.scope_ticks()) * ns_per_tick * 1000 /
                                   2),
-       "half a scope, measured when recording began");
+       "half the cost of a scope, measured when recording began");
 }
 
 }  // namespace sonde

@@ -30,17 +30,15 @@ class Current {
   Result<std::string> open(const void* owner, const std::string& pattern) {
     const std::lock_guard lock(control_);
     if (source_ == nullptr) {
-      return Failure(ErrorCode::Unsupported,
-                     pattern +
-                         ": nothing in this program writes execution traces: call "
-                         "sonde::torch::attach() first");
+      return Failure(ErrorCode::Unsupported, pattern +
+                                                 ": nothing in this program can write execution "
+                                                 "traces; call sonde::torch::attach() first");
     }
     if (owner_ != nullptr) {
       return Failure(ErrorCode::Invalid,
-                     pattern + ": another execution trace is written in this process, to " + path_);
+                     pattern + ": this process is already writing an execution trace, to " + path_);
     }
-    if (pattern.empty())
-      return Failure(ErrorCode::Invalid, "an execution trace needs a file: give it a name");
+    if (pattern.empty()) return Failure(ErrorCode::Invalid, "an execution trace needs a file name");
     SONDE_TRY(path_, fill_output_name(pattern));
     SONDE_TRY(ExecutionTraceFile file, ExecutionTraceFile::create(path_));
     set_file(std::move(file));

@@ -55,7 +55,7 @@ Result<std::vector<std::uint8_t>> ExecutionTraceFile::packed(const std::string& 
   if (compressor_ == nullptr) return std::vector<std::uint8_t>(text.begin(), text.end());
   CompressedBlock block;
   if (!compressor_->compress(text, block))
-    return Failure(ErrorCode::Internal, file_.path() + ": compressing failed for want of memory");
+    return Failure(ErrorCode::Internal, file_.path() + ": not enough memory to compress it");
   stream.add(block);
   return std::move(block.bytes);
 }

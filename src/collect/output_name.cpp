@@ -57,9 +57,8 @@ Result<std::string> fill_output_name(const std::string& given) {
     } else {
       return Failure(
           ErrorCode::Invalid,
-          format_text(
-              "output \"{}\": {} is not known; {{pid}}, {{rank}}, {{host}} and {{program}} are",
-              pattern, word));
+          format_text("output \"{}\": unknown {}; use {{pid}}, {{rank}}, {{host}} or {{program}}",
+                      pattern, word));
     }
     at = close + 1;
   }

@@ -109,7 +109,7 @@ void ActiveSources::prepare(const SourceRequest& request, std::vector<std::strin
     if (activity == Activity::Cpu || std::binary_search(served.begin(), served.end(), activity))
       continue;
     failures.push_back(std::string(activity_name(activity)) +
-                       ": nothing in this program records it");
+                       ": nothing in this program can record it");
   }
   for (auto& source : all_sources()) {
     if (!asks_for(request, source->activity())) continue;

@@ -40,7 +40,7 @@ Result<void> Stream::choose_arena(std::uint32_t chunk_count, std::uint64_t budge
   arena_ = new Arena(chunk_count);
   if (!arena_->reserved()) {
     return Failure(ErrorCode::Io,
-                   "cannot reserve addresses for a budget of " + bytes_text(budget_bytes));
+                   "cannot reserve address space for a budget of " + bytes_text(budget_bytes));
   }
   arenas_.push_back(arena_);
   return {};
@@ -55,7 +55,8 @@ Result<void> Stream::start(const SessionOptions& options, const std::string& pat
   why_not_crash_safe_.clear();
   const bool wants_file = options.crash_safe && !path.empty();
   if (!wants_file)
-    why_not_crash_safe_ = path.empty() ? "the session has no file name" : "it was asked for";
+    why_not_crash_safe_ =
+        path.empty() ? "the session has no file name" : "crash safety is turned off";
   arena_->open(wants_file ? path + ".live" : "", chunk_count, id_, why_not_crash_safe_);
   pool_.reset(arena_->chunks(), chunk_count, id_,
               detail::held_chunks(arena_->chunks(), chunk_count));

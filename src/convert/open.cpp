@@ -43,8 +43,8 @@ std::string_view look_of(std::string_view text) {
        "a program"},
       {"\x89PNG", "a picture"},
       {"%PDF", "a PDF document"},
-      {"\xFF\xFE", "text in UTF-16; UTF-8 is read"},
-      {"\xFE\xFF", "text in UTF-16; UTF-8 is read"},
+      {"\xFF\xFE", "text in UTF-16 (Sonde reads UTF-8)"},
+      {"\xFE\xFF", "text in UTF-16 (Sonde reads UTF-8)"},
       {"<", "an HTML or XML page"},
   };
   for (const Look& look : kLooks) {
@@ -68,16 +68,16 @@ Result<Trace> read_text(std::string_view text, const std::string& path, TraceBui
   if (rest.starts_with("\xEF\xBB\xBF")) rest = without_space(rest.substr(3));
   if (rest.empty()) {
     return Failure(ErrorCode::Invalid,
-                   path + (text.empty() ? ": is empty, no trace" : ": holds nothing but spaces"));
+                   path + (text.empty() ? ": is empty" : ": contains only white space"));
   }
   if (rest.front() != '{' && rest.front() != '[') {
-    return Failure(ErrorCode::Invalid, path + ": is no trace: it looks like " +
+    return Failure(ErrorCode::Invalid, path + ": not a trace; it looks like " +
                                            std::string(look_of(rest)) + " at byte " +
                                            std::to_string(rest.data() - text.data()));
   }
   if (looks_like_execution_trace(text)) {
     return Failure(ErrorCode::Invalid,
-                   path + ": is an execution trace, which has no times: `sonde et` reads it");
+                   path + ": is an execution trace, which has no times; open it with `sonde et`");
   }
   return read_kineto(text, path, std::move(builder), threads, std::move(early));
 }

@@ -111,7 +111,7 @@ TEST_F(OpenTrace, KeepsWhatCameOutOfDamagedGzip) {
 
 TEST_F(OpenTrace, SaysWhatAFileIsThatIsNoTrace) {
   EXPECT_THAT(message(""), HasSubstr("is empty"));
-  EXPECT_THAT(message(" \n "), HasSubstr("nothing but spaces"));
+  EXPECT_THAT(message(" \n "), HasSubstr("only white space"));
   EXPECT_THAT(message("\n<!DOCTYPE html><html>"), HasSubstr("an HTML or XML page at byte 1"));
   EXPECT_THAT(message("SQLite format 3 x"), HasSubstr("an SQLite database"));
   EXPECT_THAT(message("hello"), HasSubstr("text that is not JSON"));

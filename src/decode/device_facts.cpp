@@ -122,14 +122,14 @@ void DeviceRows::add_losses() {
   };
   if (calls_.empty()) {  // nobody asked for them
     note(LedgerKind::Note, uncorrelated_,
-         "pieces of device work that belong to no operator: calls were not recorded");
+         "kernels, copies or fills without an operator: calls were not recorded");
   } else {
-    note(LedgerKind::Uncorrelated, uncorrelated_, "device work without the call behind it");
+    note(LedgerKind::Uncorrelated, uncorrelated_, "device work without the call that launched it");
   }
   note(LedgerKind::OutOfWindow, out_of_window_, "device work outside the windows");
-  note(LedgerKind::OutOfWindow, memory_out_of_window_, "memory of devices outside the windows");
+  note(LedgerKind::OutOfWindow, memory_out_of_window_, "device memory outside the windows");
   note(LedgerKind::Undecodable, undecodable_, "device work at impossible times");
-  note(LedgerKind::WorkMissing, work_missing_, "as found in a recording that was cut short");
+  note(LedgerKind::WorkMissing, work_missing_, "in a recording that was cut short");
 }
 
 }  // namespace sonde

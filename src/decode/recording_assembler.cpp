@@ -229,15 +229,14 @@ class Assembler {
       if (count > 0) builder_.add_ledger(kind, count, "reader", detail, process_);
     };
     if (!told_losses) {
-      note(LedgerKind::EventsWritten, records_, "as found in a file that was cut short");
+      note(LedgerKind::EventsWritten, records_, "counted in a file that was cut short");
       note(LedgerKind::DroppedByBudget, lost_,
-           "as the buffers tell; those of the last moment are not counted");
+           "according to the buffers; the last moment is not counted");
     }
     note(LedgerKind::Unfinished, unfinished_, "spans whose end was not seen");
     note(LedgerKind::OutOfWindow, out_of_window_, "events outside the windows");
     note(LedgerKind::Unmatched, unmatched_, "ends whose beginning is missing");
-    note(LedgerKind::Undecodable, undecodable_ + recording_.undecodable,
-         "events that make no sense");
+    note(LedgerKind::Undecodable, undecodable_ + recording_.undecodable, "invalid events");
     builder_.add_ledger(LedgerKind::ClockErrorNs,
                         static_cast<std::uint64_t>(context_.clock->error_ns()), "reader", {},
                         process_);

@@ -133,7 +133,7 @@ std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piec
 Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
-    return Failure(ErrorCode::NotFound, path + ": is not there");
+    return Failure(ErrorCode::NotFound, path + ": not found");
   return LiveBuffers::open(path, stream);
 }
 

@@ -114,7 +114,7 @@ TEST(RecordingReader, RefusesAPieceThatReachesPastItsChunk) {
   recording.events(events_piece(head, join({begin(300, 5), end(400)})));
   const Trace trace = read(recording);
   EXPECT_EQ(trace.spans().size(), 1u);
-  EXPECT_GT(ledger_sum(trace, LedgerKind::DamagedBytes, "a piece of events claims"), 0u);
+  EXPECT_GT(ledger_sum(trace, LedgerKind::DamagedBytes, "a piece claims"), 0u);
 }
 
 TEST(RecordingReader, LeavesOutAnchorsThatMakeNoSense) {

@@ -95,7 +95,7 @@ Result<void> BlockFile::read_file_header() {
   // it.
   if (header.version > kFormatVersion && header.version <= kBelievableVersions) {
     return refuse(ErrorCode::TooNew, "written in format version " + std::to_string(header.version) +
-                                         "; this Sonde reads up to " +
+                                         "; this Sonde reads versions up to " +
                                          std::to_string(kFormatVersion) + ": use a newer Sonde");
   }
   if (header.version == 0 || header.version > kFormatVersion) {

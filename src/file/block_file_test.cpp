@@ -243,8 +243,9 @@ TEST(BlockFile, RefusesNewerVersions) {
   const Result<BlockFile> file = BlockFile::parse(bytes, "X.sonde");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::TooNew);
-  EXPECT_EQ(file.error().message,
-            "X.sonde: written in format version 9; this Sonde reads up to 1: use a newer Sonde");
+  EXPECT_EQ(
+      file.error().message,
+      "X.sonde: written in format version 9; this Sonde reads versions up to 1: use a newer Sonde");
 }
 
 TEST(BlockFile, ReadsOnBehindADamagedFileHeader) {

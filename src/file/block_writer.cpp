@@ -123,7 +123,8 @@ Result<void> BlockWriter::append(BlockKind kind, std::span<const std::uint8_t> p
 }
 
 Result<void> BlockWriter::append(const EncodedBlock& block) {
-  if (sealed_) return Failure(ErrorCode::Invalid, file_.path() + ": is sealed and takes no block");
+  if (sealed_)
+    return Failure(ErrorCode::Invalid, file_.path() + ": is sealed; no block can be added");
   if (block.payload_bytes > kMaxBlockBytes) {
     return Failure(ErrorCode::Invalid, file_.path() + ": a block may hold at most " +
                                            std::to_string(kMaxBlockBytes) + " bytes");

@@ -93,11 +93,11 @@ Result<ColumnChunk> decode_chunk(std::span<const std::uint8_t> payload,
   chunk.table_rows = in.varint();
   chunk.first_row = in.varint();
   chunk.rows = in.varint();
-  if (!in.ok()) return Failure(ErrorCode::Corrupt, "has no whole description of its column");
+  if (!in.ok()) return Failure(ErrorCode::Corrupt, "has an incomplete description of its column");
   const std::size_t width = element_bytes(chunk.type);
   if (width == 0) return Failure(ErrorCode::Corrupt, "has elements of an unknown type");
   if (chunk.rows != in.remaining() / width || in.remaining() % width != 0) {
-    return Failure(ErrorCode::Corrupt, "does not hold the number of rows it claims");
+    return Failure(ErrorCode::Corrupt, "does not hold as many rows as it claims");
   }
   if (chunk.first_row > chunk.table_rows || chunk.rows > chunk.table_rows - chunk.first_row) {
     return Failure(ErrorCode::Corrupt, "holds rows past the end of its table");

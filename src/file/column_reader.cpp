@@ -127,7 +127,7 @@ class ColumnReader {
       if (brought_bytes_ + block.payload_bytes > limit) {
         lose(LedgerKind::DamagedBytes, block.stored_bytes,
              "the block at byte " + std::to_string(block.offset) +
-                 " would expand the file beyond all reason");
+                 " would expand to an unreasonable size");
         continue;
       }
       brought_bytes_ += block.payload_bytes;
@@ -183,7 +183,7 @@ class ColumnReader {
     const std::uint64_t have = target.size();
     if (chunk.type != target.type()) return "is of another type than in this version";
     if (chunk.first_row < have) {
-      return "comes twice from row " + std::to_string(chunk.first_row) + " on";
+      return "is repeated from row " + std::to_string(chunk.first_row) + " on";
     }
     // A gap is filled without data; its length must be in keeping with what the file brings.
     if (chunk.first_row - have > 65536 + 8 * brought_bytes_) {
@@ -216,7 +216,7 @@ class ColumnReader {
                                       : std::string_view());
       if (fits) begin = end;
     }
-    if (lost != 0) lose(LedgerKind::Undecodable, lost, "strings that lie outside their bytes");
+    if (lost != 0) lose(LedgerKind::Undecodable, lost, "strings outside the string data");
   }
 
   void note_short(std::string_view table, std::size_t rows) {

@@ -20,7 +20,7 @@ void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_wr
     builder.add_ledger(LedgerKind::DamagedBytes, damage.bytes, file.name(), damage.what);
   }
   if (!file.sealed() && !still_written) {
-    builder.add_ledger(LedgerKind::Truncated, 1, file.name(), "the file has no proper end");
+    builder.add_ledger(LedgerKind::Truncated, 1, file.name(), "the file is truncated");
   }
 }
 

@@ -238,7 +238,7 @@ TEST(TraceFile, TakesTheFirstOfRowsThatComeTwice) {
   const Result<Trace> trace = parsed(file_of({dims_chunk(4, 0, 3), dims_chunk(4, 2, 2)}));
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace->dims().size(), 3u);
-  EXPECT_EQ(first_ledger_detail(*trace), "dims.value comes twice from row 2 on");
+  EXPECT_EQ(first_ledger_detail(*trace), "dims.value is repeated from row 2 on");
 }
 
 TEST(TraceFile, DoesNotAllocateForRowsThatItDoesNotBring) {

@@ -79,7 +79,7 @@ Result<void> not_onto(const std::string& recorded_to, const std::string& path) {
   std::error_code ignored;
   if (recorded_to.empty() || !std::filesystem::equivalent(recorded_to, path, ignored)) return {};
   return Failure(ErrorCode::Invalid,
-                 path + ": is what this profiler records to; give another name");
+                 path + ": is the file that this profiler records to; choose another name");
 }
 
 CycleRecorder::CycleRecorder(
@@ -163,16 +163,18 @@ Result<void> CycleRecorder::close() {
 Result<Trace> CycleRecorder::trace() const {
   const bool begun = session_ != nullptr && session_->windows() > 0;
   Session* const session = begun ? session_.get() : last_.get();
-  if (session == nullptr) return Failure(ErrorCode::Invalid, "trace: no cycle was started yet");
+  if (session == nullptr) return Failure(ErrorCode::Invalid, "trace: no cycle has started yet");
   if (session->recording()) {
-    return Failure(ErrorCode::Invalid,
-                   "trace: the cycle is still recorded; ask in on_trace_ready or after stop()");
+    return Failure(
+        ErrorCode::Invalid,
+        "trace: the cycle is still being recorded; call this in on_trace_ready or after stop()");
   }
   return all_windows_ ? session->read_all() : session->read_window(session->windows() - 1);
 }
 
 Result<void> CycleRecorder::snapshot(const std::string& path) const {
-  if (session_ == nullptr) return Failure(ErrorCode::Invalid, "snapshot: nothing is recorded yet");
+  if (session_ == nullptr)
+    return Failure(ErrorCode::Invalid, "snapshot: nothing has been recorded yet");
   SONDE_TRY_VOID(not_onto(session_->path(), path));
   return session_->snapshot(path);
 }

@@ -112,7 +112,7 @@ TEST_F(ProfilerErrors, AScheduleThatThrowsOrLiesIsAnError) {
   const auto seventy_seven = static_cast<ProfilerAction>(77);
   Profiler lies = profiler(options([=](std::int64_t) { return seventy_seven; }));
   ASSERT_FALSE(lies.status());
-  EXPECT_THAT(lies.status().error().message, HasSubstr("no ProfilerAction: 77"));
+  EXPECT_THAT(lies.status().error().message, HasSubstr("not a ProfilerAction: 77"));
 }
 
 TEST_F(ProfilerErrors, AFileThatCannotBeOpenedStopsTheProfilerNotTheProgram) {
@@ -168,7 +168,7 @@ TEST_F(ProfilerErrors, StepsOutsideStartAndStopDoNothingButSaySo) {
   prof.step();
   prof.step();
   EXPECT_EQ(prof.step_num(), 0);
-  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("step() of a profiler that is not running")));
+  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("step(): the profiler is not running")));
 }
 
 TEST_F(ProfilerErrors, ASecondStartDoesNothingButSaySo) {
@@ -177,7 +177,7 @@ TEST_F(ProfilerErrors, ASecondStartDoesNothingButSaySo) {
   log_->take();
   prof.start();
   EXPECT_EQ(log_->take(), "");
-  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("start() of a profiler that is running")));
+  EXPECT_THAT(messages_.take(), ElementsAre(HasSubstr("start(): the profiler is already running")));
 }
 
 TEST_F(ProfilerErrors, NothingCanBeStartedAfterClose) {
@@ -186,7 +186,7 @@ TEST_F(ProfilerErrors, NothingCanBeStartedAfterClose) {
   ASSERT_TRUE(prof.close());
   prof.start();
   ASSERT_FALSE(prof.status());
-  EXPECT_THAT(prof.status().error().message, HasSubstr("start() after close()"));
+  EXPECT_THAT(prof.status().error().message, HasSubstr("start(): the profiler is closed"));
 }
 
 TEST_F(ProfilerErrors, NothingCanBePreparedAfterClose) {
@@ -194,7 +194,7 @@ TEST_F(ProfilerErrors, NothingCanBePreparedAfterClose) {
   ASSERT_TRUE(prof.close());
   prof.prepare_trace();
   ASSERT_FALSE(prof.status());
-  EXPECT_THAT(prof.status().error().message, HasSubstr("prepare_trace() after close()"));
+  EXPECT_THAT(prof.status().error().message, HasSubstr("prepare_trace(): the profiler is closed"));
   EXPECT_EQ(log_->take(), "");
 }
 

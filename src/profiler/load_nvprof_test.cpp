@@ -109,10 +109,10 @@ TEST(LoadNvprof, NamesWhatIsMissing) {
     const Result<EventList> events = load(bytes);
     return events ? "loaded" : events.error().message;
   };
-  EXPECT_THAT(message("hello"), HasSubstr("is not a database of nvprof"));
+  EXPECT_THAT(message("hello"), HasSubstr("is not an nvprof database"));
   MadeDatabase made;
   made.run("CREATE TABLE StringIds (id INTEGER, value TEXT); CREATE TABLE NVTX_EVENTS (start)");
-  EXPECT_THAT(message(made.bytes()), HasSubstr("is not a database of nvprof"));
+  EXPECT_THAT(message(made.bytes()), HasSubstr("is not an nvprof database"));
   MadeDatabase without;
   without.run(testing::kNvprofTables);
   without.run("DROP TABLE CUPTI_ACTIVITY_KIND_MARKER");

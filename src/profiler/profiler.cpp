@@ -34,7 +34,7 @@ Result<void> check_options(const ProfilerOptions& options) {
   SONDE_TRY_VOID(check_activities(options.activities));
   if (options.acc_events && options.one_file_per_cycle) {
     return Failure(ErrorCode::Invalid,
-                   "acc_events needs all cycles in one file: leave out one_file_per_cycle");
+                   "acc_events needs all cycles in one file: do not set one_file_per_cycle");
   }
   return options.schedule.status();
 }
@@ -55,7 +55,7 @@ Result<ProfilerAction> ask(const Schedule& schedule, std::int64_t step) {
   }
   if (action > ProfilerAction::DeviceStopped) {
     return Failure(ErrorCode::Invalid,
-                   where + " is no ProfilerAction: " + std::to_string(static_cast<int>(action)));
+                   where + " is not a ProfilerAction: " + std::to_string(static_cast<int>(action)));
   }
   return action;
 }
@@ -99,8 +99,9 @@ class Profiler::Impl {
 
   void start(Profiler& self) {
     if (!may_move("start")) return;
-    if (running_) return warn("start() of a profiler that is running does nothing");
-    if (closed_) return fail({ErrorCode::Invalid, "start() after close(): the file is finished"});
+    if (running_) return warn("start(): the profiler is already running; nothing is done");
+    if (closed_)
+      return fail({ErrorCode::Invalid, "start(): the profiler is closed and its file is finished"});
     running_ = true;
     run(transition(ProfilerAction::None, action_), self);
     open_step_scope();
@@ -108,7 +109,7 @@ class Profiler::Impl {
 
   void step(Profiler& self) {
     if (!may_move("step")) return;
-    if (!running_) return warn("step() of a profiler that is not running does nothing");
+    if (!running_) return warn("step(): the profiler is not running; nothing is done");
     step_scope_.reset();
     Result<ProfilerAction> scheduled = ask(options_.schedule, step_num_ + 1);
     if (!scheduled) return fail(std::move(scheduled).error());
@@ -134,7 +135,8 @@ class Profiler::Impl {
 
   Result<void> close(Profiler& self) {
     if (in_callback_) {
-      return Failure(ErrorCode::Invalid, "close() in on_trace_ready: other cycles may follow");
+      return Failure(ErrorCode::Invalid,
+                     "close() cannot be called in on_trace_ready: other cycles may follow");
     }
     stop(self);
     closed_ = true;
@@ -162,17 +164,17 @@ class Profiler::Impl {
     if (!status_) return;
     switch (phase) {
       case Phase::Prepare:
-        if (closed_) return fail({ErrorCode::Invalid, "prepare_trace() after close()"});
+        if (closed_) return fail({ErrorCode::Invalid, "prepare_trace(): the profiler is closed"});
         return check(cycles_.prepare());
       case Phase::Start:
         if (!cycles_.prepared()) {
-          return fail({ErrorCode::Invalid, "start_trace() before prepare_trace()"});
+          return fail({ErrorCode::Invalid, "start_trace(): call prepare_trace() first"});
         }
         observe_execution(true);
         return check(cycles_.start(step_num_));
       case Phase::Stop:
         if (!cycles_.prepared()) {
-          return fail({ErrorCode::Invalid, "stop_trace() before prepare_trace()"});
+          return fail({ErrorCode::Invalid, "stop_trace(): call prepare_trace() first"});
         }
         observe_execution(false);
         return cycles_.stop();
@@ -183,7 +185,7 @@ class Profiler::Impl {
 
   void run(const Transition& transition, Profiler& self) {
     if (!transition.reachable) {
-      return fail({ErrorCode::Internal, "a transition that should be unreachable"});
+      return fail({ErrorCode::Internal, "internal error: unexpected transition"});
     }
     if (transition.warning != nullptr) warn(transition.warning);
     for (const Phase phase : transition) run_phase(phase, self);
@@ -316,13 +318,15 @@ ProfilerAction Profiler::current_action() const {
 
 Result<Trace> Profiler::trace() const {
   const auto lock = impl_->enter();
-  if (!lock) return Failure(ErrorCode::Unsupported, "trace: this profiler is the parent's");
+  if (!lock)
+    return Failure(ErrorCode::Unsupported, "trace: this profiler belongs to the parent process");
   return impl_->cycles().trace();
 }
 
 Result<void> Profiler::snapshot(const std::string& path) const {
   const auto lock = impl_->enter();
-  if (!lock) return Failure(ErrorCode::Unsupported, "snapshot: this profiler is the parent's");
+  if (!lock)
+    return Failure(ErrorCode::Unsupported, "snapshot: this profiler belongs to the parent process");
   return impl_->cycles().snapshot(path);
 }
 

@@ -235,9 +235,9 @@ TEST_F(ProfilerCalls, TheTraceStaysTheLastCycleWhileAnotherFileIsOnlyPrepared) {
 
 TEST_F(ProfilerCalls, ThereIsNoTraceBeforeACycleEnded) {
   Profiler prof = profiler("RR");
-  EXPECT_THAT(prof.trace().error().message, HasSubstr("no cycle was started"));
+  EXPECT_THAT(prof.trace().error().message, HasSubstr("no cycle has started"));
   prof.start();
-  EXPECT_THAT(prof.trace().error().message, HasSubstr("still recorded"));
+  EXPECT_THAT(prof.trace().error().message, HasSubstr("still being recorded"));
 }
 
 TEST_F(ProfilerCalls, TheOptionsReachTheSession) {

@@ -337,7 +337,7 @@ TEST_F(ProfilerRecording, KeepsItsOwnFileFromWhatIsSaved) {
     for (const Result<void>& written :
          {prof.save(recorded), prof.export_chrome_trace(recorded), prof.snapshot(recorded)}) {
       ASSERT_FALSE(written);
-      EXPECT_THAT(written.error().message, ::testing::HasSubstr("records to; give another name"));
+      EXPECT_THAT(written.error().message, ::testing::HasSubstr("records to; choose another name"));
     }
   }
   ASSERT_TRUE(prof.close());

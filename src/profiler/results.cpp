@@ -42,7 +42,7 @@ Result<void> Profiler::export_stacks(const std::string& path, std::string_view m
   const EventList list = function_events(cycle);
   if (!list.with_stack()) {
     return Failure(ErrorCode::Invalid,
-                   path + ": there are no stacks to export: record with with_stack = true");
+                   path + ": no stacks to export; record with with_stack = true");
   }
   return write_file_whole(path, list.collapsed_stacks(by));
 }

@@ -46,7 +46,8 @@ Schedule schedule(const ScheduleOptions& options) {
   if (!possible(options)) {
     return Schedule(
         Failure(ErrorCode::Invalid,
-                "schedule: active must be positive and nothing negative: " + values_text(options)));
+                "schedule: active must be positive and the others must not be negative: " +
+                    values_text(options)));
   }
   if (options.warmup == 0) {
     report_warning(

@@ -107,7 +107,7 @@ constexpr Nanos kLatest = Nanos{1} << 62;
 
 void check_times(Checks& checks, TraceTables& tables) {
   const auto add = [&checks](const char* table, const char* name, Column<Nanos>& times) {
-    checks.add(table, name, "no sensible time", times.size(), [&times] {
+    checks.add(table, name, "not a valid time", times.size(), [&times] {
       return correct_if(
           times, [](Nanos time) { return time < kEarliest || time > kLatest; },
           [](Nanos time) { return std::clamp(time, kEarliest, kLatest); });
@@ -228,7 +228,7 @@ std::vector<Correction> correct_parents(TraceTables& tables) {
   std::vector<Correction> corrections;
   Checks checks;
   const auto add = [&checks](const char* table, auto& parent) {
-    checks.add(table, "parent", "does not stand before its child", parent.size(),
+    checks.add(table, "parent", "does not come before its child", parent.size(),
                [&parent] { return correct_parent_column(parent); });
   };
   add("spans", tables.spans.parent);

@@ -13,7 +13,7 @@ Result<std::vector<std::uint8_t>> compressed(std::string_view text) {
   std::vector<std::uint8_t> out = GzipStream::head();
   for (std::size_t at = 0; at < text.size(); at += kBlock) {
     if (!compressor.compress(text.substr(at, kBlock), block))
-      return Failure(ErrorCode::Internal, "compressing failed for want of memory");
+      return Failure(ErrorCode::Internal, "not enough memory to compress it");
     const std::span<const std::uint8_t> bytes = stream.add(block);
     out.insert(out.end(), bytes.begin(), bytes.end());
   }

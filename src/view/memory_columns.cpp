@@ -68,7 +68,7 @@ class ColumnMaker {
     if (is_new) {
       out_.ops.emplace_back(was_before     ? "(before recording)"
                             : name.valid() ? profile_.trace.string(name)
-                                           : "(outside of operators)");
+                                           : "(outside operators)");
     }
     return found->second;
   }

@@ -61,11 +61,11 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
   words.clear();
   ByteReader in(piece);
   const auto head = in.read<EventsHead>();
-  if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece of events is too short for its head");
+  if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece is too short for its header");
   if (head.first_offset % 8 != 0 || head.first_offset < detail::kChunkFirstWord ||
       head.first_offset > detail::kChunkBytes ||
       head.word_count > (detail::kChunkBytes - head.first_offset) / 8) {
-    return Failure(ErrorCode::Corrupt, "a piece of events claims more words than a chunk has");
+    return Failure(ErrorCode::Corrupt, "a piece claims more words than a chunk has");
   }
   words.reserve(head.word_count);
   std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
@@ -76,7 +76,7 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
     ticks += (zigzag >> 1) ^ (0 - (zigzag & 1));
     const std::uint64_t value = kind == WordKind::End ? 0 : in.varint();
     if (!in.ok() || value > 0xffff)
-      return Failure(ErrorCode::Corrupt, "a piece of events ends inside a record");
+      return Failure(ErrorCode::Corrupt, "a piece ends inside a record");
     const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
     words.push_back(word);
     const std::uint32_t extra = detail::payload_words(word);
@@ -85,7 +85,7 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
       return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
     }
     const auto bytes = in.bytes(std::size_t{extra} * 8);
-    if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece of events ends inside a payload");
+    if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece ends inside a payload");
     const std::size_t first = words.size();
     words.resize(first + extra);
     std::memcpy(words.data() + first, bytes.data(), bytes.size());

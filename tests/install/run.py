@@ -85,7 +85,7 @@ def torch_build(arguments):
     command = [sonde, "run", "-o", "run.sonde", "--", program]
     without = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stderr
     print(without)
-    advice = "to record it, type once: sonde torch build --prefix "
+    advice = "to record it, run this once: sonde torch build --prefix "
     if advice not in without:
         sys.exit(f"nothing says what to type:\n{without}")
     torch_prefix = without.split(advice)[1].split("\n")[0]

@@ -143,7 +143,7 @@ TEST_F(OpenCl, CountsWorkThatNeverEnds) {
   run(OPENCL_PROGRAM, {"--opencl"}, {"leave work behind"});
   if (IsSkipped() || HasFatalFailure()) return;
   EXPECT_EQ(calls().size(), enqueued_);
-  EXPECT_EQ(ledger_sum(trace_, LedgerKind::Unfinished, "work that was under way"), 1u);
+  EXPECT_EQ(ledger_sum(trace_, LedgerKind::Unfinished, "work that was still running"), 1u);
   EXPECT_EQ(work().size() + 1, enqueued_);
 }
 

@@ -83,7 +83,7 @@ class Checks:
         self.page.click(*self.at(0.74))
         self.settle()
         self.test.assertGreater(self.page.evaluate('document.querySelectorAll("#alive tbody tr").length'), 3)
-        self.test.assertIn("Alive at", self.page.evaluate('document.querySelector("#alive h2").textContent'))
+        self.test.assertIn("Held at", self.page.evaluate('document.querySelector("#alive h2").textContent'))
 
     def turns_dark(self):
         light = self.page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -106,7 +106,7 @@ TEST(CudaProfiler, SaysThatThereIsNoRuntime) {
   }
   const auto started = profiler::start();
   ASSERT_FALSE(started);
-  EXPECT_THAT(started.error().message, HasSubstr("there is no CUDA runtime"));
+  EXPECT_THAT(started.error().message, HasSubstr("no CUDA runtime found"));
 }
 
 }  // namespace

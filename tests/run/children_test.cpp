@@ -82,7 +82,8 @@ TEST(Children, ThatOutliveTheProgramAreNotTakenForBroken) {
                             "' ]; do sleep 0.05; done; echo $!";
   Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/bin/sh", "-c", shell}));
   EXPECT_EQ(launched.wait(), 0);
-  EXPECT_NE(launched.errors().find(", nothing lost; its process still runs;"), std::string::npos)
+  EXPECT_NE(launched.errors().find(", nothing lost; its process is still running;"),
+            std::string::npos)
       << launched.errors();
   ::kill(std::stoi(launched.output()), SIGKILL);
 }

@@ -130,7 +130,7 @@ TEST_F(Controlled, AskingAProcessThatHasNoAgentSaysSo) {
   program_ = ::getpid();
   EXPECT_NE(ctl({"status"}, 1).find("has no Sonde agent"), std::string::npos);
   program_ = 2'000'000'000;
-  EXPECT_EQ(ctl({"status"}, 1), "sonde: there is no process 2000000000\n");
+  EXPECT_EQ(ctl({"status"}, 1), "sonde: no such process: 2000000000\n");
 }
 
 TEST(Signals, ToTheWholeGroupReachTheProgramOnce) {

@@ -163,8 +163,7 @@ TEST_F(Run, SaysThatItsFileWasRemoved) {
   std::filesystem::remove(file());
   ::kill(program_of(launched, RUN_SCOPES), SIGTERM);
   launched.wait();
-  EXPECT_NE(launched.errors().find("run.sonde: was removed while it was recorded"),
-            std::string::npos)
+  EXPECT_NE(launched.errors().find("run.sonde: was deleted during recording"), std::string::npos)
       << launched.errors();
 }
 
@@ -172,7 +171,7 @@ TEST_F(Run, SaysThatItsFileWasRemoved) {
 TEST_F(Run, DoesNotReplaceWhatIsNoFile) {
   ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
   EXPECT_EQ(run({RUN_SCOPES, "work", "10"}), 0);
-  EXPECT_TRUE(said("run.sonde: is no regular file")) << errors_;
+  EXPECT_TRUE(said("run.sonde: is not a regular file")) << errors_;
   EXPECT_TRUE(said("sonde: nothing was recorded\n")) << errors_;
   EXPECT_TRUE(std::filesystem::is_fifo(file()));
   EXPECT_FALSE(std::filesystem::exists(file() + ".live"));

@@ -80,7 +80,7 @@ TEST_F(Torch, WithoutAnAdapterRunsAndSaysWhatIsMissing) {
 
 TEST_F(Torch, OfAnotherVersionIsNotJoinedByTheOneThatTheAdapterIsMadeFor) {
   EXPECT_EQ(run({RUN_LOADS_TORCH, OTHER_TORCH, "100"}), 0);
-  EXPECT_NE(errors_.find("is made for another torch (libtorch_cpu.so)"), std::string::npos)
+  EXPECT_NE(errors_.find("was built for another torch (libtorch_cpu.so)"), std::string::npos)
       << errors_;
 }
 
@@ -94,7 +94,7 @@ TEST_F(Torch, IsNotJoinedByAnAdapterThatWasBuiltForAnotherOfTheSameName) {
   };
   const std::string other = copied("0123456789abcdef");
   EXPECT_EQ(run({RUN_LINKS_TORCH}, other), 0);
-  EXPECT_NE(errors_.find(other + ": is made for another torch (9.8.7)"), std::string::npos)
+  EXPECT_NE(errors_.find(other + ": was built for another torch (9.8.7)"), std::string::npos)
       << errors_;
   EXPECT_EQ(run({RUN_LINKS_TORCH}, other + ":" + copied(*key)), 0) << errors_;
   EXPECT_EQ(operators(), 100u);

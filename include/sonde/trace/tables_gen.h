@@ -22,7 +22,7 @@ namespace sonde {
 // What a span stands for. The texts are Kineto's category names where it has one.
 enum class SpanKind : std::uint8_t {
   Scope = 0,  // A scope that the program marked, such as SONDE_SCOPE
-  UserAnnotation = 1,  // record_function and its like
+  UserAnnotation = 1,  // record_function and similar ranges
   Step = 2,  // One step of a schedule, named ProfilerStep#N; a user_annotation to Kineto
   CpuOp = 3,  // An operator of a tensor library, on the host
   PythonFunction = 4,
@@ -31,7 +31,7 @@ enum class SpanKind : std::uint8_t {
   Kernel = 7,
   GpuMemcpy = 8,
   GpuMemset = 9,
-  GpuUserAnnotation = 10,  // What an annotation's GPU work covers on one stream
+  GpuUserAnnotation = 10,  // The time that an annotation's GPU work covers on one stream
   CudaSync = 11,
   CudaEvent = 12,
   Overhead = 13,  // Time that profiling itself took
@@ -54,20 +54,20 @@ enum class SpanKind : std::uint8_t {
   PrivateUse1Runtime = 30,
   PrivateUse1Driver = 31,
   TraceSpan = 32,  // A recording as a whole, as Kineto draws it
-  Other = 33,  // A foreign kind; spans.category has its name
+  Other = 33,  // A kind of another tool; spans.category has its name
 };
 std::string_view to_string(SpanKind value);
 std::optional<SpanKind> parse_span_kind(std::string_view text);
 bool is_known(SpanKind value);
 
-// What a track is a line of.
+// What the spans of a track have in common.
 enum class TrackKind : std::uint8_t {
   Thread = 0,  // A thread of a process; its spans nest
   Stream = 1,  // A queue of a device
   Device = 2,  // A device as a whole
-  Async = 3,  // Work of no one thread; spans may overlap
+  Async = 3,  // Work that belongs to no thread; spans may overlap
   Counter = 4,
-  Other = 5,  // A line of a foreign file
+  Other = 5,  // A track of another tool's file
 };
 std::string_view to_string(TrackKind value);
 std::optional<TrackKind> parse_track_kind(std::string_view text);
@@ -91,7 +91,7 @@ std::string_view to_string(RecordScope value);
 std::optional<RecordScope> parse_record_scope(std::string_view text);
 bool is_known(RecordScope value);
 
-// Where an argument stands in a call.
+// The role of an argument in a call.
 enum class ArgumentRole : std::uint8_t {
   Input = 0,
   Keyword = 1,
@@ -105,7 +105,7 @@ bool is_known(ArgumentRole value);
 enum class ArgumentKind : std::uint8_t {
   None = 0,  // Absent, undefined, or of a kind that was not recorded
   Tensor = 1,
-  TensorList = 2,  // Its tensors follow as rows of their own, numbered by element
+  TensorList = 2,  // Its tensors follow as separate rows, numbered by element
   Scalar = 3,
   ScalarList = 4,
   String = 5,
@@ -115,7 +115,7 @@ std::string_view to_string(ArgumentKind value);
 std::optional<ArgumentKind> parse_argument_kind(std::string_view text);
 bool is_known(ArgumentKind value);
 
-// From where to where bytes went: host (H), device (D), array (A), peer (P).
+// Source and destination of a copy: host (H), device (D), array (A), peer (P).
 enum class CopyKind : std::uint8_t {
   Unknown = 0,
   HtoD = 1,
@@ -134,7 +134,7 @@ std::string_view to_string(CopyKind value);
 std::optional<CopyKind> parse_copy_kind(std::string_view text);
 bool is_known(CopyKind value);
 
-// What sort of memory one end of a copy is.
+// The kind of memory at one end of a copy.
 enum class MemoryKind : std::uint8_t {
   Unknown = 0,
   Pageable = 1,
@@ -191,7 +191,7 @@ std::string_view to_string(DeviceType value);
 std::optional<DeviceType> parse_device_type(std::string_view text);
 bool is_known(DeviceType value);
 
-// Whose code a frame of a stack is.
+// The kind of code that a frame of a stack belongs to.
 enum class FrameKind : std::uint8_t {
   Native = 0,
   Python = 1,
@@ -202,7 +202,7 @@ std::string_view to_string(FrameKind value);
 std::optional<FrameKind> parse_frame_kind(std::string_view text);
 bool is_known(FrameKind value);
 
-// How far an instant reaches in a picture.
+// How far an instant extends when drawn.
 enum class InstantScope : std::uint8_t {
   Thread = 0,
   Process = 1,
@@ -224,27 +224,27 @@ bool is_known(FlowKind value);
 
 // What a row of the ledger counts.
 enum class LedgerKind : std::uint8_t {
-  Note = 0,  // A remark; count is 1 or how often it holds
+  Note = 0,  // A remark; count says how often it applies
   EventsWritten = 1,  // Events that reached the file
   DroppedByBudget = 2,  // Events lost because the buffers were full
   DroppedInSignal = 3,  // Events lost in a signal handler that interrupted the recorder
-  Overwritten = 4,  // Events that a flight recorder gave up for newer ones
+  Overwritten = 4,  // Events that newer ones overwrote (flight recorder)
   Unfinished = 5,  // Spans whose end was not seen
   OutOfWindow = 6,  // Events outside all windows
   Unmatched = 7,  // Ends without a beginning
   Uncorrelated = 8,  // Device work without the call that launched it
-  Undecodable = 9,  // Events, references or values that made no sense and were left out
+  Undecodable = 9,  // Invalid events, references or values, which were left out
   DamagedBytes = 10,  // Bytes of the file that could not be read
   ChunksLost = 11,  // Whole buffers that were lost
   ClockErrorNs = 12,  // How far a time may be off
-  DrainerNs = 13,  // Processor time of the thread that wrote the file
+  DrainerNs = 13,  // CPU time of the thread that wrote the file
   EventCostPs = 14,  // What recording one event cost, in picoseconds
-  Forked = 15,  // The process is a child of a recorded one and began clean
+  Forked = 15,  // The process was forked from a recorded one and began empty
   NotCrashSafe = 16,  // A crash would have lost what was not yet written
   SourceFailed = 17,  // A source could not be started
-  Truncated = 18,  // The file has no proper end: its writer was stopped
+  Truncated = 18,  // The file is truncated: its writer was stopped
   Unwritten = 19,  // Events lost because the file could not be written
-  WorkMissing = 20,  // Calls whose device work had not come when the recording was cut short
+  WorkMissing = 20,  // Calls whose device work had not arrived when the recording was cut short
 };
 std::string_view to_string(LedgerKind value);
 std::optional<LedgerKind> parse_ledger_kind(std::string_view text);
@@ -285,8 +285,8 @@ bool is_known(TableKind value);
 
 // Bits of spans.flags.
 struct SpanFlags {
-  static constexpr std::uint16_t kUnfinished = 1U << 0;  // Its end was not seen; the duration is a bound
-  static constexpr std::uint16_t kAsync = 1U << 1;  // Ended on another thread; takes no part in nesting
+  static constexpr std::uint16_t kUnfinished = 1U << 0;  // Its end was not seen; the duration is only a bound
+  static constexpr std::uint16_t kAsync = 1U << 1;  // May end on another thread; does not nest
   static constexpr std::uint16_t kBeganBeforeWindow = 1U << 2;
   static constexpr std::uint16_t kEndedAfterWindow = 1U << 3;
   static constexpr std::uint16_t kRemote = 1U << 4;  // Ran on behalf of another process
@@ -296,7 +296,7 @@ std::string span_flags_text(std::uint16_t flags);
 
 // Bits of allocations.flags.
 struct AllocationFlags {
-  static constexpr std::uint16_t kOutOfMemory = 1U << 0;  // The allocation failed; bytes is what was asked for
+  static constexpr std::uint16_t kOutOfMemory = 1U << 0;  // The allocation failed; bytes is what was requested
 };
 // The names of the bits that are set, joined by commas.
 std::string allocation_flags_text(std::uint16_t flags);
@@ -405,7 +405,7 @@ struct TensorUseTag {
 };
 using TensorUseId = Id<TensorUseTag>;
 
-// A process that was recorded; a run of many ranks has one row each.
+// A recorded process. A distributed run has one row for each rank.
 struct ProcessRow {
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;
@@ -416,10 +416,10 @@ struct ProcessRow {
   StringId name{};
   StringId label{};  // Shown beside the name
   StringId command{};  // Command line
-  StringId foreign_id{};  // JSON text of the id in a foreign file, where it was no number
+  StringId foreign_id{};  // The id as JSON text, if another tool's file has one that is not a number
   std::int64_t sort_index = -1;
   Nanos start_ns = 0;  // When the process began, if known
-  std::int64_t clock_offset_ns = 0;  // What was added to its times to bring them onto the trace's clock
+  std::int64_t clock_offset_ns = 0;  // What was added to its times to convert them to the trace's clock
   std::int64_t clock_error_ns = 0;  // How far its times may be off
 };
 
@@ -479,7 +479,7 @@ struct ProcessTable {
   }
 };
 
-// A line of the picture: a thread, a stream, a device.
+// A line of spans: a thread, a stream, a device.
 struct TrackRow {
   ProcessId process{};
   TrackKind kind = TrackKind::Thread;
@@ -489,7 +489,7 @@ struct TrackRow {
   StringId name{};
   std::int64_t sort_index = -1;
   std::int64_t logical_id = 0;  // Number a tensor library gave the thread; 0: none
-  StringId foreign_id{};  // JSON text of the id in a foreign file, where it was no number
+  StringId foreign_id{};  // The id as JSON text, if another tool's file has one that is not a number
 };
 
 struct TrackTable {
@@ -538,7 +538,7 @@ struct TrackTable {
   }
 };
 
-// A stretch of time on a track. Rows are grouped by track and ordered by start, the longer first; a parent stands before its children.
+// An interval of time on a track. Rows are grouped by track and ordered by start, longer spans first, so a parent comes before its children.
 struct SpanRow {
   Nanos start_ns = 0;
   Nanos duration_ns = 0;  // Not negative
@@ -555,13 +555,13 @@ struct SpanRow {
   std::int64_t record_function_id = -1;  // Joins an operator and its node in an execution trace
   std::int64_t event_index = -1;  // Place in the recorder's own list
   std::int64_t step = -1;  // Number of a Step span
-  WindowId window{};  // The window it was recorded in, where several overlap or there is more than one
+  WindowId window{};  // The window in which it was recorded, if there is more than one
   TrackId end_track{};  // Where it ended, if on another thread
   StackId stack{};  // Where it was called from
   ModuleId module{};  // The module that ran it
   ArgumentListId arguments{};  // What an operator was called with
   StringId overload_name{};
-  StringId category{};  // Name of a foreign kind
+  StringId category{};  // Name of another tool's kind
   StringId source_file{};  // File of the call site
   std::int32_t source_line = -1;  // Line of the call site
   StringId source_function{};  // Function of the call site
@@ -645,7 +645,7 @@ struct SpanTable {
   }
 };
 
-// Sizes and strides of tensors, one number a row; op_arguments says where a list begins and how long it is.
+// Sizes and strides of tensors, one number per row. op_arguments says where a list begins and how long it is.
 struct DimRow {
   std::int64_t value = 0;
 };
@@ -680,17 +680,17 @@ struct DimTable {
   }
 };
 
-// An argument of an operator, or an element of a list of tensors. Calls with the same arguments share them: argument_lists.
+// An argument of an operator, or an element of a list of tensors. Calls with the same arguments share these rows (argument_lists).
 struct OpArgumentRow {
   std::int32_t index = 0;  // Position among the arguments of its role
-  std::int32_t element = -1;  // Position in the list, for the tensors of a TensorList
+  std::int32_t element = -1;  // Position in its TensorList
   ArgumentRole role = ArgumentRole::Input;
   ArgumentKind kind = ArgumentKind::None;
   StringId name{};  // Of a keyword argument
   StringId dtype{};  // Name of the element type, or of the argument's type
   StringId value{};  // Scalar or list as text
   DimId dims_first{};  // Where the sizes begin
-  std::int32_t dims_count = -1;  // How many; 0 for a tensor without dimensions
+  std::int32_t dims_count = -1;  // Number of sizes; 0 for a tensor without dimensions
   DimId strides_first{};
   std::int32_t strides_count = -1;
   StringId layout{};
@@ -779,7 +779,7 @@ struct KernelRow {
   std::int64_t submitted_ns = -1;  // When it was handed to the device, as the source wrote it
   std::int64_t graph_id = -1;
   std::int64_t graph_node_id = -1;
-  SpanId captured_by{};  // Of a node of a graph: the call that put it there
+  SpanId captured_by{};  // For a node of a graph: the call that captured it
   std::int32_t priority = std::numeric_limits<std::int32_t>::min();
   std::int64_t channel = -1;
   std::int32_t channel_type = -1;
@@ -794,7 +794,7 @@ struct KernelRow {
   std::int32_t block_limit_blocks = -1;
   std::int32_t block_limit_barriers = -1;
   std::int32_t registers_per_block = -1;
-  std::int64_t allocated_shared_bytes = -1;  // A block's, as the device rounds it
+  std::int64_t allocated_shared_bytes = -1;  // Per block, as the device rounds it
 };
 
 struct KernelTable {
@@ -912,7 +912,7 @@ struct CopyRow {
   std::int64_t destination_context = -1;
   std::int64_t graph_id = -1;
   std::int64_t graph_node_id = -1;
-  SpanId captured_by{};  // Of a node of a graph: the call that put it there
+  SpanId captured_by{};  // For a node of a graph: the call that captured it
   double bandwidth = -1;  // GB/s; As the source wrote it
 };
 
@@ -1024,7 +1024,7 @@ struct SyncRow {
   SyncKind kind = SyncKind::Unknown;
   std::int64_t event_id = -1;  // The event recorded or waited for
   std::int64_t wait_on_stream = std::numeric_limits<std::int32_t>::min();
-  std::int64_t wait_on_correlation = std::numeric_limits<std::int32_t>::min();  // Correlation of the record that was waited for; -1: not seen
+  std::int64_t wait_on_correlation = std::numeric_limits<std::int32_t>::min();  // Correlation of the awaited record; -1: not seen
   std::int64_t stream = std::numeric_limits<std::int32_t>::min();  // As the source wrote it
   std::int64_t context = -1;
 };
@@ -1071,7 +1071,7 @@ struct SyncTable {
   }
 };
 
-// What a communication did; for the operator and for its kernels.
+// What a communication did; kept for the operator and for its kernels.
 struct CollectiveRow {
   SpanId span{};
   StringId name{};
@@ -1213,13 +1213,13 @@ struct PythonCallTable {
   }
 };
 
-// Memory taken or given back, in the order of recording.
+// Allocations and frees, in the order of recording.
 struct AllocationRow {
   Nanos time_ns = 0;
   TrackId track{};
   std::uint64_t address = 0;
-  std::int64_t bytes = 0;  // Negative: given back
-  std::int64_t total_allocated_bytes = -1;  // Afterwards, on that device
+  std::int64_t bytes = 0;  // Negative for a free
+  std::int64_t total_allocated_bytes = -1;  // On that device, after this event
   std::int64_t total_reserved_bytes = -1;
   DeviceType device_type = DeviceType::Cpu;
   std::int32_t device_index = -1;
@@ -1227,7 +1227,7 @@ struct AllocationRow {
   SpanId span{};  // The innermost span around it
   StackId stack{};
   std::int64_t event_index = -1;  // Place in the recorder's own list
-  MemoryKind memory_kind = MemoryKind::Unknown;  // Where the memory lies, if the source says so
+  MemoryKind memory_kind = MemoryKind::Unknown;  // Where the memory is, if the source says so
 };
 
 struct AllocationTable {
@@ -1291,7 +1291,7 @@ struct FrameRow {
   std::int32_t line = -1;
   FrameKind kind = FrameKind::Native;
   std::uint64_t address = 0;  // Of the instruction
-  StringId binary{};  // The program or library it lies in
+  StringId binary{};  // The program or library that contains it
   std::uint64_t binary_offset = 0;  // bytes
 };
 
@@ -1337,10 +1337,10 @@ struct FrameTable {
   }
 };
 
-// A frame and the stack it was called from; stacks share their outer ends.
+// A frame and the stack it was called from. Stacks with the same outer frames share them.
 struct StackRow {
   FrameId frame{};
-  StackId parent{};  // The caller; stands before it
+  StackId parent{};  // The caller; its row comes first
 };
 
 struct StackTable {
@@ -1379,8 +1379,8 @@ struct StackTable {
 struct ModuleRow {
   StringId name{};
   StringId class_name{};
-  StringId method{};  // The method that was called, where a source names it
-  ModuleId parent{};  // The module around it; stands before it
+  StringId method{};  // The called method, if the source names it
+  ModuleId parent{};  // The module around it; its row comes first
   std::int64_t id = -1;  // As the source numbers it
 };
 
@@ -1528,7 +1528,7 @@ struct InstantTable {
   }
 };
 
-// An arrow from one span to another; an end that has no span has a track and a time.
+// An arrow from one span to another. An end without a span has a track and a time instead.
 struct FlowRow {
   std::int64_t id = 0;
   FlowKind kind = FlowKind::Other;
@@ -1595,7 +1595,7 @@ struct WindowRow {
   ProcessId process{};
   Nanos start_ns = 0;
   Nanos end_ns = 0;
-  Nanos closed_ns = 0;  // When the recorder was done with it, where a source says so
+  Nanos closed_ns = 0;  // When the recorder was done with it, if the source says so
   std::int64_t first_step = -1;  // Step number at its start
   StringId name{};  // Trace id or name given by the user
 };
@@ -1647,7 +1647,7 @@ struct DeviceRow {
   std::int32_t index = -1;
   StringId name{};
   StringId uuid{};
-  StringId label{};  // As a foreign file shows it
+  StringId label{};  // As another tool's file shows it
   std::int64_t sort_index = -1;
   std::int64_t total_memory_bytes = -1;
   std::int32_t compute_major = -1;
@@ -1779,11 +1779,11 @@ struct MetadataTable {
   }
 };
 
-// What was lost on the way, and what recording cost.
+// What was lost, and what recording cost.
 struct LedgerRow {
   ProcessId process{};
   LedgerKind kind = LedgerKind::Note;
-  StringId source{};  // Who counted: a source, a thread, a file
+  StringId source{};  // Who counted it: a source, a thread, a file
   std::uint64_t count = 0;
   StringId detail{};
 };
@@ -1826,7 +1826,7 @@ struct LedgerTable {
   }
 };
 
-// What a foreign file carried for which there is no column.
+// Values of another tool's file for which there is no column.
 struct ExtraRow {
   TableKind of_table = TableKind::None;  // None: the file as a whole
   std::uint32_t of_row = 0xffffffff;  // Row of that table
@@ -1870,7 +1870,7 @@ struct ExtraTable {
   }
 };
 
-// The arguments of one call, in the order of their positions; any number of calls share one list.
+// The arguments of one call, by position. Any number of calls share one list.
 struct ArgumentListRow {
   OpArgumentId first{};
   std::int32_t count = 0;
@@ -1908,11 +1908,11 @@ struct ArgumentListTable {
   }
 };
 
-// Which tensor stood where in a call: what op_arguments, being shared, cannot say.
+// Which tensor was passed where in a call. op_arguments cannot say this, because its rows are shared.
 struct TensorUseRow {
   SpanId span{};
   std::int32_t index = 0;  // Position among the arguments of its role
-  std::int32_t element = -1;  // Position in the list, for the tensors of a TensorList
+  std::int32_t element = -1;  // Position in its TensorList
   ArgumentRole role = ArgumentRole::Input;
   std::uint64_t tensor_address = 0;  // Of the tensor object
   std::uint64_t storage_address = 0;  // Of the first byte of its storage

@@ -291,10 +291,10 @@ class Coverage {
 
   void say_what_is_missing() {
     if (launches_.all().empty())
-      result_.missing.emplace_back("no device work is in the trace: host times alone");
+      result_.missing.emplace_back("the trace has no device work: only host times are shown");
     if (without_call_ > 0)
       result_.missing.push_back(std::to_string(without_call_) +
-                                " pieces of device work name no call: they count as outside");
+                                " kernels, copies or fills name no call: they count as outside");
     const bool has_whole_frames =
         std::any_of(result_.regions.begin(), result_.regions.end(), [&](const GraphRegion& region) {
           return region.kind == GraphKind::Compiled &&
@@ -302,7 +302,8 @@ class Coverage {
         });
     if (has_whole_frames)
       result_.missing.emplace_back(
-          "some compiled frames do not show their graphs: all that ran in them counts as inside");
+          "some compiled frames do not show their graphs: everything that ran in them counts as "
+          "inside");
   }
 
   const Trace& trace_;

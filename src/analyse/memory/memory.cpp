@@ -29,16 +29,16 @@ std::vector<std::string> what_is_missing(const Trace& trace, bool has_operators,
     return missing;
   }
   if (!has_operators) {
-    missing.emplace_back("the trace has no operators, which would tell what blocks were for");
+    missing.emplace_back("the trace has no operators, so it does not show what blocks were for");
   } else if (!has_tensors) {
     missing.emplace_back(
-        "the trace does not say which tensors operators were given: categories are guessed from "
-        "when blocks lived, and what was there before and stayed from shapes");
+        "the trace does not show which tensors were passed to operators: categories are guessed "
+        "from the lifetimes of blocks, or from shapes for blocks held before and after recording");
   } else if (!has_gradient) {
-    missing.emplace_back("no gradients were seen, from which categories are told");
+    missing.emplace_back("the trace has no gradients, which are needed to find categories");
   }
   if (trace.windows().size() > 1) {
-    missing.emplace_back("recording was off in between: what was freed then counts as kept");
+    missing.emplace_back("recording was paused: blocks freed in a pause count as still held");
   }
   return missing;
 }
@@ -74,7 +74,7 @@ Result<MemoryDevice> parse_memory_device(std::string_view text) {
   if (device.type == DeviceType::Cpu) device.index = -1;
   if (good) return device;
   return Failure(ErrorCode::Invalid,
-                 "'" + std::string(text) + "' is no device; one is called cpu, cuda:0 or the like");
+                 "'" + std::string(text) + "' is not a device; write cpu, cuda:0 or the like");
 }
 
 Result<const DeviceMemory*> MemoryProfile::find(std::string_view name) const {
@@ -98,7 +98,7 @@ Result<const DeviceMemory*> MemoryProfile::find(std::string_view name) const {
     known += (known.empty() ? "" : ", ") + to_string(device.device);
   }
   return Failure(ErrorCode::Invalid,
-                 "no memory of " + std::string(name) + " was recorded; there is: " + known);
+                 "no memory of " + std::string(name) + " was recorded; recorded devices: " + known);
 }
 
 MemoryProfile memory_profile(const Trace& trace) {

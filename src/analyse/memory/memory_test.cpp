@@ -157,7 +157,7 @@ TEST(MemoryProfile, KeepsDevicesApart) {
   EXPECT_EQ(*profile.find(""), &profile.devices[1]);
   EXPECT_EQ(*profile.find("cpu"), &profile.devices[0]);
   EXPECT_EQ(profile.find("cuda:3").error().message,
-            "no memory of cuda:3 was recorded; there is: cpu, cuda:0");
+            "no memory of cuda:3 was recorded; recorded devices: cpu, cuda:0");
   EXPECT_FALSE(profile.find("gpu").has_value());
 }
 

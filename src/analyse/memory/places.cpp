@@ -9,7 +9,7 @@
 namespace sonde::detail {
 namespace {
 
-constexpr std::string_view kOutside = "(outside of operators)";
+constexpr std::string_view kOutside = "(outside operators)";
 constexpr std::uint64_t kBeforeKey = ~std::uint64_t{0};
 constexpr std::uint64_t kOutsideKey = kBeforeKey - 1;
 
@@ -52,7 +52,7 @@ std::string BlockPlaces::module_text(const MemoryBlock& block) const {
     const std::string_view name = trace_.string(modules.name[at]);
     inner_first.push_back(name.empty() ? trace_.string(modules.class_name[at]) : name);
   }
-  if (inner_first.empty()) return "(outside of modules)";
+  if (inner_first.empty()) return "(outside modules)";
   std::string path(inner_first.back());
   for (std::size_t i = inner_first.size() - 1; i-- > 0;) {
     path += '.';

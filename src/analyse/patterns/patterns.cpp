@@ -14,11 +14,11 @@ namespace detail {
 namespace {
 
 constexpr std::string_view kNoShapes =
-    "the trace does not say what operators were given (record it with shapes)";
+    "the trace does not show the inputs of operators (record it with shapes)";
 constexpr std::string_view kNoPython =
-    "the trace has no calls of Python's functions (torch.profiler records them with_stack)";
+    "the trace has no calls of Python functions (torch.profiler records them if with_stack is set)";
 constexpr std::string_view kNoTf32 =
-    "the trace names no CUDA device that has TF32 (compute capability 8.0 or later)";
+    "the trace names no CUDA device with TF32 (compute capability 8.0 or later)";
 
 constexpr std::int32_t kFirstWithTf32 = 8;
 

@@ -22,29 +22,29 @@ struct PatternText {
 
 constexpr std::array<PatternText, kPatterns> kTexts = {{
     {"extra_cuda_copy", "Extra CUDA Copy Pattern",
-     "A tensor is filled on the host and then copied to the device. Make it there: pass device= to "
-     "the call that makes it."},
+     "A tensor is filled on the host and then copied to the device. Create it on the device: pass "
+     "device= to the call that creates it."},
     {"for_loop_indexing", "For Loop Indexing Pattern",
-     "A loop takes the elements of a tensor one by one, each with operators of its own. Work on "
-     "the whole tensor at once."},
+     "A loop processes the elements of a tensor one by one, with separate operators for each. "
+     "Process the whole tensor at once."},
     {"fp32_matmul", "FP32 MatMul Pattern",
-     "Matrices of 32-bit floats are multiplied in full precision on a GPU that has TF32. If its "
-     "precision is enough, allow it: torch.backends.cuda.matmul.allow_tf32 = True."},
+     "Matrices of 32-bit floats are multiplied in full precision on a GPU that has TF32. If TF32 "
+     "is precise enough, allow it: torch.backends.cuda.matmul.allow_tf32 = True."},
     {"optimizer_single_tensor", "Optimizer Single Tensor Pattern",
-     "The optimiser updates one parameter after the other, with small kernels for each. Pass "
-     "foreach=True or fused=True when making it."},
+     "The optimiser updates one parameter at a time, with small kernels for each. Create it with "
+     "foreach=True or fused=True."},
     {"synchronized_data_loader", "Synchronized DataLoader Pattern",
-     "Batches are loaded by the process that trains, which waits meanwhile. Give the DataLoader "
-     "num_workers above 0."},
+     "The training process loads the batches itself and waits for them. Set num_workers of the "
+     "DataLoader above 0."},
     {"gradient_not_set_to_none", "Gradient Set To Zero Instead of None Pattern",
-     "zero_grad() fills gradients with zeros, to which the next ones are added. Drop them instead: "
-     "zero_grad(set_to_none=True)."},
+     "zero_grad() fills gradients with zeros, and the next gradients are added to them. Drop them "
+     "instead: zero_grad(set_to_none=True)."},
     {"conv2d_bias_batch_norm", "Enabling Bias in Conv2d Followed By BatchNorm Pattern",
-     "A convolution adds a bias that the batch norm behind it takes away again. Make it with "
+     "A convolution adds a bias that the batch norm after it removes again. Create it with "
      "bias=False."},
     {"matmul_dim_fp16", "Matrix Multiplication Dimension Not Aligned Pattern",
-     "Matrices of 16-bit floats have sizes that are no multiples of 8, which tensor cores handle "
-     "badly. Pad them."},
+     "Matrices of 16-bit floats have sizes that are not multiples of 8, which are slow on tensor "
+     "cores. Pad them."},
 }};
 
 const PatternText& text_of(Pattern pattern) {

@@ -16,9 +16,8 @@ namespace sonde::detail {
 namespace {
 
 constexpr const char* kAdvice =
-    "Send gradients while others are still computed (smaller buckets of DDP), less of them or in "
-    "half "
-    "precision; and see whether one rank is late for all the others.";
+    "Send gradients while others are still being computed (smaller DDP buckets), send fewer, or "
+    "send them in half precision. Check whether one rank is always late.";
 
 void between_devices(const ReportData& data, Report& report) {
   Nanos exposed_ns = 0;
@@ -37,10 +36,9 @@ void between_devices(const ReportData& data, Report& report) {
       if (communicates.is(work.span)) spans.add(work.end_ns - work.begin_ns, work.span);
   report.findings.push_back(
       {.id = "exposed_communication",
-       .title = "Devices communicate while nothing is computed",
-       .detail = format_text("{} of {} of communication ran alone; {} of it was hidden behind "
-                             "kernels.",
-                             duration_text(exposed_ns), duration_text(total_ns),
+       .title = "Devices communicate while nothing computes",
+       .detail = format_text("Of {} of communication, {} ran alone; {} overlapped with kernels.",
+                             duration_text(total_ns), duration_text(exposed_ns),
                              share_text(total_ns - exposed_ns, total_ns)),
        .advice = kAdvice,
        .command = "sonde table TRACE --sort-by self_device_time_total",
@@ -69,11 +67,10 @@ void between_hosts(const ReportData& data, Report& report) {
   const std::uint64_t count = spans.count();
   report.findings.push_back(
       {.id = "waiting_for_ranks",
-       .title = "Ranks wait for each other while nothing is computed",
-       .detail =
-           format_text("For {} of {} in which the host communicated, this process ran no operator "
-                       "and no kernel.",
-                       duration_text(exposed_ns), duration_text(total_ns)),
+       .title = "Ranks wait for each other while nothing computes",
+       .detail = format_text("The host communicated for {}. For {} of that, this process ran no "
+                             "operator and no kernel.",
+                             duration_text(total_ns), duration_text(exposed_ns)),
        .advice = kAdvice,
        .command = "sonde table TRACE --sort-by cpu_time_total",
        .saving_ns = exposed_ns,

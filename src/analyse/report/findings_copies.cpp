@@ -32,13 +32,14 @@ void pageable(Report& report) {
   if (!is_worth_saying(report, sum.time_ns)) return;
   report.findings.push_back(
       {.id = "pageable_copies",
-       .title = "Copies use memory that is not pinned",
-       .detail = format_text("{} in {} copies, {} until they were done. The driver copies such "
-                             "memory once more, and the host waits for it.",
+       .title = "Copies use unpinned memory",
+       .detail = format_text("{} in {} copies took {}. The driver copies unpinned memory a second "
+                             "time, and the host waits for it.",
                              bytes_text(sum.bytes), count_text(report.copies.pageable.size()),
                              duration_text(sum.time_ns)),
-       .advice = "Pin the host's side (pin_memory=True of a DataLoader, tensor.pin_memory()) and "
-                 "copy with non_blocking=True, so that copies run beside kernels.",
+       .advice =
+           "Pin the memory on the host (pin_memory=True in a DataLoader, tensor.pin_memory()) and "
+           "copy with non_blocking=True, so that copies run alongside kernels.",
        .command = "sonde table TRACE --sort-by self_device_time_total",
        .saving_ns = sum.time_ns,
        .count = report.copies.pageable.size(),
@@ -50,12 +51,12 @@ void returned(Report& report) {
   if (!is_worth_saying(report, sum.time_ns)) return;
   report.findings.push_back(
       {.id = "copies_there_and_back",
-       .title = "Bytes seem to leave the device and come back",
-       .detail = format_text("{} copies to the device were as large as one that came from it "
-                             "before: {} and {} both ways.",
+       .title = "Data seems to leave the device and come back",
+       .detail = format_text("{} copies to the device had the same size as an earlier copy from "
+                             "it: {} and {} in both directions.",
                              count_text(report.copies.returned.size()), bytes_text(sum.bytes),
                              duration_text(sum.time_ns)),
-       .advice = "Do on the device what is done to them on the host in between.",
+       .advice = "Do on the device what the host does with the data in between.",
        .command = "sonde events TRACE",
        .saving_ns = sum.time_ns,
        .count = report.copies.returned.size(),
@@ -86,11 +87,11 @@ void exposed(const ReportData& data, Report& report) {
   const std::uint64_t count = spans.count();
   report.findings.push_back(
       {.id = "exposed_copies",
-       .title = "Copies and fills run while nothing is computed",
-       .detail = format_text("At least {} of them ran on a device that had no kernel to run.",
+       .title = "Copies and fills run while nothing computes",
+       .detail = format_text("For at least {}, a device ran copies or fills and no kernel.",
                              duration_text(exposed_ns)),
-       .advice = "Copy on a stream of its own, a step ahead, with non_blocking=True; make what can "
-                 "be made on the device there.",
+       .advice = "Copy on a separate stream, one step ahead, with non_blocking=True. Create data "
+                 "on the device where possible.",
        .command = "sonde export TRACE -o trace.json.gz",
        .saving_ns = exposed_ns,
        .count = count,

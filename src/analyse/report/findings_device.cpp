@@ -92,7 +92,7 @@ void add(Report& report, Gaps gaps, Finding finding) {
 
 std::string lengths(const Gaps& gaps) {
   if (gaps.count == 1) return "once, for " + duration_text(gaps.total_ns);
-  return format_text("{}, {} in all and {} at once at most", times_text(gaps.count),
+  return format_text("{}, {} in total, {} at most", times_text(gaps.count),
                      duration_text(gaps.total_ns), duration_text(gaps.longest_ns));
 }
 
@@ -101,13 +101,12 @@ void stalls(Report& report) {
                       [](const DeviceGap& gap) { return gap.wait; });
   add(report, gaps,
       {.id = "stalling_synchronisation",
-       .title = "The host waits for the device, and then the device for the host",
-       .detail =
-           format_text("The device ran dry while the host waited for it and had nothing to do "
-                       "until new work came: {}{}.",
-                       lengths(gaps), who_waited(report)),
-       .advice = "Leave results on the device until a step is over: no .item(), .cpu(), print or "
-                 "comparison of a device's value in between, and copies with pinned memory and "
+       .title = "The host waits for the device, then the device waits for the host",
+       .detail = format_text("The host waited until the device had finished. The device then stood "
+                             "idle until the host launched new work: {}{}.",
+                             lengths(gaps), who_waited(report)),
+       .advice = "Leave results on the device until the step is over: avoid .item(), .cpu(), and "
+                 "printing or comparing device values in between. Copy with pinned memory and "
                  "non_blocking=True.",
        .command = "sonde table TRACE --sort-by cpu_time_total"});
 }
@@ -130,12 +129,12 @@ void slow_launches(Report& report) {
   if (gaps.count == 0) return;
   add(report, gaps,
       {.id = "launch_bound",
-       .title = "The device waits for its next kernel to be launched",
-       .detail = format_text("The device was done before the host, busy within operators, had "
-                             "launched what comes next: {}.{}",
+       .title = "The device waits for the next kernel to be launched",
+       .detail = format_text("The device finished before the host, which was running operators, "
+                             "had launched the next work: {}.{}",
                              lengths(gaps), small_kernels(report)),
-       .advice = "Make fewer, larger kernels: a larger batch, torch.compile, fused or foreach "
-                 "optimisers; or launch many at once as a CUDA graph.",
+       .advice = "Launch fewer, larger kernels: use a larger batch, torch.compile, or fused or "
+                 "foreach optimisers. Or launch many at once as a CUDA graph.",
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"});
 }
 
@@ -143,12 +142,12 @@ void slow_program(Report& report) {
   Gaps gaps = gaps_of(report, host_wait(HostDoing::OutsideOperators), work_after);
   add(report, gaps,
       {.id = "host_bound",
-       .title = "The device waits while the host is outside of operators",
-       .detail = format_text("The thread that feeds the device was busy with code of its own: {}.",
+       .title = "The device waits while the host runs code outside operators",
+       .detail = format_text("The thread that launches the work was running other code: {}.",
                              lengths(gaps)),
        .advice =
-           "Look at what runs between operators: loading and preparing data, Python, logging, "
-           "files. Do it in another thread or process, ahead of time, or less often.",
+           "Look at what runs between operators: loading and preparing data, Python code, logging, "
+           "file access. Do it in another thread or process, ahead of time, or less often.",
        .command = "sonde export TRACE -o trace.json.gz"});
 }
 
@@ -157,19 +156,20 @@ void delays(Report& report) {
   add(report, gaps,
       {.id = "kernel_wait",
        .title = "Short pauses from one kernel to the next add up",
-       .detail = format_text("Work that was launched in time began a little after the work before "
-                             "it had ended: {}.",
-                             lengths(gaps)),
-       .advice = "Fewer, larger kernels, or a CUDA graph, whose kernels follow each other faster.",
+       .detail = format_text(
+           "Work that had been launched in time began a little after the previous work ended: {}.",
+           lengths(gaps)),
+       .advice = "Launch fewer, larger kernels, or use a CUDA graph, whose kernels follow each "
+                 "other faster.",
        .command = "sonde table TRACE --sort-by count"});
   gaps = gaps_of(report, idle(IdleCause::Other), work_after);
   add(report, gaps,
       {.id = "device_idle_other",
        .title = "The device is idle for a reason that the trace does not show",
-       .detail = format_text("What came next had been launched and waited, or its launch was not "
-                             "recorded: {}.",
-                             lengths(gaps)),
-       .advice = "Look for streams that wait for events of others, and for work of other processes "
+       .detail = format_text(
+           "The next work had been launched but did not begin, or its launch was not recorded: {}.",
+           lengths(gaps)),
+       .advice = "Look for streams that wait for events of other streams, and for other processes "
                  "on the same device.",
        .command = "sonde export TRACE -o trace.json.gz"});
 }

@@ -105,11 +105,12 @@ void data_loading(Report& report, const std::vector<SpanId>& loading) {
   report.findings.push_back(
       {.id = std::string(id(Pattern::SynchronizedDataLoader)),
        .title = "Steps wait for their data",
-       .detail = format_text("{} was entered {} on a thread that computes: {} in all.",
+       .detail = format_text("{} ran {} on a thread that also computes: {} in total.",
                              trace.name(worst.front()), times_text(loading.size()),
                              duration_text(total_ns)),
-       .advice = "Load and prepare the next batch while this one is computed: num_workers > 0 of a "
-                 "DataLoader (in C++ DataLoaderOptions::workers), or a thread of your own.",
+       .advice =
+           "Load and prepare the next batch while this one is computed: set num_workers of the "
+           "DataLoader above 0 (DataLoaderOptions::workers in C++), or use a separate thread.",
        .command = "sonde table TRACE --sort-by cpu_time_total",
        .saving_ns = total_ns,
        .count = loading.size(),
@@ -165,15 +166,15 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
   if (!is_worth_saying(report, total_ns)) return;
   report.findings.push_back(
       {.id = "outside_operators",
-       .title = "Steps spend time outside of operators",
+       .title = "Steps spend time outside operators",
        .detail =
-           format_text("For {} of the time of all steps no thread was within an operator for "
-                       "{} or longer: {}, {} in all.",
+           format_text("{} of the time of all steps passed in stretches of {} or longer in which "
+                       "no thread ran an operator: {}, {} in total.",
                        share_text(total_ns, report.measured_ns), duration_text(kShortestStretchNs),
                        times_text(count), duration_text(total_ns)),
-       .advice =
-           "Mark what the program does there (SONDE_SCOPE, record_function) and record again: "
-           "loading data, files, logging and the like can often be done beside the steps.",
+       .advice = "Mark what the program does there (SONDE_SCOPE, record_function) and record "
+                 "again. Loading data, file access, logging and the like can often run in parallel "
+                 "with the steps.",
        .command = "sonde export TRACE -o trace.json.gz",
        .saving_ns = total_ns,
        .count = count,
@@ -195,13 +196,12 @@ void find_in_steps(const ReportData& /*data*/, Report& report) {
   report.findings.push_back(
       {.id = "outlier_steps",
        .title = "Some steps take much longer than the others",
-       .detail = format_text("{} of {} steps; usual are {}. Step {} took {}: {}.",
+       .detail = format_text("{} of {} steps. The median is {}. Step {} took {}: {}.",
                              count_text(times.outliers), count_text(times.steps.size()),
                              duration_text(times.median_ns), longest->step,
                              duration_text(longest->host_ns()), longest->why),
-       .advice =
-           "If it is the first step, leave it out with a warm-up in the schedule. Else look at "
-           "what only these steps do: allocation, checkpoints, evaluation, compilation.",
+       .advice = "If it is the first step, add a warm-up to the schedule. Otherwise look at what "
+                 "only these steps do: allocation, checkpoints, evaluation, compilation.",
        .command = "sonde report TRACE --format json",
        .saving_ns = times.outliers_excess_ns,
        .count = times.outliers,
@@ -219,12 +219,12 @@ void find_in_memory(const ReportData& data, Report& report) {
     const std::string device = to_string(peak.device);
     report.findings.push_back(
         {.id = "memory_peak_" + device,
-         .title = "Most memory in use on " + device,
+         .title = "Peak memory on " + device,
          .detail =
              format_text("{} at the peak, {} of it from {}.",
                          bytes_text(static_cast<std::uint64_t>(peak.bytes)),
                          bytes_text(static_cast<std::uint64_t>(peak.owner_bytes)), peak.owner),
-         .advice = "If memory is short, look at what is alive then, and for how long.",
+         .advice = "If memory is short, look at what is held at the peak, and for how long.",
          .command = "sonde memory TRACE --device " + device});
   }
   for (const DeviceMemory* const device : data.memory_devices()) {
@@ -235,12 +235,12 @@ void find_in_memory(const ReportData& data, Report& report) {
     report.findings.push_back(
         {.id = "memory_grows_" + name,
          .title = "Memory grows from step to step on " + name,
-         .detail = format_text(
-             "{} in {} blocks from {}, taken in {} steps, were held when the last ended.",
-             bytes_text(static_cast<std::uint64_t>(leak.bytes)), count_text(leak.blocks), leak.op,
-             count_text(leak.steps)),
-         .advice = "Losses and outputs that are kept for later hold their whole graph: keep "
-                   ".detach() or .item() of them at the end of a step.",
+         .detail = format_text("{} in {} blocks from {}, allocated in {} steps, were still held "
+                               "when the last step ended.",
+                               bytes_text(static_cast<std::uint64_t>(leak.bytes)),
+                               count_text(leak.blocks), leak.op, count_text(leak.steps)),
+         .advice = "A loss or output that you keep holds its whole autograd graph. At the end of a "
+                   "step, keep only its .detach() or .item().",
          .command = "sonde memory TRACE --device " + name,
          .count = leak.blocks});
   }

@@ -200,27 +200,27 @@ class OperatorFindings {
   }
 
   void say() {
-    say_pattern(elements_, Pattern::ForLoopIndexing, "A loop goes through a tensor by itself",
-                format_text("The same few operators on one element after the other: {}.",
+    say_pattern(elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
+                format_text("The same few operators ran on one element after another: {}.",
                             times_text(elements_.count)));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
-                "The optimiser updates one parameter after the other",
-                format_text("The same few operators for each of many parameters: {}.",
+                "The optimiser updates one parameter at a time",
+                format_text("The same few operators ran for each of many parameters: {}.",
                             times_text(updates_.count)));
     say_pattern(
         zeros_, Pattern::GradientNotSetToNone, "Gradients are filled with zeros",
-        format_text("Tensors in a row that are set to zero: {}.", count_text(zeros_.count)));
+        format_text("Tensors set to zero one after another: {}.", count_text(zeros_.count)));
     say_pattern(biases_, Pattern::Conv2dBiasBatchNorm,
-                "Convolutions add a bias right before a batch norm",
+                "Convolutions add a bias just before a batch norm",
                 format_text("Seen {}.", times_text(biases_.count)));
     add(copies_,
         {.id = "extra_copies",
-         .title = "Tensors are copied as they are",
-         .detail = format_text("Copies that change neither type nor device (clone, "
-                               "contiguous, to): {}, {} in all.",
-                               times_text(copies_.count), duration_text(copies_.saving_ns)),
-         .advice = "Use the tensor itself where nobody changes it; make it in the layout "
-                   "that is needed later; avoid copy=True.",
+         .title = "Tensors are copied without being changed",
+         .detail = format_text(
+             "Copies that change neither type nor device (clone, contiguous, to): {}, {} in total.",
+             times_text(copies_.count), duration_text(copies_.saving_ns)),
+         .advice = "Use the original tensor where nothing changes it. Create it in the layout that "
+                   "is needed later. Avoid copy=True.",
          .command = "sonde table TRACE --sort-by self_cpu_time_total"});
   }
 
@@ -258,7 +258,7 @@ void find_patterns(const ReportData& /*data*/, Report& report) {
     report.findings.push_back(
         {.id = std::string(id(found.pattern)),
          .title = name,
-         .detail = format_text("PyTorch's pattern was seen {}{}.", times_text(found.spans.size()),
+         .detail = format_text("PyTorch's pattern was found {}{}.", times_text(found.spans.size()),
                                place.empty() ? "" : ", first at " + place),
          .advice = std::string(advice(found.pattern)),
          .command = "sonde table TRACE --sort-by count",

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastShare = 0.01;
 constexpr std::size_t kMostSpans = 8;
-// A device that does nothing for less than a tenth of the time is what limits the program.
+// A device that does nothing for less than a tenth of the time limits the program.
 constexpr double kBusyShare = 0.9;
 
 // From the first span to the last; a recording as a whole is none.
@@ -36,7 +36,7 @@ std::string verdict_of(const DeviceTime& device) {
       format_text("it was busy {} of {}.", detail::share_text(device.busy_ns, device.extent_ns()),
                   duration_text(device.extent_ns()));
   if (static_cast<double>(device.busy_ns) >= kBusyShare * extent)
-    return format_text("Device {} is what limits the program: {}", device.device, busy);
+    return format_text("Device {} limits the program: {}", device.device, busy);
   const Nanos host_ns = device.idle_of(IdleCause::HostWait);
   if (host_ns >= device.idle_ns - host_ns)
     return format_text("Device {} waits for the host: {}", device.device, busy);
@@ -46,8 +46,8 @@ std::string verdict_of(const DeviceTime& device) {
 std::string verdict_of(const Report& report) {
   if (report.devices.empty()) {
     if (report.trace.spans().empty()) return "Nothing was recorded.";
-    return report.is_whole() ? "All work ran on the host: no device took part."
-                             : "What is there of the trace ran on the host.";
+    return report.is_whole() ? "All work ran on the host; no device was used."
+                             : "Everything in this incomplete trace ran on the host.";
   }
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),

@@ -347,8 +347,8 @@ std::string complaint(const TableOptions& options) {
   }
   for (const std::string& column : options.columns) {
     if (is_extra_column(column)) continue;
-    return "no table: there is no column '" + column +
-           "'; there are: " + list_text(extra_columns()) + "\n";
+    return "no table: unknown column '" + column + "'; there are: " + list_text(extra_columns()) +
+           "\n";
   }
   return {};
 }

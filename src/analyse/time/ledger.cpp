@@ -71,7 +71,7 @@ std::string_view ledger_phrase(LedgerKind kind) {
     case LedgerKind::Unmatched:
       return "ends without a beginning";
     case LedgerKind::Uncorrelated:
-      return "pieces of device work without the call behind them";
+      return "kernels, copies or fills without the call that launched them";
     case LedgerKind::Undecodable:
       return "events or references that could not be decoded";
     case LedgerKind::DamagedBytes:
@@ -81,21 +81,21 @@ std::string_view ledger_phrase(LedgerKind kind) {
     case LedgerKind::ClockErrorNs:
       return "ns by which a time may be off";
     case LedgerKind::DrainerNs:
-      return "ns of processor time to write the file";
+      return "ns of CPU time to write the file";
     case LedgerKind::EventCostPs:
       return "ps to record one event";
     case LedgerKind::Forked:
       return "processes forked from a recorded one";
     case LedgerKind::NotCrashSafe:
-      return "recordings that a crash would have cut short";
+      return "recordings that a crash would have truncated";
     case LedgerKind::SourceFailed:
       return "sources that could not be started";
     case LedgerKind::Truncated:
-      return "files without a proper end";
+      return "truncated files";
     case LedgerKind::Unwritten:
       return "events that could not be written";
     case LedgerKind::WorkMissing:
-      return "calls whose device work had not come yet";
+      return "calls whose device work had not arrived yet";
   }
   return "of a kind this version does not know";
 }

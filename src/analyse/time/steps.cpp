@@ -155,7 +155,7 @@ class StepMaker {
   std::string reason(const StepTime& step, const OwnTimes& usual, std::int64_t usual_step) const {
     const auto [name, more_ns] = OwnTimes(trace_, step.span).grown(usual);
     const std::string what = name == StringId::kInvalid
-                                 ? "code outside of all spans"
+                                 ? "code outside all spans"
                                  : std::string(trace_.string(StringId(name)));
     return what + " took " + duration_text(more_ns) + " more than in step " +
            std::to_string(usual_step);

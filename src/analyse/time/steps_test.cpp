@@ -67,7 +67,7 @@ TEST(StepTimes, SayThatItWasOutsideOfAllSpans) {
     add_step(t, i, 1000 * i, 1000 * i + (i == 4 ? 900 : 100));
     t.op("aten::mm", 1000 * i + 10, 1000 * i + 60);
   }
-  EXPECT_THAT(step_times(t.build()).steps[4].why, ::testing::HasSubstr("outside of all spans"));
+  EXPECT_THAT(step_times(t.build()).steps[4].why, ::testing::HasSubstr("outside all spans"));
 }
 
 TEST(StepTimes, ThatVaryHaveNoOutliers) {

@@ -156,7 +156,7 @@ Result<void> ApiCalls::open(const Cupti& cupti) {
     subscriber_ = nullptr;
     return Failure(ErrorCode::Unsupported,
                    "CUPTI cannot be used (" + cupti.text_of(failed) +
-                       "); another profiler of the same process may have it");
+                       "); another profiler in this process may be using it");
   }
   return {};
 }

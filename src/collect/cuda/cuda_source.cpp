@@ -59,7 +59,7 @@ class CudaSource {
       with_memory_ = with_memory;
     }
     if (is_deferred() || driver_is_there()) return true;
-    why = "there is no NVIDIA driver (libcuda.so.1)";
+    why = "no NVIDIA driver found (libcuda.so.1)";
     return false;
   }
 
@@ -148,7 +148,7 @@ class CudaSource {
     if (has_failed_) return false;
     if (opened_) return true;
     if (was_opened_by_parent_) {
-      fail("the process was forked from one that had opened CUPTI already");
+      fail("the process was forked from one that had already opened CUPTI");
       return false;
     }
     Result<Cupti> cupti = open_cupti();
@@ -173,7 +173,7 @@ class CudaSource {
           instance().complete(buffer, valid);
         });
     if (failed != 0) {
-      fail("CUPTI takes no buffers: " + cupti_.text_of(failed));
+      fail("CUPTI does not accept buffers: " + cupti_.text_of(failed));
       return false;
     }
     opened_ = true;
@@ -309,14 +309,14 @@ class CudaSource {
     std::size_t dropped = 0;
     if (cupti_.get_dropped(nullptr, 0, &dropped) != 0) dropped = 0;
     sonde_lost(SONDE_LOST_DROPPED, name("cuda: records that CUPTI dropped"), dropped);
-    sonde_lost(SONDE_LOST_DROPPED, name("cuda: buffers of records for which there was no memory"),
+    sonde_lost(SONDE_LOST_DROPPED, name("cuda: record buffers for which there was no memory"),
                scrapped_.exchange(0));
     const std::uint64_t refused = buffers_.refused();
     sonde_lost(SONDE_LOST_DROPPED,
-               name("cuda: times that CUPTI asked for a buffer and the budget was spent"),
+               name("cuda: times that CUPTI asked for a buffer when the budget was used up"),
                refused - refused_before_);
     refused_before_ = refused;
-    sonde_lost(SONDE_LOST_UNDECODABLE, name("cuda: device work whose times never came"),
+    sonde_lost(SONDE_LOST_UNDECODABLE, name("cuda: device work whose times never arrived"),
                counts.without_times);
     sonde_lost(SONDE_LOST_UNDECODABLE,
                name("cuda: bytes of CUPTI's buffers that could not be read"), counts.bytes_left);

@@ -71,8 +71,8 @@ Result<Cupti> open_cupti() {
   void* const library = open_library();
   if (library == nullptr) {
     return Failure(ErrorCode::NotFound,
-                   "libcupti is not found; it comes with the CUDA toolkit (extras/CUPTI/lib64): "
-                   "set CUDA_HOME or LD_LIBRARY_PATH");
+                   "libcupti not found; it comes with the CUDA toolkit (extras/CUPTI/lib64): set "
+                   "CUDA_HOME or LD_LIBRARY_PATH");
   }
   Cupti cupti;
   Symbols symbols(library);

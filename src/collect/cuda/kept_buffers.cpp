@@ -78,7 +78,7 @@ Result<KeptFile> read_kept_buffers(std::span<const std::uint8_t> file) {
   Front front(file);
   const auto magic = front.take(sizeof(kMagic));
   if (magic.empty() || std::memcmp(magic.data(), kMagic, sizeof(kMagic)) != 0)
-    return Failure(ErrorCode::Invalid, "these are no buffers of CUPTI that Sonde kept");
+    return Failure(ErrorCode::Invalid, "these are not CUPTI buffers that Sonde saved");
   KeptFile kept;
   kept.version = front.number<std::uint32_t>();
   front.take(4);
@@ -95,7 +95,7 @@ Result<KeptFile> read_kept_buffers(std::span<const std::uint8_t> file) {
     buffer.bytes.assign(bytes.begin(), bytes.end());
     if (!front.failed()) kept.buffers.push_back(std::move(buffer));
   }
-  if (front.failed()) return Failure(ErrorCode::Corrupt, "the kept buffers are cut short");
+  if (front.failed()) return Failure(ErrorCode::Corrupt, "the saved buffers are truncated");
   return kept;
 }
 

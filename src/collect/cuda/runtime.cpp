@@ -48,7 +48,7 @@ Result<Runtime> Runtime::find_or_open() {
     return opened;
   }
   return Failure(ErrorCode::NotFound,
-                 "there is no CUDA runtime: this process has loaded none, and libcudart.so.13, "
+                 "no CUDA runtime found: this process has not loaded one, and libcudart.so.13, "
                  "libcudart.so.12 and libcudart.so.11.0 cannot be opened");
 }
 

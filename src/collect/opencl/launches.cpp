@@ -127,7 +127,7 @@ struct Launch::Pending {
       const std::lock_guard lock(all.mutex);
       if (window == all.window) {
         --all.count;
-        lose(1, "work whose end nobody tells");
+        lose(1, "work that never reported its end");
       }
     }
     delete this;
@@ -195,7 +195,7 @@ void finish_launches(bool is_last) {
                static_cast<std::uint64_t>(all.worst_error_ns));
   }
   if (!is_last) return;
-  lose(all.count, "work that was under way when recording ended");
+  lose(all.count, "work that was still running when recording ended");
   all.count = 0;
   all.worst_error_ns = 0;
   ++all.window;

@@ -331,7 +331,7 @@ Result<void> SqliteCuda::read_syncs(std::string_view table,
 void SqliteCuda::finish() {
   if (uncorrelated_ == 0) return;
   tables_.builder().add_ledger(LedgerKind::Uncorrelated, uncorrelated_, tables_.database().name(),
-                               "work on a device whose call is not in the database");
+                               "device work whose call is not in the database");
 }
 
 }  // namespace sonde

@@ -84,7 +84,7 @@ bool SqliteRows::next() {
     return false;
   }
   if (++rows_ > most_rows_) {
-    problem_ = "there are more rows than the file has room for";
+    problem_ = "it claims more rows than the file can hold";
     return false;
   }
   return true;
@@ -105,7 +105,7 @@ bool SqliteRows::spend(std::size_t bytes) {
     bytes_left_ -= bytes;
     return true;
   }
-  problem_ = "there is more text than the file has room for";
+  problem_ = "it claims more text than the file can hold";
   return false;
 }
 
@@ -160,9 +160,9 @@ Result<void> SqliteDatabase::attach() {
                           nullptr, nullptr, nullptr);
   }
   if (status == SQLITE_OK) return {};
-  return Failure(ErrorCode::Corrupt, name_ + ": looks like an SQLite database, but " +
-                                         (opened == nullptr ? "there is no memory to open it"
-                                                            : sqlite3_errmsg(opened)));
+  return Failure(ErrorCode::Corrupt,
+                 name_ + ": looks like an SQLite database, but cannot be opened: " +
+                     (opened == nullptr ? "not enough memory" : sqlite3_errmsg(opened)));
 }
 
 Result<void> SqliteDatabase::read_schema() {
@@ -209,7 +209,7 @@ Failure SqliteDatabase::lacks(std::string_view table) const {
   }
   return Failure(ErrorCode::Invalid, name_ + ": " + called + " is a " +
                                          (found->second == Kind::View ? "view" : "virtual table") +
-                                         " there and no table; only tables are read");
+                                         ", not a table; Sonde reads only tables");
 }
 
 Result<SqliteRows> SqliteDatabase::prepare(const std::string& sql) {

@@ -73,7 +73,7 @@ TEST(SqliteDatabase, RefusesWhatIsNoTable) {
       "CREATE TABLE t (id INTEGER, value TEXT AS (upper(id)))");
   Result<SqliteDatabase> database = opened(made.bytes());
   EXPECT_FALSE(database->has("v"));
-  EXPECT_THAT(failure_of(database->rows("v", kBoth)), HasSubstr("v is a view there and no table"));
+  EXPECT_THAT(failure_of(database->rows("v", kBoth)), HasSubstr("v is a view, not a table"));
   EXPECT_THAT(failure_of(database->rows("w", kBoth)), HasSubstr("has no table w"));
   EXPECT_THAT(failure_of(database->rows("t", kBoth, 2)), HasSubstr("t has no column value"));
 }
@@ -110,7 +110,7 @@ TEST(SqliteDatabase, KeepsWhatIsLeftOfACutFile) {
   EXPECT_GT(trace->spans().size(), 100U);
   EXPECT_LT(trace->spans().size(), 1000U);
   EXPECT_EQ(ledger_count(*trace, LedgerKind::Truncated), 1U);
-  EXPECT_THAT(ledger_detail(*trace, LedgerKind::DamagedBytes), HasSubstr("KERNEL breaks off"));
+  EXPECT_THAT(ledger_detail(*trace, LedgerKind::DamagedBytes), HasSubstr("KERNEL ends early"));
 }
 
 TEST(SqliteDatabase, SurvivesEveryDamagedByte) {
@@ -156,7 +156,7 @@ TEST(SqliteDatabase, ReadsAFileWithAWriteAheadLogBesideIt) {
   const Result<Trace> trace = open_trace(dir.file("r.sqlite"));
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->spans().size(), 3U);
-  EXPECT_THAT(testing::dumped(*trace), HasSubstr("r.sqlite-wal is not read"));
+  EXPECT_THAT(testing::dumped(*trace), HasSubstr("r.sqlite-wal are not read"));
 }
 
 TEST(SqliteDatabase, SaysWhatADatabaseIsThatIsNoProfile) {

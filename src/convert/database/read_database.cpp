@@ -27,13 +27,13 @@ TraceBuilder begin_trace(const SqliteDatabase& database) {
   TraceBuilder builder;
   if (database.is_damaged()) {
     builder.add_ledger(LedgerKind::Truncated, 1, database.name(),
-                       "the database is cut short or damaged; what is left of it is read");
+                       "the database is truncated or damaged; Sonde reads what is left");
   }
   std::error_code ignored;
   const std::uintmax_t log_bytes = std::filesystem::file_size(database.name() + "-wal", ignored);
   if (database.has_write_ahead_log() && !ignored && log_bytes > 0) {
     builder.add_ledger(LedgerKind::Note, 1, database.name(),
-                       "what still stands in " + database.name() + "-wal is not read");
+                       "changes still in " + database.name() + "-wal are not read");
   }
   return builder;
 }
@@ -48,8 +48,8 @@ Failure is_no_profile(const SqliteDatabase& database) {
   if (tables.size() > kMostNames) names += ", …";
   return Failure(ErrorCode::Invalid,
                  database.name() +
-                     ": is an SQLite database, but neither of nvprof (StringTable, "
-                     "CUPTI_ACTIVITY_KIND_…) nor of Nsight Systems (StringIds, NVTX_EVENTS, …); " +
+                     ": is an SQLite database, but not from nvprof (StringTable, "
+                     "CUPTI_ACTIVITY_KIND_…) or Nsight Systems (StringIds, NVTX_EVENTS, …); " +
                      (names.empty() ? "it has no tables" : "its tables are " + names));
 }
 
@@ -65,7 +65,7 @@ Result<Trace> read_profiler_database(PaddedBytes bytes, const std::string& name)
 Result<Trace> read_nvprof_database(PaddedBytes bytes, const std::string& name) {
   SONDE_TRY(SqliteDatabase database, SqliteDatabase::over(std::move(bytes), name));
   if (!is_nvprof(database)) {
-    return Failure(ErrorCode::Invalid, name + ": is not a database of nvprof");
+    return Failure(ErrorCode::Invalid, name + ": is not an nvprof database");
   }
   for (const char* table : {"CUPTI_ACTIVITY_KIND_MARKER", "CUPTI_ACTIVITY_KIND_RUNTIME",
                             "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}) {
@@ -78,7 +78,7 @@ Result<Trace> read_nvprof_database(PaddedBytes bytes, const std::string& name) {
 
 Result<Trace> read_profiler_database(PaddedBytes, const std::string& name) {
   return Failure(ErrorCode::Unsupported,
-                 name + ": is an SQLite database, which this Sonde was built without");
+                 name + ": is an SQLite database; this Sonde was built without SQLite");
 }
 
 Result<Trace> read_nvprof_database(PaddedBytes bytes, const std::string& name) {

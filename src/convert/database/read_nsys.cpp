@@ -228,11 +228,11 @@ bool is_nsys(const SqliteDatabase& database) {
 
 Result<Trace> read_nsys(SqliteDatabase& database, TraceBuilder builder) {
   if (!has_events(database)) {
-    return Failure(ErrorCode::Invalid,
-                   database.name() +
-                       ": is a report of Nsight Systems without the work of a GPU: it has none of "
-                       "the tables " +
-                       listed(kEventTables));
+    return Failure(
+        ErrorCode::Invalid,
+        database.name() +
+            ": is a Nsight Systems database without GPU work: it has none of the tables " +
+            listed(kEventTables));
   }
   return NsysReader(database, std::move(builder)).read();
 }

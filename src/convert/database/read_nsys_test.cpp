@@ -200,7 +200,7 @@ TEST_F(NsysRead, RefusesAViewInPlaceOfATable) {
   made_.run(
       "DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
       "CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT 1 AS start, 2 AS end");
-  EXPECT_THAT(made_.error(), HasSubstr("CUPTI_ACTIVITY_KIND_MEMCPY is a view there and no table"));
+  EXPECT_THAT(made_.error(), HasSubstr("CUPTI_ACTIVITY_KIND_MEMCPY is a view, not a table"));
 }
 
 TEST_F(NsysRead, NamesTheTableThatIsMissing) {

@@ -159,8 +159,8 @@ class NvprofReader {
     const auto count = [this](LedgerKind kind, std::uint64_t many, std::string_view what) {
       if (many > 0) builder_.add_ledger(kind, many, kMarkers, what);
     };
-    count(LedgerKind::Unfinished, unfinished, "ranges without an end, which are left out");
-    count(LedgerKind::Unmatched, unmatched, "ends of ranges without a beginning before them");
+    count(LedgerKind::Unfinished, unfinished, "ranges without an end; they are left out");
+    count(LedgerKind::Unmatched, unmatched, "ends of ranges without a beginning");
   }
 
   void add_range(const Marker& marker, const When& when, SqliteCuda& cuda) {
@@ -252,9 +252,8 @@ Result<Trace> read_nvprof(SqliteDatabase& database, TraceBuilder builder) {
   if (!has_records) {
     return Failure(ErrorCode::Invalid,
                    database.name() +
-                       ": has nvprof's table StringTable, but none of its tables "
-                       "CUPTI_ACTIVITY_KIND_RUNTIME, _CONCURRENT_KERNEL, "
-                       "_MARKER and others");
+                       ": has nvprof's table StringTable, but none of its tables such as "
+                       "CUPTI_ACTIVITY_KIND_RUNTIME, _CONCURRENT_KERNEL or _MARKER");
   }
   return NvprofReader(database, std::move(builder)).read();
 }

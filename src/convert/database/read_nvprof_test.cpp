@@ -171,13 +171,13 @@ TEST_F(NvprofRead, NamesTheTableThatIsMissing) {
   made_.run("DROP TABLE StringTable");
   EXPECT_THAT(made_.error(), HasSubstr("made.sqlite: has no table StringTable"));
   made_.run("CREATE VIEW StringTable AS SELECT 1 AS _id_, 'x' AS value");
-  EXPECT_THAT(made_.error(), HasSubstr("StringTable is a view there and no table"));
+  EXPECT_THAT(made_.error(), HasSubstr("StringTable is a view, not a table"));
 }
 
 TEST(NvprofReadAlone, NamesTheTablesThatAllAreMissing) {
   testing::MadeDatabase made;
   made.run("CREATE TABLE StringTable (_id_ INTEGER, value TEXT)");
-  EXPECT_THAT(made.error(), HasSubstr("none of its tables CUPTI_ACTIVITY_KIND_RUNTIME"));
+  EXPECT_THAT(made.error(), HasSubstr("none of its tables such as CUPTI_ACTIVITY_KIND_RUNTIME"));
   made.run("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER)");
   EXPECT_THAT(made.error(), HasSubstr("CUPTI_ACTIVITY_KIND_RUNTIME has no column end"));
 }

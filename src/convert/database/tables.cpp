@@ -33,10 +33,10 @@ Result<void> SqliteTables::read(std::string_view table, const std::vector<const 
   while (rows.next()) undecodable += visit(rows) ? 0U : 1U;
   if (undecodable > 0) {
     builder_.add_ledger(LedgerKind::Undecodable, undecodable, table,
-                        "rows of " + std::string(table) + " that make no sense");
+                        "rows of " + std::string(table) + " with invalid values");
   }
   if (!rows.problem().empty()) {
-    note_damage(table, std::string(table) + " breaks off after " +
+    note_damage(table, std::string(table) + " ends early, after " +
                            std::to_string(rows.rows_read()) + " rows: " + rows.problem());
   }
   return {};

@@ -59,7 +59,8 @@ class Reader {
       : end_(text.data() + text.size()), begin_(object_begin(text)), path_(path), out_(out) {}
 
   Result<void> run() {
-    if (begin_ == nullptr) return Failure(ErrorCode::Invalid, path_ + ": is no execution trace");
+    if (begin_ == nullptr)
+      return Failure(ErrorCode::Invalid, path_ + ": is not an execution trace");
     const char* at = begin_ + 1;
     Member member;
     while (next_member(at, end_, member)) {
@@ -76,10 +77,10 @@ class Reader {
       if (at < end_ && *at == ',') ++at;
     }
     if (!has_nodes_) {
-      return Failure(ErrorCode::Invalid, path_ + ": is no execution trace: it has no nodes");
+      return Failure(ErrorCode::Invalid, path_ + ": is not an execution trace: it has no nodes");
     }
     if (at == nullptr || skip_space(at) >= end_ || *skip_space(at) != '}') {
-      out_.problems.push_back("the file ends before its end, after " +
+      out_.problems.push_back("the file is truncated; it has " +
                               counted_text(out_.nodes.size(), "node"));
     }
     if (broken_ > 0) {

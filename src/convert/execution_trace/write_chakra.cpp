@@ -324,10 +324,9 @@ namespace sonde {
 
 Result<void> write_chakra(const ExecutionTrace& /*et*/, const std::string& path,
                           const Trace* /*times*/) {
-  return Failure(ErrorCode::Unsupported,
-                 path +
-                     ": this build of Sonde cannot write Chakra's protobuf: it was made without "
-                     "libprotozero-dev");
+  return Failure(ErrorCode::Unsupported, path +
+                                             ": this Sonde cannot write Chakra's protobuf format; "
+                                             "it was built without libprotozero-dev");
 }
 
 }  // namespace sonde

@@ -42,8 +42,9 @@ Result<void> export_execution_trace(const ExecutionTrace& et, const std::string&
   if (path.ends_with(".json")) return write_json(et, path, false);
   if (path.ends_with(".json.gz")) return write_json(et, path, true);
   if (path.ends_with(".et") || path.ends_with(".chakra")) return write_chakra(et, path, times);
-  return Failure(ErrorCode::Invalid,
-                 path + ": an execution trace ends in .json, .json.gz, .et or .chakra");
+  return Failure(
+      ErrorCode::Invalid,
+      path + ": the name of an execution trace must end in .json, .json.gz, .et or .chakra");
 }
 
 }  // namespace sonde

@@ -118,10 +118,9 @@ Result<void> export_perfetto(const Trace& trace, const std::string& path) {
 namespace sonde {
 
 Result<void> export_perfetto(const Trace& /*trace*/, const std::string& path) {
-  return Failure(ErrorCode::Unsupported,
-                 path +
-                     ": this build of Sonde cannot write Perfetto traces: it was made without "
-                     "libprotozero-dev");
+  return Failure(
+      ErrorCode::Unsupported,
+      path + ": this Sonde cannot write Perfetto traces; it was built without libprotozero-dev");
 }
 
 }  // namespace sonde

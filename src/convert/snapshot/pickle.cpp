@@ -37,7 +37,7 @@ std::string_view code_named(std::uint8_t opcode) {
     case 'Q':
     case 0x97:
     case 0x98:
-      return "asks for something from outside";
+      return "refers to something outside the file";
     default:
       return {};
   }
@@ -55,7 +55,7 @@ class PickleMachine {
     while (!stopped_) {
       const std::size_t at = in_.offset();
       const auto opcode = in_.read<std::uint8_t>();
-      if (!in_.ok()) return bad(at, "the file ends before the pickle does");
+      if (!in_.ok()) return bad(at, "the file ends inside the pickle");
       SONDE_TRY_VOID(perform(opcode, at));
       if (!in_.ok()) return bad(at, "a value reaches past the end of the file");
     }
@@ -66,8 +66,8 @@ class PickleMachine {
   using Kind = Pickle::Kind;
 
   Failure bad(std::size_t at, std::string_view what) const {
-    return {ErrorCode::Corrupt, path_ + ": no readable pickle: " + std::string(what) + " at byte " +
-                                    std::to_string(at)};
+    return {ErrorCode::Corrupt, path_ + ": not a readable pickle: " + std::string(what) +
+                                    " at byte " + std::to_string(at)};
   }
 
   Result<void> perform(std::uint8_t opcode, std::size_t at) {
@@ -76,7 +76,7 @@ class PickleMachine {
       case Outcome::Done:
         return {};
       case Outcome::Empty:
-        return bad(at, "a value is taken that is not there");
+        return bad(at, "a value is missing");
       case Outcome::NotMine:
         break;
     }
@@ -98,9 +98,9 @@ class PickleMachine {
     if (const std::string_view code = code_named(opcode); !code.empty()) {
       return Failure(ErrorCode::Unsupported, path_ + ": the pickle " + std::string(code) +
                                                  " at byte " + std::to_string(at) +
-                                                 ": only data is read, no code is run");
+                                                 "; Sonde reads only data and runs no code");
     }
-    return bad(at, "an operation that is not of data");
+    return bad(at, "an operation that does not describe data");
   }
 
   void push(const Pickle::Value& value) {

@@ -55,8 +55,9 @@ TEST(Pickle, RefusesToRunCode) {
       read("\x80\x04\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94.");
   ASSERT_FALSE(pickle.has_value());
   EXPECT_EQ(pickle.error().code, ErrorCode::Unsupported);
-  EXPECT_EQ(pickle.error().message,
-            "x.pickle: the pickle imports something at byte 19: only data is read, no code is run");
+  EXPECT_EQ(
+      pickle.error().message,
+      "x.pickle: the pickle imports something at byte 19; Sonde reads only data and runs no code");
   for (const char opcode : {'c', 'R', 'b', 'i', 'o', 'P', 'Q', '\x81', '\x82', '\x92', '\x97'}) {
     const std::string text = std::string("\x80\x04NN") + opcode + ".";
     EXPECT_EQ(Pickle::read(bytes_of(text), "x").error().code, ErrorCode::Unsupported);
@@ -64,10 +65,9 @@ TEST(Pickle, RefusesToRunCode) {
 }
 
 TEST(Pickle, NamesTheByteWhereItBreaksOff) {
-  EXPECT_THAT(read("\x80\x04]").error().message,
-              HasSubstr("ends before the pickle does at byte 3"));
+  EXPECT_THAT(read("\x80\x04]").error().message, HasSubstr("ends inside the pickle at byte 3"));
   EXPECT_THAT(read("\x80\x04X\xff\xff\xff\x7f.").error().message, HasSubstr("past the end"));
-  EXPECT_THAT(read("\x80\x04\x61.").error().message, HasSubstr("not there at byte 2"));
+  EXPECT_THAT(read("\x80\x04\x61.").error().message, HasSubstr("a value is missing at byte 2"));
   EXPECT_THAT(read("\x80\x04h\x05.").error().message, HasSubstr("byte 2"));
   EXPECT_THAT(read("\x80\x04.").error().message, HasSubstr("without a value"));
 }

@@ -64,7 +64,7 @@ class SnapshotReader {
     const PickleRef segments = root_.is_list() ? root_ : root_["segments"];
     if (!segments.is_list()) {
       return Failure(ErrorCode::Invalid,
-                     path_ + ": is a pickle, but no memory snapshot: it has no segments");
+                     path_ + ": is a pickle, but not a memory snapshot: it has no segments");
     }
     process_ = builder_.processes().push_back({});
     for (const PickleRef segment : segments) {
@@ -294,13 +294,13 @@ class SnapshotReader {
     builder_.windows().push_back(window);
     if (undecodable_ > 0) {
       builder_.add_ledger(LedgerKind::Undecodable, undecodable_, path_,
-                          "entries of the snapshot that make no sense");
+                          "invalid entries of the snapshot");
     }
     if (last_ns_ == 0) {
       builder_.add_ledger(LedgerKind::Note, 1, path_, "the snapshot has no history");
     } else if (!has_times_) {
       builder_.add_ledger(LedgerKind::Note, 1, path_,
-                          "the snapshot has no times: its entries are a nanosecond apart");
+                          "the snapshot has no times; its entries are placed a nanosecond apart");
     }
   }
 

@@ -64,7 +64,7 @@ TEST(Snapshot, IsNotEveryPickle) {
                     TraceBuilder());
   ASSERT_FALSE(trace.has_value());
   EXPECT_EQ(trace.error().message,
-            "x.pickle: is a pickle, but no memory snapshot: it has no segments");
+            "x.pickle: is a pickle, but not a memory snapshot: it has no segments");
 }
 
 }  // namespace

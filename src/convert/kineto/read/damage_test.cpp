@@ -191,11 +191,11 @@ TEST(KinetoDamage, TakesIdsThatComeTwice) {
 
 TEST(KinetoDamage, SaysWhyJsonIsNoTrace) {
   EXPECT_THAT(try_read(R"({"schema": "1.1.1-chakra", "nodes": []})").error().message,
-              HasSubstr("without \"traceEvents\" is no trace (it has schema, nodes)"));
+              HasSubstr("without \"traceEvents\" (it has schema, nodes)"));
   EXPECT_THAT(try_read("[1, 2]").error().message,
-              HasSubstr("array without events is no trace; looked up to byte 6"));
+              HasSubstr("array without events; searched up to byte 6"));
   EXPECT_THAT(try_read(R"({"traceEvents": "none"})").error().message,
-              HasSubstr("\"traceEvents\" at byte 2 is no array"));
+              HasSubstr("\"traceEvents\" at byte 2 is not an array"));
   EXPECT_TRUE(try_read("[]"));
   EXPECT_TRUE(try_read(R"({"traceEvents": []})"));
 }

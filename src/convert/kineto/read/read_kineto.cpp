@@ -35,15 +35,16 @@ class Document {
     if (at < end_ && *at == '[') {
       at = read_events(at + 1);
       if (events_ == 0 && !is_empty_array()) {
-        return Failure(ErrorCode::Invalid,
-                       name_ + ": a JSON array without events is no trace; " + looked_up_to(at));
+        return Failure(
+            ErrorCode::Invalid,
+            name_ + ": not a trace, but a JSON array without events; " + looked_up_to(at));
       }
     } else if (at < end_ && *at == '{') {
       at = read_object(at);
       if (!has_events_) return no_events(at);
     } else {
-      return Failure(ErrorCode::Invalid, name_ + ": is no trace: no JSON begins at byte " +
-                                             std::to_string(at - begin_));
+      return Failure(ErrorCode::Invalid,
+                     name_ + ": not a trace: expected JSON at byte " + std::to_string(at - begin_));
     }
     note_troubles(builder, at);
     assemble(builder, std::move(parts_), threads_);
@@ -57,7 +58,7 @@ class Document {
   std::string_view text() const { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
   std::uint64_t offset(const char* at) const { return static_cast<std::uint64_t>(at - begin_); }
   std::string looked_up_to(const char* at) const {
-    return "looked up to byte " + std::to_string(offset(at));
+    return "searched up to byte " + std::to_string(offset(at));
   }
   bool is_empty_array() const {
     const std::vector<Staged>& stretches = parts_.stretches;
@@ -76,15 +77,15 @@ class Document {
       if (member.key == "traceEvents") {
         return {ErrorCode::Invalid, name_ + ": \"traceEvents\" at byte " +
                                         std::to_string(offset(member.key.begin())) +
-                                        " is no array, and this no trace"};
+                                        " is not an array, so this is not a trace"};
       }
       if (keys.size() > 60) break;
       keys += keys.empty() ? " (it has " : ", ";
       keys += decode_json_string(member.key);
     }
     if (!keys.empty()) keys += ")";
-    return {ErrorCode::Invalid,
-            name_ + ": JSON without \"traceEvents\" is no trace" + keys + "; " + looked_up_to(at)};
+    return {ErrorCode::Invalid, name_ + ": not a trace, but JSON without \"traceEvents\"" + keys +
+                                    "; " + looked_up_to(at)};
   }
 
   // Returns what follows the object; the end of the text if it is cut short.
@@ -215,16 +216,17 @@ class Document {
     note(LedgerKind::Undecodable, all.broken_events,
          "broken JSON was left out" + first(all.first_broken));
     note(LedgerKind::Note, all.mended_events,
-         "events were mended that have quotes inside of texts" + first(all.first_mended));
+         "events had unescaped quotes in strings, which were repaired" + first(all.first_mended));
     const MendedTexts mended = mended_texts(parts_, threads_);
     if (mended.count > 0) {
       note(LedgerKind::Note, mended.count,
-           "texts were mended that are no JSON" + first(offset(mended.first)));
+           "texts were not valid JSON and were repaired" + first(offset(mended.first)));
     }
     note(LedgerKind::Undecodable, all.without_time,
-         "events without a time that makes sense" + first(all.first_without_time));
+         "events without a valid time" + first(all.first_without_time));
     note(LedgerKind::Undecodable, all.bad_durations,
-         "durations that are negative or no number, taken as none" + first(all.first_bad_duration));
+         "durations that are negative or not numbers; read as no duration" +
+             first(all.first_bad_duration));
     if (truncated_at_) {
       note(LedgerKind::Truncated, 1,
            "the text ends " + std::string(inside_event_ ? "inside an event" : "too soon") +

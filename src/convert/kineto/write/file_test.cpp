@@ -171,7 +171,7 @@ TEST(KinetoWriteFile, SaysThatThePathIsAFolder) {
   const TempDir dir;
   const auto done = export_chrome_trace(sketch("main aa"), dir.path());
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr(dir.path() + ": cannot write: is a folder"));
+  EXPECT_THAT(done.error().message, HasSubstr(dir.path() + ": cannot write: it is a folder"));
 }
 
 TEST(KinetoWriteFile, SaysThatTheDiskIsFull) {
