@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reading big JSON traces, beside what the same bytes cost when they are only parsed or inflated.
 //
-//   build/release/bin/bench_read_json TRACE.json[.gz] [folder, default .] [millions of events,
-//   default 1 4 10]
+//   build/release/bin/bench_read_json TRACE.json[.gz] [folder, default .]
+//                                     [millions of events, default 1 4 10]
 //
 // The trace is repeated in a temporary file, each time later and with other ids, until it has that
 // many events.

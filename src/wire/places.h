@@ -4,8 +4,8 @@
 // How places in code stand in the dictionary: a letter, then fields with a byte 0x1f between them.
 //
 //   F function, file, line                a frame whose names are known
-//   A binary, build id, offset            a frame that is still an address; the offset is
-//   hexadecimal S id,id,…                             a stack of such frames, the innermost first
+//   A binary, build id, offset            a frame that is still an address, with a hexadecimal offset
+//   S id,id,…                             a stack of such frames, innermost first
 //   M parent id, name, class, method      a module
 //
 // Ids are those of other places, which stand before. A name that holds a 0x1f is cut there.

@@ -3,9 +3,10 @@
 
 // PyTorch's `key_averages()`: events of one name added up.
 //
-//   const KeyAverages averages = function_events(trace).key_averages({.group_by_input_shape =
-//   true}); for (const EventAverage& row : averages) std::cout << row.key << " " << row.count <<
-//   "\n"; std::cout << averages.table({.sort_by = "cpu_time_total"});
+//   const GroupBy by{.group_by_input_shape = true};
+//   const KeyAverages averages = function_events(trace).key_averages(by);
+//   for (const EventAverage& row : averages) std::cout << row.key << " " << row.count << "\n";
+//   std::cout << averages.table({.sort_by = "cpu_time_total"});
 
 #include <cstddef>
 #include <cstdint>

@@ -5,8 +5,8 @@
 // named TORCHDYNAMO and the operators in and around them.
 //
 //   const dynamo::ProfileResult result = dynamo::profile_result(function_events(trace), 2);
-//   std::cout << to_string(result) << "\n";   //  2 graphs  4 graph calls   12/  20 =  60% ops  80%
-//   time
+//   std::cout << to_string(result) << "\n";
+//   // prints " 2 graphs  4 graph calls   12/  20 =  60% ops  80% time"
 //
 // The rules are PyTorch's to the letter, with their oddities (docs/compatibility.md). For traces of
 // torch.compile, TorchScript and CUDA graphs, and for shares that add up: sonde/analyse/graphs.h.

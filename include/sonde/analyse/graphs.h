@@ -7,8 +7,8 @@
 //
 //   const GraphCoverage graphs = graph_coverage(trace);
 //   std::cout << graphs.inside.ops << " of " << graphs.inside.ops + graphs.outside.ops << "\n";
-//   for (const OutsideOp& op : graphs.outside_ops) std::cout << op.name << " " << op.host_ns <<
-//   "\n";
+//   for (const OutsideOp& op : graphs.outside_ops)
+//     std::cout << op.name << " " << op.host_ns << "\n";
 //
 // Each operator, each piece of device work and each moment of the host belongs to the innermost
 // graph around it, so that the regions add up to `inside`, and `inside`, `outside` and `overhead`

@@ -5,9 +5,12 @@
 // is any callable that stands for one, such as a compiled module; each is wrapped once, and its
 // calls are marked while something records.
 //
-//   auto forward = sonde::dynamo::insert_profiling([&](at::Tensor x) { return module.forward({x});
-//   }); sonde::dynamo::Profiler prof; prof.start(); train(forward); std::cout <<
-//   to_string(prof.results()) << "\n";
+//   auto forward = sonde::dynamo::insert_profiling(
+//       [&](at::Tensor x) { return module.forward({x}); });
+//   sonde::dynamo::Profiler prof;
+//   prof.start();
+//   train(forward);
+//   std::cout << to_string(prof.results()) << "\n";
 //
 // With TORCHDYNAMO_PRINT_MISSING=1 in the environment, results() says where operators outside of
 // graphs were called from, a line each, through the message handler of sonde/profiler.h.

@@ -6,8 +6,9 @@
 //   TraceBuilder builder;
 //   const ProcessId process = builder.processes().push_back({.pid = 42});
 //   const TrackId track = builder.tracks().push_back({.process = process, .id = 43});
-//   builder.spans().push_back({.start_ns = t, .duration_ns = 5, .name = builder.intern("step"),
-//   .track = track}); SONDE_TRY(const Trace trace, std::move(builder).build());
+//   const StringId name = builder.intern("step");
+//   builder.spans().push_back({.start_ns = t, .duration_ns = 5, .name = name, .track = track});
+//   SONDE_TRY(const Trace trace, std::move(builder).build());
 //
 // Columns may be filled one by one (builder.spans().start_ns.append(…)); all columns of a table
 // must be of one length in the end. Tables that threads filled apart are joined by append(), which
