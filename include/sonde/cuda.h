@@ -6,8 +6,8 @@
 //   sonde::cuda::attach();                                   // once, anywhere before the profiler
 //   sonde::Profiler prof({.activities = {sonde::Activity::Cpu, sonde::Activity::Cuda}});
 //
-// Needs CUPTI, which comes with the CUDA toolkit and with torch, when it records; where that or the
-// driver is missing, or another profiler has it, recording goes on without and the ledger says why.
+// Recording needs CUPTI, which comes with the CUDA toolkit and with torch. If CUPTI or the driver
+// is missing, or another profiler uses it, recording continues without it and the ledger says why.
 
 namespace sonde::cuda {
 

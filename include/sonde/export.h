@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Writing a trace in formats that others read.
+// Writing a trace in formats of other tools.
 //
 //   SONDE_TRY_VOID(export_chrome_trace(trace, "step.pt.trace.json.gz"));  // Kineto's JSON
 //   SONDE_TRY_VOID(export_perfetto(trace, "step.pftrace"));               // Perfetto's protobuf
 //
-// A file appears whole or not at all; the error names the path and the reason. Memory stays bounded
-// whatever the size of the trace. The same trace gives the same bytes, on any number of threads.
+// A file appears complete or not at all; the error names the path and the reason. Memory stays
+// bounded whatever the size of the trace. The same trace gives the same bytes, on any number of
+// threads.
 
 #include <string>
 
@@ -17,7 +18,7 @@
 namespace sonde {
 
 struct ChromeExportOptions {
-  unsigned threads = 0;  // that may work on it; 0: as many as there are cores
+  unsigned threads = 0;  // threads to use; 0: one per core
 };
 
 // JSON as PyTorch's profiler (libkineto) writes it, for Perfetto, chrome://tracing, HTA and
@@ -26,7 +27,7 @@ struct ChromeExportOptions {
 Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
                                  const ChromeExportOptions& options = {});
 
-// Perfetto's own format: about a tenth of the JSON's size. Unsupported if the build lacked
+// Perfetto's own format, about a tenth of the JSON's size. Unsupported if Sonde was built without
 // protozero.
 Result<void> export_perfetto(const Trace& trace, const std::string& path);
 

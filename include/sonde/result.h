@@ -17,13 +17,13 @@
 namespace sonde {
 
 enum class ErrorCode {
-  Invalid = 1,  // the caller asked for something that makes no sense
+  Invalid = 1,  // the caller asked for something impossible
   NotFound,     // no such file, symbol or row
   Io,           // the system refused: permissions, a full disk, a broken pipe
   Corrupt,      // bytes that are not what they claim to be
   TooNew,       // a file written by a later version
   Unsupported,  // understood, but not possible here
-  Internal,     // a bug of ours
+  Internal,     // a bug in Sonde
 };
 
 // The message names the thing and the place, for a person: "step.sonde: block 3 at byte 4096 ends
@@ -138,7 +138,7 @@ class [[nodiscard]] Result<void> {
   if (!tmp) return ::sonde::Failure(std::move(tmp).error()); \
   decl = *std::move(tmp)
 
-// Returns the error of a Result<void> from this function; goes on otherwise.
+// Returns the error of a Result<void> from this function; continues otherwise.
 #define SONDE_TRY_VOID(...)                                       \
   do {                                                            \
     if (auto sonde_try_void = (__VA_ARGS__); !sonde_try_void) {   \

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Operators of LibTorch in every session of this process: link Sonde::torch and say so once.
+// Records LibTorch's operators in every session of this process. Link Sonde::torch and call
+// attach() once.
 //
 //   sonde::torch::attach();
 //   sonde::Profiler prof({.output = "train.sonde", .record_shapes = true});
 //
-// All scopes of RecordFunction on all threads: operators, autograd's, TorchScript's,
-// record_function. It works beside torch's own profiler and with a torch that was built without
-// one.
+// It records all scopes of RecordFunction on all threads: operators, those of autograd and
+// TorchScript, and record_function. It works alongside torch's own profiler, and with a torch that
+// was built without one.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,26 +19,25 @@
 
 namespace sonde::torch {
 
-// Serves the sessions that begin from now on. Calling it again is nothing.
+// Serves all sessions that begin from now on. Further calls have no effect.
 void attach();
 
-// Says which module of a network runs until the end of the block: operators inside of it, and later
-// their gradients, belong to `Net.layer1.conv`. It is a span of its own, "nn.Module:
-// Net.layer1.conv".
+// Marks which module of a network runs until the end of the block: operators inside it, and later
+// their gradients, belong to `Net.layer1.conv`. It is also a span, "nn.Module: Net.layer1.conv".
 //
 //   torch::Tensor NetImpl::forward(torch::Tensor x) {
 //     sonde::torch::ModuleScope scope(*this);
 //     return fc(conv(x));
 //   }
 //
-// A module is named by how the module around it has registered it; the outermost by its class.
-// While nothing records, this costs a nanosecond.
+// A module has the name under which the module around it registered it; the outermost has the name
+// of its class. While nothing records, this costs a nanosecond.
 class ModuleScope {
  public:
   template <typename Module>
   explicit ModuleScope(const Module& module, const char* method = "forward") {
     if (!is_recording()) return;
-    // torch's own base of all modules: what its children are kept as.
+    // torch's base class of all modules, as which it keeps children.
     using Base = std::decay_t<decltype(*module.named_children().begin()->value())>;
     const Base* const base = &module;
     begun_ = begin(base, base->name().c_str(), method, &write_name<Base>);
@@ -49,7 +49,7 @@ class ModuleScope {
   ModuleScope& operator=(const ModuleScope&) = delete;
 
  private:
-  // Writes how `parent` calls `module`, "" if that is none of its own, with a 0 at its end.
+  // Writes the name of `module` in `parent`, with a 0 at its end; "" if it is not a child of it.
   using WriteName = void(const void* parent, const void* module, char* name, std::size_t room);
 
   template <typename Base>

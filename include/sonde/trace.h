@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A recording as tables of columns, for reading. It never changes once built, copies cost a
+// A recording as tables of columns, for reading. It never changes once built, a copy costs one
 // reference count, and any number of threads may read it. TraceBuilder makes one.
 //
 //   SONDE_TRY(const Trace trace, open_sonde("step.sonde"));
@@ -9,10 +9,10 @@
 //     std::cout << trace.name(span) << " " << trace.spans().duration_ns[span] << "\n";
 //   }
 //
-// Spans are grouped by track and ordered by start, the longer first where starts are equal, so that
-// a parent's row is always before its children's. Other tables keep the order they were filled in.
-// Every id in a table is either invalid or a row that exists, durations are not negative, and times
-// are such that no difference of two overflows. docs/trace-model.md lists all columns.
+// Spans are grouped by track and ordered by start, longer ones first if starts are equal, so a
+// parent's row always comes before its children's. Other tables keep the order in which they were
+// filled. Every id in a table is either invalid or an existing row, durations are not negative, and
+// no difference of two times overflows. docs/trace-model.md lists all columns.
 
 #include <memory>
 #include <string>
@@ -75,7 +75,7 @@ class Trace {
   IdRange<SpanId> all_spans() const noexcept {
     return {0, static_cast<std::uint32_t>(spans().size())};
   }
-  // Of an invalid track: the spans that have none.
+  // For an invalid track: the spans without a track.
   IdRange<SpanId> track_spans(TrackId track) const noexcept;
 
   // From the first to the last time of any window, span, instant, counter or allocation; 0 and 0
@@ -97,11 +97,10 @@ class Trace {
   std::shared_ptr<const Data> data_;
 };
 
-// Reads a `.sonde` file, also one that was cut short or damaged: the ledger then says what is
-// missing.
+// Reads a `.sonde` file. If it is truncated or damaged, the ledger says what is missing.
 Result<Trace> open_sonde(const std::string& path);
 
-// Writes a `.sonde` file, whole or not at all.
+// Writes a `.sonde` file, completely or not at all.
 Result<void> save_trace(const Trace& trace, const std::string& path);
 
 }  // namespace sonde

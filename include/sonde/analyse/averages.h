@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// PyTorch's `key_averages()`: events of one name added up.
+// PyTorch's `key_averages()`: events with the same name, added up.
 //
 //   const GroupBy by{.group_by_input_shape = true};
 //   const KeyAverages averages = function_events(trace).key_averages(by);
@@ -20,19 +20,20 @@
 
 namespace sonde {
 
-// What makes two events one row, besides name, device and whether a user made it.
+// Which events share a row, besides those with the same name and device. Annotations have rows of
+// their own.
 struct GroupBy {
   bool group_by_input_shape = false;
   int group_by_stack_n = 0;  // that many innermost frames
   bool group_by_overload_name = false;
 };
 
-// Figures that PyTorch has not; docs/metrics.md defines them.
+// Figures that PyTorch does not have; docs/metrics.md defines them.
 struct ExtraFigures {
   Nanos p50_ns = 0;  // of the durations of the row's events
   Nanos p95_ns = 0;
   Nanos max_ns = 0;
-  std::uint64_t launches = 0;   // pieces of device work below the row's events, each once
+  std::uint64_t launches = 0;   // kernels, copies and fills below the row's events, each once
   Nanos device_union_ns = 0;    // time in which any of them ran
   double flops_per_second = 0;  // FLOPs over that time, or over host time if there is none
 };
@@ -77,10 +78,10 @@ class KeyAverages {
   const EventAverage* begin() const noexcept;
   const EventAverage* end() const noexcept;
 
-  // An unknown key to sort by or column gives a line that says so in place of a table; ask
-  // is_sort_key() before.
+  // If a sort key or a column is unknown, returns a line that says so instead of a table. Check
+  // with is_sort_key() first.
   std::string table(const TableOptions& options = {}) const;
-  // The order in which table() would show the rows, and how many: rows for programs.
+  // The rows that table() would show, in its order.
   std::vector<std::size_t> rows(const TableOptions& options) const;
   // One for each row, computed now.
   std::vector<ExtraFigures> extra_figures() const;

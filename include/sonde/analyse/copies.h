@@ -15,7 +15,7 @@
 
 namespace sonde {
 
-// Copies from one sort of memory to another.
+// Copies from one kind of memory to another.
 struct CopyTotal {
   CopyKind kind = CopyKind::Unknown;
   MemoryKind source = MemoryKind::Unknown;
@@ -31,15 +31,15 @@ std::string to_string(const CopyTotal& total);
 struct CopyTime {
   SpanId span;
   std::int64_t bytes = 0;
-  // From its begin to its end, or to the end of its call where that comes back later.
+  // From its start to its end, or to the end of its call if that returns later.
   Nanos time_ns = 0;
 };
 
 struct CopyTimes {
   std::vector<CopyTotal> totals;   // the longest first
-  std::vector<CopyTime> pageable;  // one end is pageable memory of the host
-  // Bytes that came to the host and went back: a copy to the device of the size of one that came
-  // from it before, each taken once. Their time is that of both ways.
+  std::vector<CopyTime> pageable;  // one end is pageable host memory
+  // Data that came to the host and went back: a copy to the device with the size of an earlier copy
+  // from it, each matched once. The time is that of both directions.
   std::vector<CopyTime> returned;
 };
 

@@ -7,9 +7,9 @@
 //     std::cout << device.device << " busy " << device.busy_ns << " of " << device.extent_ns();
 //   }
 //
-// A device is busy while at least one kernel, copy or fill runs on any of its streams; what
-// overlaps counts once. Its time goes from the first of them to the last. For every device busy +
-// idle == extent, the causes of idle time add up to it, and so do the gaps.
+// A device is busy while at least one kernel, copy or fill runs on any of its streams; overlaps
+// count once. Its time lasts from the first of them to the last. For every device, busy + idle ==
+// extent. The causes of idle time add up to it, and so do the gaps.
 
 #include <array>
 #include <cstddef>
@@ -21,9 +21,9 @@
 
 namespace sonde {
 
-// Why nothing ran, by what ran next; HTA's three, in its order.
+// Why nothing ran, by what ran next. These are HTA's three causes, in its order.
 enum class IdleCause : std::uint8_t {
-  HostWait,    // it was launched only when the device was idle already
+  HostWait,    // it was launched when the device was already idle
   KernelWait,  // it was launched in time and began within 30 us: the device's own delay
   Other,       // it was launched in time and waited for something else, or its launch is not known
 };
@@ -32,10 +32,10 @@ std::string_view to_string(IdleCause cause) noexcept;  // "host wait", …
 
 // What the host did in a gap of IdleCause::HostWait.
 enum class HostDoing : std::uint8_t {
-  Communicated,      // mostly with other ranks, on a thread of its own
-  HadWaited,         // it had been waiting for the device when that ran dry
-  InOperators,       // mostly within operators or calls of the device
-  OutsideOperators,  // mostly in code of the program's own
+  Communicated,      // mostly with other ranks, on a separate thread
+  HadWaited,         // it had been waiting for the device when the device became idle
+  InOperators,       // mostly in operators or device calls
+  OutsideOperators,  // mostly in other code of the program
 };
 inline constexpr std::size_t kHostDoings = 4;
 
@@ -50,7 +50,7 @@ struct DeviceGap {
   Nanos length_ns() const noexcept { return end_ns - begin_ns; }
 };
 
-// Pieces of work of one sort, and the time in which at least one of them ran.
+// Work of one kind, and the time in which at least one item of it ran.
 struct WorkTime {
   std::uint64_t count = 0;
   Nanos union_ns = 0;

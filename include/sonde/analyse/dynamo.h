@@ -9,8 +9,8 @@
 //   // prints " 2 graphs  4 graph calls   12/  20 =  60% ops  80% time"
 //
 // The rules are PyTorch's to the letter, with their oddities (docs/compatibility.md). For traces of
-// torch.compile, TorchScript and CUDA graphs, and for shares that add up: sonde/analyse/graphs.h.
-// To record such spans: sonde/profile/dynamo_profiler.h.
+// torch.compile, TorchScript and CUDA graphs, and for shares that add up, use
+// sonde/analyse/graphs.h. To record such spans, use sonde/profile/dynamo_profiler.h.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ namespace sonde::dynamo {
 // The name of a call of a captured graph.
 inline constexpr std::string_view kRegionName = "TORCHDYNAMO";
 
-// Amounts, or shares of other amounts: hence no integers.
+// Amounts, or shares of other amounts, so not integers.
 struct ProfileMetrics {
   double microseconds = 0;
   double operators = 0;
@@ -52,7 +52,7 @@ struct ProfileResult {
 
   ProfileResult& operator+=(const ProfileResult& other) noexcept;
   ProfileMetrics percent() const noexcept { return captured / total; }
-  // Unique graphs, calls of graphs, operators captured and in total, then percent's.
+  // Unique graphs, calls of graphs, captured and total operators, then the percentages.
   std::vector<double> tocsv() const;
 };
 std::string to_string(const ProfileResult& result);
@@ -60,11 +60,11 @@ std::string to_string(const ProfileResult& result);
 // `unique_graphs` is what a trace does not say: how many different graphs were called.
 ProfileResult profile_result(const EventList& events, std::int64_t unique_graphs);
 
-// The operators that profile_result() found outside of graphs, as places in the list.
+// The operators that profile_result() found outside graphs, as indexes into the list.
 std::vector<std::size_t> missing_ops(const EventList& events);
-// The line that PyTorch prints of one's stack; empty if it prints none.
+// The line that PyTorch prints for its stack; empty if it prints none.
 std::string missing_line(const std::vector<std::string>& stack);
-// Those of all, each once, in the order of the events.
+// The lines of all of them, each once, in the order of the events.
 std::vector<std::string> missing_lines(const EventList& events);
 
 }  // namespace sonde::dynamo

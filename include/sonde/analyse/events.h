@@ -9,9 +9,9 @@
 //   }
 //   std::cout << events.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
-// Events stand in the order of their starts, the longer first. Totals are microseconds, added up in
-// the order and with the arithmetic of PyTorch, so that they round as its own do.
-// docs/compatibility.md lists where they differ on purpose.
+// Events are ordered by start, longer ones first. Totals are microseconds, added up in PyTorch's
+// order and with its arithmetic, so that they round in the same way. docs/compatibility.md lists
+// where they differ on purpose.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,23 +36,23 @@ struct EventData;
 class FunctionEvent {
  public:
   std::size_t index() const noexcept { return index_; }
-  // Joins operators and device work; an operator's is its external id, a call's its correlation.
+  // Joins operators and device work: the external id of an operator, the correlation of a call.
   std::int64_t id() const noexcept;
   // Steps are all named `ProfilerStep*`.
   std::string_view name() const noexcept;
   std::string_view overload_name() const noexcept;
-  // The row it was made from; invalid for memory events that stand alone.
+  // The row it was made from; invalid for separate memory events.
   SpanId span() const noexcept;
 
   // Since EventList::start_ns().
   Nanos start_ns() const noexcept;
   Nanos end_ns() const noexcept;
 
-  // Numbered from 1 as PyTorch numbers threads, as far as the trace says.
+  // PyTorch's number of the thread, from 1, as far as the trace says.
   std::int64_t thread() const noexcept;
   std::int64_t forward_thread() const noexcept;
   std::int64_t sequence_number() const noexcept;  // -1: none
-  RecordScope scope() const noexcept;             // Function for what is no operator
+  RecordScope scope() const noexcept;             // Function if it is not an operator
   DeviceType device_type() const noexcept;
   std::int32_t device_index() const noexcept;  // -1 on the host
   bool is_async() const noexcept;
@@ -72,11 +72,11 @@ class FunctionEvent {
   std::int64_t self_device_memory_bytes() const noexcept;
   std::uint64_t flops() const noexcept;
 
-  // Device work that this event launched, as places in the list.
+  // Device work that this event launched, as indexes into the list.
   std::size_t kernel_count() const noexcept;
   FunctionEvent kernel(std::size_t i) const noexcept;
 
-  // "[[64, 3], []]": the sizes of its inputs, [] for what is no tensor.
+  // "[[64, 3], []]": the sizes of its inputs, [] for an input that is not a tensor.
   std::string input_shapes() const;
   // Innermost first, as `file(line): function`.
   std::vector<std::string> stack() const;
@@ -92,9 +92,9 @@ class FunctionEvent {
 // As Python prints it: "<FunctionEvent id=2 name=aten::mm …>", with the list's use_device().
 std::string to_string(const FunctionEvent& event, std::string_view use_device);
 
-// What export_stacks() weighs a stack by.
+// The weight of a stack in export_stacks().
 enum class StackMetric : std::uint8_t { SelfCpuTime, SelfDeviceTime };
-// From PyTorch's words: self_cpu_time_total, self_device_time_total and its older spellings.
+// From PyTorch's names: self_cpu_time_total, self_device_time_total and its older spellings.
 Result<StackMetric> parse_stack_metric(std::string_view name);
 
 // Copies share their data.
@@ -125,7 +125,7 @@ class EventList {
   Iterator end() const noexcept { return {this, size()}; }
 
   const Trace& trace() const noexcept;
-  // What times of events count from: when recording began.
+  // When recording began; times of events count from here.
   Nanos start_ns() const noexcept;
   // "cuda", "xpu", …; empty if no device was recorded.
   std::string_view use_device() const noexcept;
@@ -138,10 +138,10 @@ class EventList {
 
   KeyAverages key_averages(const GroupBy& group_by = {}) const;
   EventAverage total_average() const;
-  // Each event a row.
+  // One row per event.
   std::string table(const TableOptions& options = {}) const;
-  // Collapsed stacks, a line an event: frames from the outermost, `;` between them, then
-  // microseconds. flamegraph.pl and speedscope read it.
+  // Collapsed stacks, one line per event: frames from the outermost, separated by `;`, then
+  // microseconds. flamegraph.pl and speedscope read this format.
   std::string collapsed_stacks(StackMetric metric) const;
 
  private:

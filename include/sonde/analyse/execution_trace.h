@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Answers about execution traces.
+// Checks and summaries of execution traces.
 //
 //   const ExecutionTraceSummary summary = execution_trace_summary(et);
 //   if (!summary.is_sound()) …
@@ -17,10 +17,10 @@
 
 namespace sonde {
 
-// Made afterwards from a trace: its operators, annotations, steps and scopes with their nesting,
-// and what was recorded of their inputs. Sizes and types need `record_shapes`, numbers of tensors
-// `profile_memory` too. What a trace does not know stays empty: outputs and schemas. An error if
-// there are no operators, or those of several processes.
+// Makes an execution trace from a trace: its operators, annotations, steps and scopes with their
+// nesting, and the recorded inputs. Sizes and types need `record_shapes`; tensor numbers also need
+// `profile_memory`. Outputs and schemas stay empty, because a trace does not have them. Fails if
+// there are no operators, or operators of several processes.
 Result<ExecutionTrace> execution_trace_of(const Trace& trace);
 
 struct ExecutionTraceSummary {
@@ -39,15 +39,15 @@ struct ExecutionTraceSummary {
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
   std::uint64_t tensors = 0;
-  std::uint64_t tensors_from_outside = 0;  // read by an operator before any has made them
+  std::uint64_t tensors_from_outside = 0;  // read by an operator before any operator made them
   std::uint64_t storages = 0;
   std::vector<Name> names;  // of operators and annotations, the most frequent first
 
-  // What should not be: each list has the numbers in question, in the order of the file.
+  // Errors: each list has the numbers concerned, in the order of the file.
   std::vector<std::uint64_t> repeated_ids;
-  std::vector<std::uint64_t> without_parent;       // nodes whose parent is not there
-  std::vector<std::uint64_t> before_their_parent;  // nodes that begin before what calls them
-  std::vector<std::uint64_t> undefined_tensors;    // used, though no earlier node names them
+  std::vector<std::uint64_t> without_parent;       // nodes whose parent does not exist
+  std::vector<std::uint64_t> before_their_parent;  // nodes that begin before their caller
+  std::vector<std::uint64_t> undefined_tensors;    // used, but not named by any earlier node
   bool has_root = false;
 
   bool is_sound() const {
@@ -58,7 +58,7 @@ struct ExecutionTraceSummary {
 
 ExecutionTraceSummary execution_trace_summary(const ExecutionTrace& et);
 
-// Nodes and spans of one run by their record-function ids.
+// Nodes and spans of one run, joined by their record-function ids.
 struct ExecutionTraceJoin {
   std::uint64_t joined = 0;
   std::vector<std::string> other_names;  // "12: aten::mm, aten::add": the same id, another name

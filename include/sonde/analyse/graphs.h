@@ -2,7 +2,7 @@
 #pragma once
 
 // How much of a program ran in captured graphs: torch.compile's, TorchScript's, CUDA's and those
-// that the program marked (sonde/profile/dynamo_profiler.h); what fell outside, and where graphs
+// that the program marked (sonde/profile/dynamo_profiler.h); what ran outside, and where graphs
 // broke.
 //
 //   const GraphCoverage graphs = graph_coverage(trace);
@@ -10,10 +10,10 @@
 //   for (const OutsideOp& op : graphs.outside_ops)
 //     std::cout << op.name << " " << op.host_ns << "\n";
 //
-// Each operator, each piece of device work and each moment of the host belongs to the innermost
-// graph around it, so that the regions add up to `inside`, and `inside`, `outside` and `overhead`
-// to all there is. docs/metrics.md defines every figure. Time is linear in the trace, but for a
-// sort of what comes out.
+// Each operator, each kernel, copy or fill, and each moment of the host belongs to the innermost
+// graph around it. The regions add up to `inside`, and `inside`, `outside` and `overhead` add up to
+// everything. docs/metrics.md defines every figure. The running time is linear in the trace, except
+// for sorting the result.
 
 #include <cstdint>
 #include <string>
@@ -29,36 +29,36 @@ enum class GraphKind : std::uint8_t { Compiled, TorchScript, CudaGraph, Marked }
 std::string_view to_string(GraphKind kind) noexcept;
 
 struct GraphShare {
-  std::uint64_t ops = 0;  // calls of operators that no other operator made
+  std::uint64_t ops = 0;  // calls of operators not made by another operator
   Nanos host_ns = 0;
   std::uint64_t device_pieces = 0;  // kernels, copies and fills
   std::uint64_t triton_kernels = 0;
   Nanos device_ns = 0;
 };
 
-// A graph, or all that cannot be told apart.
+// A graph, or several that cannot be distinguished.
 struct GraphRegion {
   GraphKind kind = GraphKind::Compiled;
-  // Of torch.compile the frame and how often it had been compiled before ("0/1"), with " backward"
-  // for its gradient's graph.
+  // For torch.compile, the frame and how often it had been compiled before ("0/1"), with "
+  // backward" for the graph of its gradient.
   std::string name;
   std::uint64_t calls = 0;
   GraphShare share;
   SpanId longest;  // the longest of its calls
 };
 
-// One compiled frame ran within another: the outer one's graph was broken, and went on behind it.
+// One compiled frame ran inside another: the outer frame's graph broke and continued after it.
 struct GraphBreak {
   std::string from;
   std::string into;
   std::uint64_t count = 0;
 };
 
-// What torch.compile's own code took at run time.
+// The run time of torch.compile's own code.
 struct GraphOverhead {
   std::uint64_t guard_checks = 0;  // "TorchDynamo Cache Lookup"
   Nanos guard_ns = 0;
-  Nanos host_ns = 0;  // all of it, guards included
+  Nanos host_ns = 0;  // all of it, including guards
 };
 
 struct OutsideOp {
@@ -74,10 +74,10 @@ struct GraphCoverage {
   GraphShare inside;
   GraphShare outside;
   GraphOverhead overhead;
-  std::vector<GraphRegion> regions;    // the one with most host time first
+  std::vector<GraphRegion> regions;    // most host time first
   std::vector<GraphBreak> breaks;      // the most frequent first
-  std::vector<OutsideOp> outside_ops;  // the one with most host time first
-  // What the trace does not say, as sentences without their full stops.
+  std::vector<OutsideOp> outside_ops;  // most host time first
+  // What the trace does not show, as sentences without full stops.
   std::vector<std::string> missing;
 };
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where the threads of the host spent their time: by name, and as a tree that adds up equal paths,
-// which is what a flame graph draws.
+// Where the host's threads spent their time: by name, and as a tree that adds up equal paths, as a
+// flame graph shows it.
 //
 //   const HostTime host = host_time(trace);
 //   for (const NameTime& op : host.operators) std::cout << op.name << " " << op.self_ns << "\n";
 //   const FlameNode& root = host.flame.front();  // its time is that of all threads
 //
-// The own time of a span is what no span inside of it covers. The own time of a node and the times
-// of its children add up to its time, but where spans of one thread overlap in part.
+// The self time of a span is the time that no span inside it covers. The self time of a node and
+// the times of its children add up to its time, unless spans of a thread partly overlap.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ namespace sonde {
 
 struct NameTime {
   std::string name;
-  Nanos self_ns = 0;  // without what is inside; of device work all of it
+  Nanos self_ns = 0;  // without the spans inside; for device work, all of it
   Nanos total_ns = 0;
   std::uint64_t count = 0;
 };
@@ -29,7 +29,7 @@ struct NameTime {
 // One path from a thread inwards. Steps are all named `ProfilerStep*`.
 struct FlameNode {
   std::string name;
-  std::uint32_t parent = 0;  // stands before it; the root is its own
+  std::uint32_t parent = 0;  // comes before it; the root is its own parent
   std::uint32_t depth = 0;
   Nanos total_ns = 0;
   Nanos self_ns = 0;
@@ -37,7 +37,7 @@ struct FlameNode {
 };
 
 struct HostTime {
-  std::vector<NameTime> operators;  // by own time, the longest first
+  std::vector<NameTime> operators;  // by self time, longest first
   std::vector<FlameNode> flame;     // the root first; empty if no thread has spans
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a trace says of itself: what it lacks, and what recording it cost.
+// What a trace says about itself: what it lacks, and what recording cost.
 //
 //   const LedgerTotals ledger = ledger_totals(trace);
 //   if (has(ledger, LedgerClass::Lost)) std::cout << "something is missing\n";
@@ -15,21 +15,22 @@
 
 namespace sonde {
 
-// How a row of the ledger is to be read.
+// How to read a row of the ledger.
 enum class LedgerClass {
   Lost,        // the trace lacks something that happened
-  Incomplete,  // something is there, but not whole
-  Cost,        // what recording took
+  Incomplete,  // something is there, but incomplete
+  Cost,        // what recording cost
   Remark,
 };
 LedgerClass ledger_class(LedgerKind kind);
 // "events dropped because the buffers were full", before a count.
 std::string_view ledger_phrase(LedgerKind kind);
 
-// All ledger rows of one kind. Of clock error and event cost the largest counts, of others the sum.
+// All ledger rows of one kind. For clock errors and event costs this is the largest, for others the
+// sum.
 struct LedgerTotal {
   std::uint64_t count = 0;
-  std::vector<std::string_view> details;  // those that are not empty, each once, in their order
+  std::vector<std::string_view> details;  // the non-empty ones, each once, in their order
 };
 
 using LedgerTotals = std::map<LedgerKind, LedgerTotal>;
@@ -41,8 +42,8 @@ LedgerTotals ledger_totals(const Trace& trace);
 bool has(const LedgerTotals& ledger, LedgerClass wanted);
 // 0 if there is none of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
-// What recording took of the threads that were recorded, all together: events times the cost of
-// one. 0: not known.
+// What recording cost all recorded threads together: the number of events times the cost of one. 0:
+// not known.
 Nanos recording_ns(const LedgerTotals& ledger);
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Who held the bytes, and when: the blocks of memory of a trace, what each was for, and everything
+// Who held memory, and when: the blocks of memory in a trace, what each was for, and everything
 // that happened to them.
 //
 //   const MemoryProfile memory = memory_profile(trace);
@@ -9,14 +9,14 @@
 //     std::cout << to_string(device.device) << " " << device.peak.live_bytes << "\n";
 //   }
 //
-// A block is one life of an address: from an allocation to its release. What it was for is found as
-// PyTorch's memory profiler finds it, from the operators that were given it (docs/metrics.md says
-// how, and where the two differ). That takes a recording with shapes and memory; a Kineto trace
-// does not say which tensors an operator got, and `missing` then says what was guessed instead.
+// A block is memory at one address, from its allocation to its release. What it was for follows
+// from the operators that used it, as in PyTorch's memory profiler (docs/metrics.md says how, and
+// where the two differ). This needs a recording with shapes and memory. A Kineto trace does not say
+// which tensors an operator received; `missing` then says what was guessed instead.
 //
-// At every event: the bytes by category add up to the live bytes, and these are what was there
-// before plus creates less destroys. Time and memory are linear in the trace, but for a sort of
-// what is not in order yet.
+// At every event, the bytes by category add up to the live bytes, which are the initial bytes plus
+// allocations minus frees. Time and memory are linear in the trace, except for sorting what is not
+// yet in order.
 
 #include <array>
 #include <cstddef>
@@ -38,7 +38,7 @@ enum class MemoryCategory : std::uint8_t {
   Temporary,  // lives within one operator
   Activation,
   Gradient,
-  AutogradDetail,  // made by gradients on their way
+  AutogradDetail,  // intermediate results of gradients
   Unknown,
 };
 inline constexpr std::size_t kMemoryCategories = 8;
@@ -49,7 +49,7 @@ using BytesByCategory = std::array<std::int64_t, kMemoryCategories>;
 
 struct MemoryDevice {
   DeviceType type = DeviceType::Cpu;
-  std::int32_t index = -1;  // -1: of its kind there is only one
+  std::int32_t index = -1;  // -1: there is only one of its kind
 
   friend bool operator==(const MemoryDevice& a, const MemoryDevice& b) noexcept {
     return a.type == b.type && a.index == b.index;
@@ -63,13 +63,12 @@ Result<MemoryDevice> parse_memory_device(std::string_view text);
 enum class MemoryAction : std::uint8_t { Preexisting = 1, Create, IncrementVersion, Destroy };
 
 struct MemoryBlock {
-  std::uint64_t address = 0;  // 0: not known, only that it was there
-  std::int64_t bytes =
-      0;               // of one that was there before and was not freed: what tensors show of it
-  AllocationId birth;  // invalid: it was there before
-  AllocationId death;  // invalid: it was there at the end
-  SpanId span;         // the innermost around its birth
-  // The call of the program in which it was born: the outermost operator, or a gradient's.
+  std::uint64_t address = 0;  // 0: not known
+  std::int64_t bytes = 0;     // if it was held before and never freed: as far as tensors show
+  AllocationId birth;         // invalid: it was held before recording began
+  AllocationId death;         // invalid: it was still held at the end
+  SpanId span;                // the innermost span around its allocation
+  // The program's call in which it was allocated: the outermost operator, or a gradient's.
   SpanId op;
 };
 
@@ -77,7 +76,7 @@ struct MemoryEvent {
   Nanos time_ns = 0;  // kBeforeRecording for Preexisting
   std::uint32_t block = 0;
   MemoryAction action = MemoryAction::Create;
-  // Of the bytes before and after; both the same but for IncrementVersion, when the block was
+  // The category before and after. They differ only for IncrementVersion, when the block was
   // written to.
   MemoryCategory from = MemoryCategory::Unknown;
   MemoryCategory to = MemoryCategory::Unknown;
@@ -85,12 +84,12 @@ struct MemoryEvent {
 inline constexpr Nanos kBeforeRecording = -1;
 inline constexpr std::size_t kNoEventNumber = static_cast<std::size_t>(-1);
 
-// What happened in the trace and cannot have happened in a program.
+// Records that contradict each other.
 struct MemoryProblems {
-  std::uint64_t double_frees = 0;       // of an address that was free; ignored
-  std::uint64_t double_births = 0;      // of an address that was taken; the block before ends there
-  std::uint64_t sizes_that_differ = 0;  // a free names other bytes than its allocation, which count
-  std::uint64_t without_meaning = 0;    // of no bytes or of a size no memory has; ignored
+  std::uint64_t double_frees = 0;       // frees of a free address; ignored
+  std::uint64_t double_births = 0;      // allocations at an address in use; the earlier block ends
+  std::uint64_t sizes_that_differ = 0;  // frees of another size than allocated, which counts
+  std::uint64_t without_meaning = 0;    // records with an impossible size; ignored
 };
 
 struct MemoryPeak {
@@ -105,7 +104,7 @@ struct DeviceMemory {
   MemoryDevice device;
   ProcessId process;
   std::vector<MemoryBlock> blocks;
-  // In the order in which they happened; what was there before comes first.
+  // In the order in which they happened; blocks held before come first.
   std::vector<MemoryEvent> events;
   MemoryPeak peak;
   MemoryProblems problems;
@@ -114,13 +113,13 @@ struct DeviceMemory {
 
 struct MemoryProfile {
   Trace trace;
-  std::vector<DeviceMemory> devices;  // the host first; those with something to tell
-  // Sentences on what the trace does not say, and what that means for the result.
+  std::vector<DeviceMemory> devices;  // the host first; only devices with memory
+  // Sentences that say what the trace does not show, and what that means for the result.
   std::vector<std::string> missing;
-  bool has_tensors = false;  // the trace says which tensors operators were given
+  bool has_tensors = false;  // the trace says which tensors were passed to operators
 
   // A device by name ("cuda:0"); "" is PyTorch's choice: the first that is not the host, else the
-  // host. An error that names those there are.
+  // host. The error names the devices that exist.
   Result<const DeviceMemory*> find(std::string_view name) const;
 
   Nanos born_ns(const MemoryBlock& block) const noexcept {
@@ -133,7 +132,7 @@ struct MemoryProfile {
 
 MemoryProfile memory_profile(const Trace& trace);
 
-// Runs through the events of a device with the bytes as they stand.
+// Steps through the events of a device and keeps the current bytes.
 //
 //   MemoryRun run(device);
 //   while (run.next()) … run.live_bytes(), run.by_category(), run.event()

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Answers from a MemoryProfile: what was alive at a moment, what operators and steps did, and what
-// was never given back.
+// Answers from a MemoryProfile: what was held at a given time, what operators and steps did, and
+// what was never freed.
 //
 //   const MemoryProfile memory = memory_profile(trace);
 //   const DeviceMemory& device = memory.devices.front();
 //   const MemoryMoment peak = memory_moment(memory, device, device.peak.event);
 //   for (const MemoryShare& share : peak.by_op) std::cout << share.name << " " << share.bytes;
 //
-// The shares of a moment by category, by operator, by module and by stack each add up to its live
-// bytes; live bytes and what was not seen add up to the allocator's own total.
+// The shares by category, by operator, by module and by stack each add up to the live bytes. The
+// live bytes and the bytes not seen add up to the allocator's own total.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,17 +34,17 @@ struct MemoryMoment {
   // As the allocator counted them; -1: not known.
   std::int64_t allocated_bytes = -1;
   std::int64_t reserved_bytes = -1;
-  // What the allocator has given out besides, to somebody before recording began.
+  // What the allocator had handed out before recording began.
   std::int64_t unseen_bytes = 0;
-  // The largest first.
+  // Largest first.
   std::vector<MemoryShare> by_op;
   std::vector<MemoryShare> by_module;
   std::vector<MemoryShare> by_stack;
-  std::vector<std::uint32_t> blocks;       // all that were alive, the largest first
-  std::vector<MemoryCategory> categories;  // of each of them at that time
+  std::vector<std::uint32_t> blocks;       // all live blocks, largest first
+  std::vector<MemoryCategory> categories;  // of each block at that time
 };
 
-// After the event of that number; of kNoEventNumber: before the first.
+// After the event with that number; kNoEventNumber: before the first.
 MemoryMoment memory_moment(const MemoryProfile& profile, const DeviceMemory& device,
                            std::size_t event);
 // The last event at or before a time, kNoEventNumber if there is none.
@@ -53,13 +53,13 @@ std::size_t memory_event_at(const DeviceMemory& device, Nanos time_ns) noexcept;
 struct OpMemory {
   std::string name;
   std::uint64_t allocations = 0;
-  std::int64_t allocated_bytes = 0;     // in all
+  std::int64_t allocated_bytes = 0;     // in total
   std::int64_t most_live_bytes = 0;     // at once
-  std::int64_t live_at_peak_bytes = 0;  // when the device had most; all rows add up to that
+  std::int64_t live_at_peak_bytes = 0;  // at the device's peak; all rows add up to it
   std::int64_t live_at_end_bytes = 0;
 };
-// A row for each operator that the program called and for what was there before; those that held
-// most at the peak come first.
+// One row for each operator that the program called, and one for what was held before. Those that
+// held most at the peak come first.
 std::vector<OpMemory> memory_by_op(const MemoryProfile& profile, const DeviceMemory& device);
 
 struct StepMemory {
@@ -72,22 +72,22 @@ struct StepMemory {
   std::int64_t allocated_bytes = 0;
   std::int64_t freed_bytes = 0;
   std::int64_t growth_bytes =
-      0;  // of what is live, since the end of the step before; 0 for the first
+      0;  // of the live bytes since the end of the previous step; 0 for the first
 };
 // In the order of time; empty if the trace has no steps.
 std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device);
 
-// Blocks of one place and category that were born in a step before the last and alive when that
-// ended. What a program gives back as it ends was held no less.
+// Blocks with the same place and category that were allocated before the last step and still held
+// when it ended. Blocks that the program frees only as it ends count too.
 struct MemoryLeak {
   std::string op;
   std::string stack;  // " < " between frames; empty if none was recorded
   MemoryCategory category = MemoryCategory::Unknown;
   std::uint64_t blocks = 0;
   std::int64_t bytes = 0;
-  std::uint64_t steps = 0;  // in which such a block was born; of a leak they are many
+  std::uint64_t steps = 0;  // in which such a block was allocated; many for a leak
 };
-// Those of most steps first, of these the largest.
+// Most steps first, then the largest.
 std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceMemory& device);
 
 }  // namespace sonde

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// torch.cuda.profiler: tells the tool that watches a CUDA program when to look, as
-// `nsys profile -c cudaProfilerApi` waits for it.
+// torch.cuda.profiler: starts and stops the tool that watches a CUDA program, such as `nsys profile
+// -c cudaProfilerApi`.
 //
 //   {
 //     sonde::cuda::profiler::profile window;    // or start() and stop()
 //     net->forward(images);
 //   }
 //
-// The calls go to the CUDA runtime that the process has: any library in it that exports it, torch's
-// among them, else the first of libcudart.so.13, .12 and .11.0 that can be opened. Where there is
-// none, that is the error. All may be called from any thread.
+// The calls go to the CUDA runtime of the process: any loaded library that exports it, including
+// torch's, else the first of libcudart.so.13, .12 and .11.0 that can be opened. If there is none,
+// the call fails. All functions may be called from any thread.
 
 #include <string>
 #include <string_view>
@@ -40,11 +40,11 @@ class profile {
   Result<void> started_;
 };
 
-// What PyTorch asks for if nothing else is said.
+// PyTorch's defaults.
 std::vector<std::string> default_flags();
 
-// Says where the profiler of CUDA 11 and earlier is to write, and what; later ones need and have no
-// such thing, and it is refused. `output_mode` is "key_value" or "csv".
+// Sets where and what the profiler of CUDA 11 and earlier writes. Later versions have no such
+// profiler, and the call fails. `output_mode` is "key_value" or "csv".
 Result<void> init(const std::string& output_file,
                   const std::vector<std::string>& flags = default_flags(),
                   std::string_view output_mode = "key_value");

@@ -6,7 +6,7 @@
 //
 //   sonde::set_distributed_info({.rank = 3, .world_size = 8, .backend = "nccl"});
 //
-// A program under torchrun, Open MPI or Slurm need not say so: their variables are read. Every
+// Under torchrun, Open MPI or Slurm you need not call anything: Sonde reads their variables. Every
 // function here may be called from any thread.
 
 #include <optional>
@@ -25,10 +25,10 @@ struct DistributedInfo {
 
 // From the environment: RANK, WORLD_SIZE, LOCAL_RANK (torchrun), else OMPI_COMM_WORLD_RANK, _SIZE,
 // _LOCAL_RANK (Open MPI), else SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID. A launcher counts if rank
-// and size are there and make sense together.
+// and size are set and valid together.
 std::optional<DistributedInfo> detect_distributed_info();
 
-// What the program knows better than the environment; for files and cycles that begin afterwards.
+// Overrides the environment, for files and cycles that begin afterwards.
 void set_distributed_info(DistributedInfo info);
 
 // What was set, else what is detected.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// `torch._dynamo.profiler`: how much of a program runs in graphs that something captured. A graph
-// is any callable that stands for one, such as a compiled module; each is wrapped once, and its
-// calls are marked while something records.
+// `torch._dynamo.profiler`: how much of a program runs in captured graphs. A graph is any callable
+// that stands for one, such as a compiled module. Wrap each once; its calls are then marked while
+// something records.
 //
 //   auto forward = sonde::dynamo::insert_profiling(
 //       [&](at::Tensor x) { return module.forward({x}); });
@@ -12,8 +12,8 @@
 //   train(forward);
 //   std::cout << to_string(prof.results()) << "\n";
 //
-// With TORCHDYNAMO_PRINT_MISSING=1 in the environment, results() says where operators outside of
-// graphs were called from, a line each, through the message handler of sonde/profiler.h.
+// With TORCHDYNAMO_PRINT_MISSING=1 in the environment, results() reports where operators outside
+// graphs were called from, one line each, through the message handler of sonde/profiler.h.
 
 #include <cstdint>
 #include <utility>
@@ -43,7 +43,7 @@ class Profiler {
   sonde::Profiler prof_;
 };
 
-// One graph more for the next results().
+// Adds one graph to the next results().
 void count_graph() noexcept;
 
 // `graph` with its calls marked.

@@ -9,12 +9,11 @@
 //   observer->register_callback("step.et.json.gz");
 //   sonde::Profiler prof({.output = "step.sonde", .execution_trace_observer = observer});
 //
-// or without a profiler: start(), the steps that matter, stop(), unregister_callback().
+// Without a profiler, call start(), run the steps, then call stop() and unregister_callback().
 //
-// Nodes go to the file as operators end; after every write it is a whole file again, so that a
-// program which is killed leaves one that lacks the last 64 KiB at most. An operator costs some
-// microseconds while this runs. One observer a process can be registered at a time. Every member
-// may be called from any thread.
+// Nodes go to the file as operators end. The file is complete after every write, so a killed
+// program loses at most the last 64 KiB. An operator costs some microseconds while this runs. Only
+// one observer per process can be registered at a time. Every member may be called from any thread.
 
 #include <memory>
 #include <string>
@@ -32,15 +31,15 @@ class ExecutionTraceObserver {
   ExecutionTraceObserver& operator=(const ExecutionTraceObserver&) = delete;
 
   // Opens the file, compressed if `path` ends in `.gz`; {pid}, {rank}, {host} and {program} are
-  // filled in. Nothing if this one is registered; an error if another is, or if nothing in the
-  // program writes nodes.
+  // filled in. Does nothing if this observer is registered. Fails if another one is, or if nothing
+  // in the program writes nodes.
   Result<void> register_callback(const std::string& path);
-  // Nothing if it is not registered, or is in that state already.
+  // Does nothing if it is not registered, or is already in that state.
   void start();
   void stop();
-  // Stops and finishes the file. The first error of writing, if there was one.
+  // Stops and finishes the file. Returns the first write error, if there was one.
   Result<void> unregister_callback();
-  // The same, for those who do not ask.
+  // The same, ignoring errors.
   void cleanup();
 
   bool is_registered() const;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// PyTorch's `load_nvprof`: the ranges in a database of nvprof as events, each with the kernels that
-// were launched in it.
+// PyTorch's `load_nvprof`: the ranges in an nvprof database as events, each with the kernels
+// launched in it.
 //
 //   // nvprof --profile-from-start off -o trace.prof -- python train.py
 //   SONDE_TRY(const EventList events, load_nvprof("trace.prof"));
 //   std::cout << events.key_averages().table();
 //
-// The calls and the work of the device are events too, as in every list. docs/compatibility.md says
-// where it differs from PyTorch's. `open_trace` gives the whole recording as a trace.
+// Calls and device work are events too, as in every list. docs/compatibility.md says how it differs
+// from PyTorch's. `open_trace` returns the whole recording as a trace.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Ranges for other tools: what Sonde sees, shown to Nsight Systems (NVTX) or VTune (ITT).
+// Shows Sonde's scopes and operators as ranges in Nsight Systems (NVTX) or VTune (ITT).
 //
 //   {
 //     sonde::emit_nvtx emit;              // PyTorch's emit_nvtx; emit_itt likewise
@@ -10,13 +10,13 @@
 //   sonde::nvtx::range_push("load");      // torch.cuda.nvtx
 //   sonde::nvtx::range_pop();
 //
-// Ranges are named as PyTorch names them. Whether or not a session records makes no difference to
-// the tools, nor they to it. Operators are those of sources that were added (sonde::torch::attach).
+// Ranges have PyTorch's names. Tools and sessions do not affect each other. Operators are those of
+// the added sources (sonde::torch::attach).
 //
-// A tool that listens names its library in NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64 before the
-// program starts, as nsys and vtune do. If none does, everything here does nothing and costs
-// nothing. While one is told, a scope costs what the tool takes for it and some 50 ns, and must not
-// stand in a signal handler: tools take locks.
+// A tool sets NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64 to its library before the program
+// starts, as nsys and vtune do. Without a tool, everything here does nothing and costs nothing.
+// With one, a scope costs what the tool takes plus about 50 ns, and must not be used in a signal
+// handler, because tools take locks.
 //
 // perf and bpftrace need no switch: they attach to the probes sonde:scope_begin, sonde:scope_end
 // and sonde:mark of libsonde_record (docs/ranges.md).
@@ -28,18 +28,18 @@ namespace sonde {
 
 // NOLINTBEGIN(readability-identifier-naming): the names PyTorch users know
 
-// From here to the end of its block, on all threads; may be nested. Scopes that are open when it
+// Lasts until the end of the block, for all threads; may be nested. Scopes that are open when it
 // ends are still ended for the tool.
 class emit_nvtx {
  public:
-  // With `record_shapes`, ranges of operators also say the sizes of their inputs, and which
+  // With `record_shapes`, ranges of operators also show the sizes of their inputs, and which
   // operators made them.
   explicit emit_nvtx(bool enabled = true, bool record_shapes = false);
   ~emit_nvtx();
   emit_nvtx(const emit_nvtx&) = delete;
   emit_nvtx& operator=(const emit_nvtx&) = delete;
 
-  // Whether a tool is told: it is enabled and there is one.
+  // Whether a tool sees the ranges: this is enabled and there is a tool.
   bool is_heard() const noexcept { return is_heard_; }
 
  private:
@@ -65,7 +65,7 @@ class emit_itt {
 namespace nvtx {
 
 bool is_available();
-// The depth of the range that begins or ends, counted from 0; negative if nobody listens.
+// The depth of the range that begins or ends, counted from 0; negative without a tool.
 int range_push(std::string_view message);
 int range_pop();
 // A range that may end on another thread.

@@ -9,7 +9,7 @@
 //                                                           : ProfilerAction::None; };
 //
 // A Schedule is a function from the step's number to what the profiler does in it. It is copied
-// into the profiler and called once a step, on the thread that calls `Profiler::step`.
+// into the profiler and called once per step, on the thread that calls `Profiler::step`.
 
 #include <cstdint>
 #include <functional>
@@ -26,13 +26,14 @@ enum class ProfilerAction : std::uint8_t {
   Warmup = 1,         // sources are ready, nothing is kept
   Record = 2,         // the step belongs to a cycle
   RecordAndSave = 3,  // the same, and it is the cycle's last
-  // The device gave up before the cycle's end. Set by the profiler; a schedule must not return it.
+  // The device stopped before the end of the cycle. Set by the profiler; a schedule must not return
+  // it.
   DeviceStopped = 4,
 };
 
 class Schedule {
  public:
-  // No schedule: every step is recorded, all in one cycle, and steps leave no spans.
+  // No schedule: every step is recorded, all in one cycle, without spans for steps.
   Schedule() = default;
 
   template <typename F,
@@ -58,7 +59,7 @@ class Schedule {
   Result<void> status_;
 };
 
-// All in steps but `repeat` (cycles) and `skip_first_wait` (yes or no).
+// All are numbers of steps, except `repeat` (cycles) and `skip_first_wait` (yes or no).
 struct ScheduleOptions {
   std::int64_t wait = 0;             // of each cycle, not recorded
   std::int64_t warmup = 0;           // then prepared, not recorded
@@ -68,10 +69,10 @@ struct ScheduleOptions {
   std::int64_t skip_first_wait = 0;  // not 0: the first cycle has no `wait`
 };
 
-// skip_first steps of nothing, then cycles of wait + warmup + active steps. The last active step is
-// RecordAndSave, so `active = 1` never gives Record. Impossible values give a Schedule whose
-// status() is the error; `warmup = 0` gives a warning, as the first recorded step then pays for
-// preparing.
+// First skip_first steps that do nothing, then cycles of wait + warmup + active steps. The last
+// active step is RecordAndSave, so `active = 1` never gives Record. Impossible values give a
+// Schedule whose status() is the error. `warmup = 0` gives a warning, because the first recorded
+// step then also pays for preparing.
 Schedule schedule(const ScheduleOptions& options);
 
 }  // namespace sonde

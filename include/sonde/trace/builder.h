@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Making a Trace: fill tables, then build.
+// Makes a Trace: fill tables, then build.
 //
 //   TraceBuilder builder;
 //   const ProcessId process = builder.processes().push_back({.pid = 42});
@@ -10,10 +10,9 @@
 //   builder.spans().push_back({.start_ns = t, .duration_ns = 5, .name = name, .track = track});
 //   SONDE_TRY(const Trace trace, std::move(builder).build());
 //
-// Columns may be filled one by one (builder.spans().start_ns.append(…)); all columns of a table
-// must be of one length in the end. Tables that threads filled apart are joined by append(), which
-// moves whole columns; ids inside them must already count from where they will land. Not
-// thread-safe.
+// You may fill columns one by one (builder.spans().start_ns.append(…)); in the end all columns of a
+// table must have the same length. append() joins tables that threads filled separately; it moves
+// whole columns, and ids inside them must already be those of the joined table. Not thread-safe.
 
 #include <cstdint>
 #include <string>
@@ -59,14 +58,14 @@ class TraceBuilder {
   void add_ledger(LedgerKind kind, std::uint64_t count, std::string_view source = {},
                   std::string_view detail = {}, ProcessId process = {});
 
-  // Spans on thread tracks without a parent get the innermost span that contains them; spans that
-  // overlap in part have no relation, and spans flagged Async take no part. Spans are brought into
-  // row order (a stable sort; in equal spans the earlier filled is the outer one), and every id
-  // that refers to one follows.
+  // Spans on thread tracks without a parent get the innermost span that contains them. Spans that
+  // partly overlap are not related, and spans flagged Async do not nest. Spans are sorted into row
+  // order (a stable sort; of equal spans, the one added first is the outer one), and every id that
+  // refers to a span is updated.
   //
-  // What makes no sense is left out and counted in the ledger as Undecodable: ids of rows that do
-  // not exist, numbers that are no enumerator, negative durations, parents that stand after their
-  // children. Fails only if the columns of a table differ in length or a table has 2^32 rows.
+  // Invalid values are left out and counted in the ledger as Undecodable: ids of rows that do not
+  // exist, unknown enumerators, negative durations, parents that come after their children. Fails
+  // only if the columns of a table differ in length or a table has 2^32 rows.
   Result<Trace> build() &&;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the tables of a Trace are made of: row numbers that know their table, and columns that cost
-// nothing until they hold something.
+// The parts of a Trace's tables: row numbers that know their table, and columns that take no memory
+// until they hold a value.
 //
 //   Column<std::int32_t> rank(-1);      // -1 means "none"
 //   rank.push_back(-1);                 // no memory yet
@@ -84,8 +84,8 @@ class IdRange {
   std::uint32_t last_ = 0;
 };
 
-// The values of one column. While all equal the null value only their number is kept; reading is
-// one test and one load. Not thread-safe to write.
+// The values of one column. While all are null, only their number is stored. Reading is one test
+// and one load. Writing is not thread-safe.
 template <typename T>
 class Column {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -146,7 +146,7 @@ class Column {
     }
   }
 
-  // Takes effect when the first value comes.
+  // Takes effect when the first value is added.
   void reserve(std::size_t rows) {
     if (values_.empty()) {
       reserved_ = rows;
@@ -194,7 +194,7 @@ class Column {
     other.clear();
   }
 
-  // Takes whole values; what was here is gone. Gives the memory up again if all are null.
+  // Replaces all values. Frees the memory if all are null.
   void assign(std::vector<T>&& values) {
     null_rows_ = values.size();
     values_ = all_null(values.data(), values.size()) ? std::vector<T>() : std::move(values);

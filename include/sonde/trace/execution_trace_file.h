@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Execution traces as files: PyTorch's JSON, and the nodes of Chakra that simulators read.
+// Execution traces as files: PyTorch's JSON, and Chakra's nodes, which simulators read.
 //
 //   SONDE_TRY(ExecutionTrace et, open_execution_trace("step.et.json.gz"));
 //   SONDE_TRY_VOID(export_execution_trace(et, "step.chakra"));
 //
-// Read are the schemas of PyTorch from 1.13 (1.0.1) on, also files that were cut short or damaged:
+// Reads the schemas of PyTorch from 1.13 (1.0.1) on. Truncated and damaged files open too;
 // ExecutionTrace::problems then says what is missing.
 
 #include <string>
@@ -18,13 +18,13 @@
 
 namespace sonde {
 
-// Told from its content, compressed or not. False also for what cannot be read.
+// Decides by content, compressed or not. False if the file cannot be read.
 bool is_execution_trace(const std::string& path);
 Result<ExecutionTrace> open_execution_trace(const std::string& path);
 
-// By suffix: `.json` and `.json.gz` as PyTorch writes it, `.et` and `.chakra` as Chakra's protobuf.
-// `times`, if given, is a trace of the same run, from which Chakra's nodes get their times. A file
-// appears whole or not at all.
+// The suffix chooses the format: `.json` and `.json.gz` as PyTorch writes it, `.et` and `.chakra`
+// as Chakra's protobuf. `times`, if given, is a trace of the same run, from which Chakra's nodes
+// get their times. A file appears complete or not at all.
 Result<void> export_execution_trace(const ExecutionTrace& et, const std::string& path,
                                     const Trace* times = nullptr);
 

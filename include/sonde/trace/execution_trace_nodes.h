@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An execution trace: what a tensor program computed rather than when. A node is an operator with
-// the tensors it read and made, known by numbers, and the node that called it; its record-function
-// id is that of its span in a trace of the same run.
+// An execution trace: what a tensor program computed, rather than when. A node is an operator with
+// the numbers of the tensors it read and made, and the node that called it. Its record-function id
+// is that of its span in a trace of the same run.
 //
 //   SONDE_TRY(const ExecutionTrace et, open_execution_trace("step.et.json.gz"));
 //   for (const ExecutionTraceNode& node : et.nodes) use(node.name, node.inputs.values);
 //
-// Nodes stand in the order in which operators ended, so that children come before their parent, and
-// the root comes last. docs/execution-traces.md says what stands in a file.
+// Nodes are in the order in which operators ended: children come before their parent, and the root
+// comes last. docs/execution-traces.md describes the file.
 
 #include <cstdint>
 #include <deque>
@@ -21,7 +21,7 @@
 
 namespace sonde {
 
-// Four JSON lists with an element each for every argument or result.
+// Four JSON lists, each with one element per argument or result.
 struct ExecutionTraceValues {
   std::string_view values = "[]";  // a tensor is [id, storage id, offset, elements, bytes, device]
   std::string_view shapes = "[]";
@@ -48,7 +48,7 @@ struct ExecutionTraceNode {
   std::string_view more_attributes;  // JSON objects with commas between, such as a collective's
 };
 
-// Names that stand for no operator.
+// Names of nodes that are not operators.
 inline constexpr std::string_view kProcessNodeName = "[pytorch|profiler|execution_trace|process]";
 inline constexpr std::string_view kThreadNodeName = "[pytorch|profiler|execution_trace|thread]";
 inline constexpr std::string_view kProcessGroupNodeName = "## process_group:init ##";
@@ -58,13 +58,13 @@ inline constexpr std::uint64_t kUserScope = 7;
 struct ExecutionTrace {
   std::string schema;
   std::int64_t pid = 0;
-  std::string time;           // when it was begun, local: "2026-03-01 12:00:00"
+  std::string time;           // when it began, in local time: "2026-03-01 12:00:00"
   std::int64_t start_ms = 0;  // of a clock that does not jump
   std::int64_t finish_ms = 0;
   std::vector<ExecutionTraceNode> nodes;
-  std::vector<std::string> problems;  // what of a damaged file is missing
+  std::vector<std::string> problems;  // what is missing in a damaged file
 
-  // What the views of the nodes look at: copies of a trace share it.
+  // The text that the nodes' views refer to; copies of a trace share it.
   std::shared_ptr<const void> file_text;
   std::shared_ptr<std::deque<std::string>> texts = std::make_shared<std::deque<std::string>>();
   std::string_view keep(std::string text) { return texts->emplace_back(std::move(text)); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All text of a trace, each text once.
+// All strings of a trace, each stored once.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace sonde {
 //   bytes_  c o n v 2 d s t e p
 //   ends_   6 10                    string 0 is "conv2d", string 1 is "step"
 //
-// Ids are given out in order from 0. The empty string is a string like others; an invalid id reads
-// as the empty string too.
+// Ids count up from 0. The empty string is a string like any other; an invalid id also reads as the
+// empty string.
 class StringPool {
  public:
-  // The same text gives the same id. Views into the pool end here.
+  // The same text gives the same id. Invalidates views into the pool.
   StringId intern(std::string_view text);
-  // Adds without looking for the same text: for reading what a pool was.
+  // Adds without looking for the same text, to read a stored pool.
   StringId add(std::string_view text);
 
   std::size_t size() const noexcept { return ends_.size(); }

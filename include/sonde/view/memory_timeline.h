@@ -6,8 +6,8 @@
 //   SONDE_TRY_VOID(export_memory_timeline(trace, "memory.html"));               // to look at
 //   SONDE_TRY_VOID(export_memory_timeline(trace, "memory.raw.json.gz", "cuda:0"));  // PyTorch's
 //
-// The suffixes and contents are PyTorch's, but for two: the page is a drawing that can be zoomed
-// and asked, in one file that needs no network, and `.svg` is a picture for a report.
+// The suffixes and contents are PyTorch's, except for two: the page is an interactive drawing in
+// one file that needs no network, and `.svg` is a picture for a document.
 
 #include <string>
 #include <string_view>
@@ -19,11 +19,11 @@
 namespace sonde {
 
 // By suffix: `.html`; `.svg`; `raw.json.gz`, every event; other `.gz`, times and bytes by category,
-// compressed; anything else, the same as plain JSON. `device` is "cuda:0" or the like, "" the first
-// that is not the host, else the host. Whole or not at all.
+// compressed; anything else, the same as plain JSON. `device` is "cuda:0" or the like; "" means the
+// first that is not the host, else the host. The file appears complete or not at all.
 Result<void> export_memory_timeline(const Trace& trace, const std::string& path,
                                     std::string_view device = "");
-// The same of a device of a profile that is at hand.
+// The same, for a device of an existing profile.
 Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMemory& device,
                                     const std::string& path);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A report as a page to look at: findings, bars of steps, shares of operators and kernels, causes
-// of idle time, and a flame graph of the host's time, in one file that needs no network.
+// A report as a web page: findings, bars of steps, shares of operators and kernels, causes of idle
+// time, and a flame graph of the host's time, in one file that needs no network.
 //
 //   std::ofstream("report.html") << report_page(report(trace), "run.sonde");
 
@@ -14,7 +14,7 @@
 namespace sonde {
 
 // `name` is what the page calls the trace, such as its file; it and all names in the trace may
-// contain anything. Of long lists the page has the head, and says so.
+// contain anything. The page shows the beginning of long lists, and says so.
 std::string report_page(const Report& report, std::string_view name);
 
 }  // namespace sonde
