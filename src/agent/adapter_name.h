@@ -30,7 +30,7 @@ std::string to_file_name(const AdapterName& name);
 std::optional<AdapterName> adapter_name_of(std::string_view path);
 
 // Tells one build of libtorch_cpu from another, wherever they lie: its size, and its first page,
-// which tells where everything in it lies.
+// which says where everything in it is.
 Result<std::string> torch_library_key(const std::string& path);
 
 // 16 hexadecimal digits. `so_far` is a text that comes before, given by its own key.

@@ -121,7 +121,7 @@ void Agent::attach(const char* torch_library) {
                    AgentForkHandlers::in_child);
 }
 
-// The collector would end the session too, and has nobody to tell of what went wrong. Another
+// The collector would end the session too, but cannot report what went wrong. Another
 // thread may just be opening it.
 void Agent::end_with_program() {
   const std::unique_lock lock(mutex_, std::chrono::seconds(2));

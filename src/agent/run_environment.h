@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The environment variables by which `sonde run` tells the preload library and the agent what to
+// The environment variables in which `sonde run` says what the preload library and the agent should
 // do; docs/run.md describes them. Plain C++17, since the preload library includes it.
 
 namespace sonde {

@@ -38,7 +38,7 @@ std::uint64_t read_counter() {
 }
 
 #if defined(__x86_64__)
-// A guest may not be told that its counter is invariant, though the kernel found it good enough.
+// A guest may not know that its counter is invariant, although the kernel found it good enough.
 bool kernel_keeps_time_by_tsc() {
   const int fd = ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                         O_RDONLY | O_CLOEXEC);

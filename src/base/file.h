@@ -79,7 +79,7 @@ Destination destination_of(const std::string& path);
 Result<std::string> temporary_beside(const std::string& path);
 // Gives the file `temporary` the name `path`: whoever looks finds the old file or the new one.
 Result<void> replace_file(const std::string& temporary, const std::string& path);
-// An error about a temporary file, told under the name that was asked for.
+// An error about a temporary file, reported under the requested name.
 Error told_as(Error error, const std::string& temporary, const std::string& path);
 
 // write(temporary name), and what it has written takes the place of `path`: whole or not at all.

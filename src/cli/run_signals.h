@@ -2,7 +2,7 @@
 #pragma once
 
 // Tells signals that were sent to this process alone from those that its whole process group got:
-// a tiny process in the same group, which does nothing but tell of the signals that reach it.
+// a tiny process in the same group, which only reports the signals that reach it.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -25,7 +25,7 @@ class GroupWitness {
   int pipe_ = -1;
 };
 
-// What a program is told by its user or its system, and SIGCHLD.
+// Signals that a user or the system sends to a program, and SIGCHLD.
 sigset_t relayed_signals();
 
 }  // namespace sonde::cli

@@ -28,7 +28,7 @@ struct TorchInstall {
 Result<TorchInstall> torch_below(const std::vector<std::string>& prefixes);
 // The one that `import torch` would find, asked without importing it.
 Result<TorchInstall> torch_of_python(const std::string& python);
-// The one that C++ programs find without being told, or by LD_LIBRARY_PATH.
+// The one that C++ programs find by default, or by LD_LIBRARY_PATH.
 Result<TorchInstall> torch_of_system();
 
 // The `sonde torch build` to type for the libtorch_cpu which `program` loaded; "" if that torch

@@ -65,7 +65,7 @@ class Collector {
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 
-  std::mutex sources_;  // held while sources are told anything: before mutex_, if both
+  std::mutex sources_;  // held while sources are called: before mutex_, if both
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;

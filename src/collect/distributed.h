@@ -16,7 +16,7 @@ using Environment = std::function<const char*(const char* name)>;
 
 std::optional<DistributedInfo> detect_distributed_info(const Environment& environment);
 
-// Forgets what set_distributed_info was told.
+// Forgets what set_distributed_info was given.
 void reset_distributed_info();
 
 // The value of the metadata key `distributedInfo`. `backend` is always there, as readers of

@@ -186,7 +186,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       std::erase(sessions_, session);
       session->file->make_room_for_the_end();
       write_ledger(*session);
-      // A failure is in the file's first_error(), which close() tells.
+      // A failure is in the file's first_error(), which close() returns.
       (void)session->file->seal();
       session->closed = true;
       if (sessions_.empty() && stream_.is_on()) stream_.end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// File names that tell processes apart.
+// File names that differ between processes.
 
 #include <string>
 

@@ -163,7 +163,7 @@ void RecordingFile::make_room_for_the_end() {
   const std::uint64_t target =
       writer_.size() > kRoomForTheEnd ? writer_.size() - kRoomForTheEnd : 0;
   while (writer_.size() > target) {
-    // Small blocks stand between the events: anchors are many, sums are told anew, windows follow
+    // Small blocks stand between the events: anchors are many, sums are repeated, windows follow
     // below.
     if (took_back(BlockKind::Anchors) || took_back(BlockKind::Ledger) ||
         took_back(BlockKind::Windows))

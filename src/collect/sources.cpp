@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// So much of what a device tells may be lost with a program that is killed.
+// How much of what a device reports may be lost when a program is killed.
 constexpr std::chrono::milliseconds kFlushEvery(250);
 
 struct Registry {

@@ -19,7 +19,7 @@ namespace sonde {
 // them.
 std::vector<Activity> source_activities();
 
-// What was asked for as PyTorch's traces tell it: metadata keys and their JSON.
+// What was requested, as PyTorch's traces store it: metadata keys and their JSON.
 std::vector<std::pair<std::string, std::string>> request_flags(const SourceRequest& request);
 
 // The sources that a session asked for and that could be prepared.

@@ -27,7 +27,7 @@ struct Gunzipped {
 class InflateListener {
  public:
   virtual ~InflateListener() = default;
-  // It will stand there, and have about so many bytes if the file tells the truth.
+  // It will be there, with about that many bytes if the file is right.
   virtual void begins(const char* text, std::size_t expected_bytes) = 0;
   // So many bytes of it are there; zeros follow.
   virtual void grows(std::size_t bytes) = 0;

@@ -50,7 +50,7 @@ void DeviceRows::add_devices() {
     row.clock_khz = number(device.clock_khz);
     row.memory_clock_khz = number(device.memory_clock_khz);
     row.memory_bus_bits = number(device.memory_bus_bits);
-    devices_[{device.type, device.index}] = row;  // each window tells them again
+    devices_[{device.type, device.index}] = row;  // each window repeats them
   });
   for (const auto& [key, row] : devices_) builder_.devices().push_back(row);
 }

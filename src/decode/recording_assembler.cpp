@@ -213,8 +213,8 @@ class Assembler {
       }
       builder_.metadata().push_back({process_, builder_.intern(key), builder_.intern(json)});
     }
-    // The writer tells its sums after every window: the last ones count. A file that was cut short
-    // may hold more events than it told of, so there we count for ourselves.
+    // The writer stores its sums after every window: the last ones count. A truncated file may hold
+    // more events than it says, so there we count for ourselves.
     const bool told_losses = file.sealed() || filter.still_written;
     std::map<std::tuple<LedgerKind, std::string, std::string>, std::uint64_t> rows;
     for (const LedgerBlock& item : recording_.ledger) {

@@ -173,7 +173,7 @@ struct DecodedThread {
   std::uint64_t out_of_window = 0;
   std::uint64_t unmatched = 0;
   std::uint64_t undecodable = 0;
-  std::uint64_t lost = 0;  // as the chunks themselves tell
+  std::uint64_t lost = 0;  // according to the chunks themselves
 };
 
 // Consumes the pieces, which are sorted by position here.

@@ -67,7 +67,7 @@ bool compress_into(std::vector<std::uint8_t>& out, std::span<const std::uint8_t>
 std::array<std::uint8_t, 16> random_id(std::int64_t now_ns) {
   std::array<std::uint8_t, 16> id{};
   if (getrandom(id.data(), id.size(), GRND_NONBLOCK) != static_cast<ssize_t>(id.size())) {
-    // Early in a boot: the time and the process tell files apart well enough.
+    // Early in a boot: the time and the process are unique enough.
     const std::int64_t pid = getpid();
     std::memcpy(id.data(), &now_ns, sizeof(now_ns));
     std::memcpy(id.data() + sizeof(now_ns), &pid, sizeof(pid));

@@ -13,7 +13,7 @@ class NvtxTool {
   static const NvtxTool& get();
 
   bool is_there() const { return is_there_; }
-  // Sonde records what it is told by way of NVTX: it must not be told of what it records.
+  // Sonde records NVTX ranges, so it must not send its own recordings to NVTX.
   bool is_sonde() const { return is_sonde_; }
 
   // The depth of the range, counted from 0; negative if nobody counts.

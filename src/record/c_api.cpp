@@ -144,7 +144,7 @@ sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
 }
 
 void sonde_range_end(sonde_range range) {
-  // One test for both: nobody was told of it, and there is something to end.
+  // One test for both: no tool has seen it, and there is something to end.
   if (range.position - 1 < kToldPosition - 1) return record_range_end(range);
   end_range_told(range);
 }

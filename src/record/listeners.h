@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Who wants to know of scopes: sessions, and other tools, which are told of them as they happen.
+// Who listens to scopes: sessions, and other tools, which see them as they happen.
 //
 //   static const Tool nvtx = {push, pop, mark};
 //   set_tool(kNvtx, &nvtx);
@@ -17,7 +17,7 @@
 //
 // The kernel counts in the upper half who has attached to the probes (probes.h). Threads take the
 // inlined path only while the word is kSession: otherwise their limits are 0 (thread_cursor.h), and
-// each begin and end comes to the slow path, which tells the tools. So telling costs nothing, not
+// each begin and end comes to the slow path, which notifies the tools. So this costs nothing, not
 // an instruction, until somebody listens.
 
 #include <cstddef>
@@ -51,7 +51,7 @@ inline Listeners listeners() noexcept {
 }
 
 // Called on the thread where it happens, never from inside itself. It must stay for ever: what a
-// tool was told of ends later than the telling.
+// tool saw may end later.
 struct Tool {
   void (*push)(const char* name);
   void (*pop)();
@@ -62,11 +62,11 @@ void set_tool(Listeners who, const Tool* tool) noexcept;
 // Sessions and tools alike. Every thread notices at its next record.
 void set_listening(Listeners who, bool on) noexcept;
 
-// Who was told of each open scope of a thread, the innermost last: its end goes to the same ones.
+// Which tools saw each open scope of a thread, innermost last: its end goes to the same ones.
 class ToldScopes {
  public:
   bool empty() const noexcept { return depth_ == 0; }
-  // Tools are not told of scopes that are deeper.
+  // Tools do not see deeper scopes.
   bool has_room() const noexcept { return depth_ < kDeepest; }
   void push(Listeners who) noexcept {
     if (has_room()) who_[depth_] = static_cast<std::uint8_t>(who);
@@ -84,14 +84,14 @@ class ToldScopes {
 };
 
 // Tell each of `who`. For the slow path: the calling thread must be busy, and `this_thread` its own
-// record. tell_push returns who was told.
+// record. tell_push returns which tools were notified.
 struct ThreadRecord;
 Listeners tell_push(ThreadRecord& this_thread, Listeners who, const char* name) noexcept;
 void tell_pop(ThreadRecord& this_thread, Listeners who) noexcept;
 
 // For everybody else: a range that may end in any order and on any thread. The tools see it pushed
 // and popped on the thread where it began; if it ends on another, it is popped there as soon as
-// that thread tells something again. Who was told is kept in the upper bits of
+// that thread notifies them again. Which tools were notified is kept in the upper bits of
 // sonde_range::position.
 constexpr unsigned kToldShift = 60;
 constexpr std::uint64_t kToldPosition = std::uint64_t{1} << kToldShift;

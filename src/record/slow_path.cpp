@@ -354,7 +354,7 @@ bool write_begin_word(ThreadRecord& record, Pool& pool, sonde_site* site, WordKi
   return write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
 }
 
-// Whether scopes of this thread must be remembered one by one: tools listen, or are yet to be told
+// Whether scopes of this thread must be remembered one by one: tools listen, or have yet to hear
 // of ends.
 bool tells() noexcept {
   return (listeners() & kTools) != 0 || (this_record != nullptr && !this_record->told.empty());

@@ -49,12 +49,12 @@ struct ThreadRecord {
   std::atomic<std::uint64_t> lost_spans{0};
   std::atomic<std::uint64_t> lost_ends{0};
   std::atomic<std::uint64_t> lost_others{0};
-  std::uint64_t lost_noted = 0;  // how many of those earlier chunks already tell of
+  std::uint64_t lost_noted = 0;  // how many of those earlier chunks already report
   std::uint64_t lost_ends_noted = 0;
   char name[16] = {};
   NameCache names;
   ToldScopes told;  // of the thread's open scopes
-  // Ranges of this thread that ended on others: a pop for each that each tool is yet to be told of.
+  // Ranges of this thread that ended on others: a pop for each that each tool has yet to see.
   std::array<std::atomic<std::uint32_t>, kToolCount> owed_pops{};
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;

@@ -43,7 +43,7 @@ std::vector<std::uint32_t> sorted_by_action(const DeviceMemory& device) {
   return order;
 }
 
-// The bytes of each moment that PyTorch tells apart.
+// The bytes of each moment that PyTorch distinguishes.
 class Series {
  public:
   explicit Series(const DeviceMemory& device) {

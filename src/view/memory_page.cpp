@@ -34,7 +34,7 @@ std::string signed_bytes(std::int64_t bytes) {
   return bytes_text(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
 }
 
-// Told above the picture.
+// Shown above the picture.
 std::vector<std::pair<std::string, std::string>> facts(const MemoryProfile& profile,
                                                        const DeviceMemory& device) {
   std::vector<std::pair<std::string, std::string>> out;

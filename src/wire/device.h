@@ -5,12 +5,12 @@
 // order.
 //
 //   DeviceSpan  name id | kind << 32 | device type << 40 | device index << 48
-//               start, as CLOCK_REALTIME tells it
+//               start, on CLOCK_REALTIME
 //               duration
 //               stream | context << 32
 //               correlation
 //               then, by kind, a kernel, a copy or a wait, if more is known
-//   DeviceAllocation  time, as CLOCK_REALTIME tells it; address; bytes; correlation
+//   DeviceAllocation  time, on CLOCK_REALTIME; address; bytes; correlation
 //               device type | memory kind << 8 | device index << 16
 //   Device      name id | type << 32 | index << 48, and the properties
 

@@ -29,7 +29,7 @@ enum class PlaceKind : char { Frame = 'F', Address = 'A', Stack = 'S', Module = 
 class PlaceText {
  public:
   explicit PlaceText(PlaceKind kind) { bytes_[size_++] = static_cast<char>(kind); }
-  // Long texts lose their beginning: the end of a path tells more.
+  // Long texts lose their beginning: the end of a path says more.
   PlaceText& text(const char* text) {
     const std::string_view whole(text, ::strcspn(text, "\x1f"));
     separate();

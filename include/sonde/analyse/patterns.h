@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// PyTorch's anti-patterns: what its pattern matcher finds in a program that could be faster, from
-// any trace.
+// PyTorch's anti-patterns, found in any trace: what its pattern matcher says could be faster.
 //
 //   for (const PatternMatches& found : match_patterns(trace)) {
 //     if (found.spans.empty()) continue;
@@ -13,8 +12,8 @@
 //
 // The rules are PyTorch's, over the same tree of operators and Python functions;
 // docs/compatibility.md has the differences, docs/metrics.md says how `saving_ns` is counted. Most
-// patterns show in Python's calls or in what operators were given: a trace without them says so in
-// `missing`. Time is linear in the trace.
+// patterns need Python calls or the inputs of operators; if a trace lacks them, `missing` says so.
+// The running time is linear in the trace.
 
 #include <cstdint>
 #include <string>
@@ -30,11 +29,11 @@ enum class Pattern : std::uint8_t {
   ExtraCudaCopy,           // a tensor is filled on the host and copied
   ForLoopIndexing,         // a loop over the elements of a tensor
   Fp32MatMul,              // products in full precision on a device that has TF32
-  OptimizerSingleTensor,   // an optimiser works on one parameter after the other
+  OptimizerSingleTensor,   // an optimiser updates one parameter at a time
   SynchronizedDataLoader,  // data is loaded while nothing else happens
   GradientNotSetToNone,    // zero_grad() fills with zeros
-  Conv2dBiasBatchNorm,     // a bias that the batch norm behind it takes away again
-  MatMulDimInFp16,         // sizes that tensor cores do not like
+  Conv2dBiasBatchNorm,     // a bias that the batch norm after it removes
+  MatMulDimInFp16,         // sizes that are slow on tensor cores
 };
 inline constexpr std::size_t kPatterns = 8;
 
@@ -48,9 +47,9 @@ std::string_view advice(Pattern pattern) noexcept;
 struct PatternMatches {
   Pattern pattern = Pattern::ExtraCudaCopy;
   std::vector<SpanId> spans;  // what PyTorch calls matched events, in the order of the trace
-  // The most that doing it well could save.
+  // The most that fixing it could save.
   Nanos saving_ns = 0;
-  // Why it could not be looked for, as a sentence without its full stop; empty if it could.
+  // Why it could not be checked, as a sentence without a full stop; empty if it could.
   std::string missing;
 };
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an expert would say first of a trace: whether to believe it, where the time went, and what
-// could be faster, ranked by the time that each could at most save.
+// What an expert would say first about a trace: whether to trust it, where the time went, and what
+// could be faster, ranked by the most time that each finding could save.
 //
 //   const Report found = report(trace);
 //   for (const Finding& finding : found.findings) {
 //     std::cout << finding.title << ": at most " << finding.saving_ns << " ns\n" << finding.advice;
 //   }
 //
-// docs/metrics.md defines every number. A saving is a bound, not a promise, and the savings of two
-// findings may be of the same time. Pure; time and memory are linear in the trace, but for sorts of
-// what is nearly in order.
+// docs/metrics.md defines every number. A saving is an upper bound, and two findings may count the
+// same time. Time and memory are linear in the trace, except for sorting what is nearly in order.
 
 #include <cstdint>
 #include <string>
@@ -33,15 +32,15 @@ struct Finding {
   std::string detail = "";         // what was seen, with its numbers: sentences
   std::string advice = "";         // what to do: sentences
   std::string command = "";        // that shows more of it; TRACE stands for the file
-  Nanos saving_ns = 0;             // at most; 0: good to know, and no time to save
+  Nanos saving_ns = 0;             // at most; 0: for information only
   std::uint64_t count = 0;         // how often it was seen
   std::vector<SpanId> spans = {};  // where: some of them, the worst first
 };
 
-// Its command for the file of that name, quoted for a shell.
+// Its command for this file, quoted for a shell.
 std::string command_text(const Finding& finding, std::string_view name);
 
-// Of one device, when most was in use.
+// The peak of one device.
 struct MemoryPeakOwner {
   MemoryDevice device;
   std::int64_t bytes = 0;
@@ -51,14 +50,14 @@ struct MemoryPeakOwner {
 
 struct Report {
   Trace trace;
-  // First: whether the rest is to be believed.
+  // First, whether the rest can be trusted.
   LedgerTotals ledger;
-  Nanos recording_ns = 0;  // what recording took of the recorded threads, together
+  Nanos recording_ns = 0;  // what recording cost all recorded threads together
 
   Nanos measured_ns =
       0;  // what savings are compared with: all steps, else from the first span to the last
   std::string verdict;  // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
-  std::vector<Finding> findings;  // that which could save most first
+  std::vector<Finding> findings;  // largest saving first
 
   StepTimes steps;
   std::vector<DeviceTime> devices;
@@ -66,7 +65,7 @@ struct Report {
   HostTime host;
   std::vector<NameTime> device_work;
   std::vector<MemoryPeakOwner> memory;
-  std::vector<std::string> missing;  // what could not be looked for, and why: sentences
+  std::vector<std::string> missing;  // what could not be checked, and why: sentences
 
   bool is_whole() const {
     return !has(ledger, LedgerClass::Lost) && !has(ledger, LedgerClass::Incomplete);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The steps of a program side by side: how long each took, where its time went, and which are not
-// like the others.
+// The steps of a program side by side: how long each took, where its time went, and which are
+// outliers.
 //
 //   const StepTimes times = step_times(trace);
 //   for (const StepTime& step : times.steps) std::cout << step.step << " " << step.host_ns();
 //   if (times.outliers > 0) std::cout << "typical: " << times.median_ns;
 //
-// A device belongs to a step by time: what ran while the step did, whoever launched it. In a
-// process with devices busy + idle == host for every step.
+// Device work belongs to the step during which it ran, whoever launched it. In a process with
+// devices, busy + idle == host for every step.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct StepTime {
   ProcessId process;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  Nanos in_operators_ns = 0;  // in which its thread was within operators or calls of a device
+  Nanos in_operators_ns = 0;  // in which its thread was in operators or device calls
   Nanos device_busy_ns = -1;  // in which some device of its process worked; -1: there is none
   Nanos device_idle_ns = -1;  // the rest of it
   Nanos copies_ns = 0;        // in which some copy or fill ran
@@ -47,7 +47,7 @@ struct StepTimes {
   double mean_ns = 0;
   double deviation_ns = 0;  // standard deviation
   std::size_t outliers = 0;
-  Nanos outliers_excess_ns = 0;  // what outliers took more than the median
+  Nanos outliers_excess_ns = 0;  // how much longer than the median outliers took
 };
 
 StepTimes step_times(const Trace& trace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How PyTorch's operator table is to look: the arguments of its `table()`.
+// How to print PyTorch's operator table: the arguments of its `table()`.
 
 #include <optional>
 #include <string>
@@ -21,9 +21,9 @@ struct TableOptions {
   std::optional<int> max_shapes_column_width = 80;
   std::string header = "";
   bool top_level_events_only = false;
-  // "s", "ms" or "us" for every time; anything else: what fits each.
+  // "s", "ms" or "us" for every time; anything else: the unit that fits each value.
   std::string time_unit = "";
-  // Columns that PyTorch has not, after its own: names of extra_columns().
+  // Further columns after PyTorch's own; see extra_columns() for their names.
   std::vector<std::string> columns = {};
 };
 

@@ -65,7 +65,7 @@ typedef struct sonde_device_span {
   uint8_t kind;
   uint8_t device_type;
   int16_t device_index;
-  int64_t start_ns; /* since the Unix epoch, as CLOCK_REALTIME tells it */
+  int64_t start_ns; /* since the Unix epoch, on CLOCK_REALTIME */
   int64_t duration_ns;
   uint32_t stream; /* or queue; SONDE_NO_STREAM: of the device as a whole */
   uint32_t context;
@@ -124,9 +124,9 @@ typedef struct sonde_sync {
 } sonde_sync;
 void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync);
 
-/* Memory that a device's interface gave to the program or took back. Where the allocator of a
- * tensor library tells of the same device (op.h), its word counts and this is left out of the
- * trace. memory_kind: as the trace numbers MemoryKind, some of which are here. */
+/* Memory that a device's interface gave to the program or took back. If the allocator of a tensor
+ * library reports the same device (op.h), its reports are used and this is left out of the trace.
+ * memory_kind: as the trace numbers MemoryKind, some of which are here. */
 enum { SONDE_MEMORY_PINNED = 2, SONDE_MEMORY_DEVICE = 3, SONDE_MEMORY_MANAGED = 5 };
 typedef struct sonde_device_allocation {
   int64_t time_ns; /* as of sonde_device_span */

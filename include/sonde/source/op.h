@@ -43,7 +43,7 @@ int sonde_op_begin(const sonde_op* op);
 sonde_range sonde_op_range_begin(const sonde_op* op);
 
 /* For a source that is at work while nothing records: in a child of fork() that was to be recorded
- * as soon as it does something. Afterwards sonde_is_recording tells whether it is. */
+ * as soon as it does something. Afterwards sonde_is_recording says whether it is. */
 void sonde_op_missed(void);
 /* Who begins to record then; null: nobody. Several threads may call it at once. */
 void sonde_when_missed(void (*begin)(void));
@@ -66,7 +66,7 @@ typedef struct sonde_allocation { /* NOLINT(readability-identifier-naming): a C 
   int64_t total_allocated_bytes;
   int64_t total_reserved_bytes;
   uint8_t device_type; /* as PyTorch numbers DeviceType */
-  uint8_t flags;       /* 1: it failed for want of memory */
+  uint8_t flags;       /* 1: it failed: out of memory */
   int32_t device_index;
 } sonde_allocation;
 void sonde_allocated(const sonde_allocation* allocation);

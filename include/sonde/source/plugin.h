@@ -4,7 +4,7 @@
 
 /* A source of events that comes as a shared library, in whatever language and with whatever C++
  * library it was built: the C form of sonde/source/source.h. It records through sonde.h and op.h
- * like everybody else; sessions only tell it when, and what is wanted.
+ * like everybody else; sessions only say when to record, and what.
  *
  *   static int prepare(void* self, const sonde_request* request, char* why, size_t why_bytes);
  *   static void start(void* self);
@@ -14,9 +14,9 @@
  *   sonde_add_plugin(&plugin);
  *
  * They are called from the thread that starts or stops a session, one call at a time, and must
- * return fast. start() comes when a window has opened, stop() while it is still open: what a plugin
- * holds back, such as times that a device has told since, it records in stop() (device.h) or says
- * that it is lost.
+ * return fast. start() comes when a window has opened, stop() while it is still open: in stop() a
+ * plugin records what it still holds back, such as times that a device has reported since
+ * (device.h), or counts it as lost.
  *
  * A plugin that holds back much, or for long, has a fourth, flush(): see below.
  *
@@ -66,8 +66,8 @@ typedef struct sonde_plugin {
   void (*flush)(void* self);
 } sonde_plugin;
 
-/* Serves all sessions that begin from now on. The struct and what it points at must stay; adding it
- * again is nothing. Not 0: it is not one that this Sonde understands. */
+/* Serves all sessions that begin from now on. The struct and what it points at must stay valid.
+ * Adding it again has no effect. Returns non-zero if this Sonde does not understand it. */
 int sonde_add_plugin(const sonde_plugin* plugin);
 /* Serves no further session. Those that run keep it until they end. */
 void sonde_remove_plugin(const sonde_plugin* plugin);

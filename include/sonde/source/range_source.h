@@ -3,8 +3,8 @@
 #define SONDE_RANGE_SOURCE_H
 
 /* For sources of operators (plugin.h): how they take part in emit_nvtx and emit_itt (ranges.h).
- * Scopes of sonde.h and record.h are told by the recorder; operators have names that only their
- * source can make.
+ * The recorder shows scopes of sonde.h and record.h to the tools; operators have names that only
+ * their source can make.
  *
  *   static void listen(uint32_t tools, int record_shapes);   // remember, and watch operators
  *   static const sonde_range_source source = {sizeof(source), listen};
@@ -33,11 +33,11 @@ typedef struct sonde_range_source {
   void (*listen)(uint32_t tools, int record_shapes);
 } sonde_range_source;
 
-/* The struct must stay; adding it again is nothing. If somebody listens already, it is told now.
- * Not 0: it is not one that this Sonde understands. */
+/* The struct must stay valid. Adding it again has no effect. If a tool listens already, listen() is
+ * called now. Returns non-zero if this Sonde does not understand it. */
 int sonde_add_range_source(const sonde_range_source* source);
 
-/* Which tools are told now, of SONDE_TOOL_…; 0: none. */
+/* Which tools listen now, as SONDE_TOOL_…; 0: none. */
 uint32_t sonde_tools(void);
 /* Begins a range for each of `tools` on this thread; sonde_range_end ends it. */
 sonde_range sonde_tell_begin(uint32_t tools, const char* name);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A Source brings events of one foreign API (a tensor library, a GPU runtime) into a session. It
-// records through sonde.h like everybody else; a session only tells it when, and what is wanted.
+// A Source brings events of another API (a tensor library, a GPU runtime) into a session. It
+// records through sonde.h like everyone else; a session only says when to record, and what.
 //
-// Sources are told of windows from the thread that starts or stops the session, one call at a time,
-// and must return fast: what takes long belongs behind stop(). Only flush() comes from elsewhere.
+// The thread that starts or stops the session calls its sources, one call at a time. They must
+// return fast; slow work belongs after stop(). Only flush() is called from another thread.
 
 #include <cstdint>
 #include <memory>
@@ -49,7 +49,7 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::string name() const = 0;
-  // Which activity it serves; it is told of the sessions that ask for it.
+  // Which activity it serves; sessions that ask for this activity call it.
   virtual Activity activity() const = 0;
   // Before the first window: load libraries, take buffers. A failure goes into the session's ledger
   // and leaves this source out; it never fails the program. Comes again right before each start(),
@@ -60,7 +60,7 @@ class Source {
   virtual void start() = 0;
   virtual void stop() = 0;
 
-  // Whether it holds back what it knows, such as times that a device tells in batches.
+  // Whether it holds back events, such as times that a device reports in batches.
   virtual bool is_flushed() const { return false; }
   // If so: record what is held back and complete. Comes some times a second while a window is open,
   // from a thread of Sonde's own, and before a snapshot, from the one that takes it: two may come
@@ -68,7 +68,7 @@ class Source {
   virtual void flush() {}
 };
 
-// Sources serve all sessions that begin after they were added. Adding one again is nothing.
+// Sources serve all sessions that begin after they were added. Adding one again has no effect.
 void add_source(std::shared_ptr<Source> source);
 void remove_source(const Source& source);
 

@@ -131,7 +131,7 @@ bool EventData::is_backward(std::size_t event) const noexcept {
   const RecordScope scope = trace.spans().scope[SpanId(row[event])];
   if (scope == RecordScope::BackwardFunction) return true;
   if (kind(event) != SpanKind::CpuOp || parent[event] == kNoEvent) return false;
-  // A gradient without a sequence number is told from the call around it.
+  // A gradient without a sequence number is recognised by the call around it.
   const std::string_view around = name_text(name[parent[event]]);
   return around.substr(0, kEvaluate.size()) == kEvaluate &&
          around.substr(kEvaluate.size()) == name_text(name[event]);

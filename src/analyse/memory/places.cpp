@@ -65,7 +65,7 @@ StackId BlockPlaces::allocation_stack(const MemoryBlock& block) const {
   return block.birth.valid() ? trace_.allocations().stack[block.birth] : StackId();
 }
 
-// The operator of the program whose stack tells where the block comes from.
+// The operator of the program whose stack shows where the block comes from.
 SpanId BlockPlaces::caller(const MemoryBlock& block) {
   const SpanTable& spans = trace_.spans();
   if (!block.op.valid()) return block.op;

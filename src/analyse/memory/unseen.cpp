@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Tensors that were there before recording and stayed, in traces that do not name tensors: nothing
-// is allocated or freed, so only what operators were given tells of them.
+// is allocated or freed, so only the inputs of operators show them.
 //
 //   parameters   each has one AccumulateGrad in every backward, which is given its gradient
 //   state        how many tensors an optimizer keeps for each of those, by the optimizer's name
@@ -29,7 +29,7 @@ constexpr std::string_view kOptimizer = "Optimizer.step#";
 
 using DeviceNumber = std::uint16_t;
 
-// Tensors that cannot be told apart.
+// Tensors that cannot be distinguished.
 struct Kind {
   DeviceNumber device;
   std::int64_t bytes;

@@ -237,7 +237,7 @@ class Table {
     return std::string(first_characters(name, limit - 3)) + "...";
   }
 
-  // The end of a path tells more than its beginning.
+  // The end of a path says more than its beginning.
   std::string cut_source(const std::string& frame) const {
     const std::size_t width = columns_[source_column_].width;
     if (characters(frame) <= width) return frame;

@@ -17,7 +17,7 @@ namespace {
 
 using detail::Coverage;
 
-// Fewer do not tell what is usual.
+// Fewer do not show what is usual.
 constexpr std::size_t kLeastSteps = 4;
 // A step is an outlier if it takes a quarter more than the median, and that is far outside of how
 // the others vary: five of their median deviations (scaled to a standard deviation).

@@ -55,7 +55,7 @@ class ActivityDecoder {
   struct Counts {
     std::uint64_t records = 0;
     std::uint64_t unknown = 0;        // kinds that nobody asked for
-    std::uint64_t without_times = 0;  // the device had not told when they ran
+    std::uint64_t without_times = 0;  // the device had not reported when they ran
     std::uint64_t bytes_left = 0;     // that could not be read
   };
   Counts decode(std::span<const std::uint8_t> buffer, const Visit& visit) const;

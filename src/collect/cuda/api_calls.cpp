@@ -20,7 +20,7 @@ using Names = std::array<std::atomic<std::uint32_t>, kMostCallbacks>;
 Names runtime_names{};
 Names driver_names{};
 
-// How deep this thread is in calls that CUPTI told of, and whether the outermost was recorded: the
+// How deep this thread is in calls that CUPTI reported, and whether the outermost was recorded: the
 // runtime calls the driver, which then is not shown. The loader keeps room for few bytes like
 // these.
 __thread std::uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;

@@ -63,7 +63,7 @@ class CudaSource {
     return false;
   }
 
-  // Not before the program uses CUDA, if the driver will tell: a child of fork() cannot use what
+  // Not before the program uses CUDA, if the driver will say so: a child of fork() cannot use what
   // its parent has opened.
   void start() {
     const std::lock_guard lock(mutex_);
@@ -133,7 +133,7 @@ class CudaSource {
   std::mutex& mutex() { return mutex_; }
 
  private:
-  // Whether the driver will tell when CUDA begins.
+  // Whether the driver will report when CUDA begins.
   static bool is_deferred() {
     const char* const injected = std::getenv("CUDA_INJECTION64_PATH");
     return injected != nullptr && std::strstr(injected, "libsonde_cuda") != nullptr;

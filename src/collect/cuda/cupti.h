@@ -23,7 +23,7 @@ enum class ActivityKind : std::uint32_t {
   CudaEvent = 36,
   Synchronization = 38,
   ExternalCorrelation = 39,
-  Memory = 49,  // MEMORY2, which tells of taking and giving back apart
+  Memory = 49,  // MEMORY2, which reports allocations and frees separately
 };
 
 enum class CallbackDomain : std::uint32_t { Driver = 1, Runtime = 2, Resource = 3 };

@@ -16,7 +16,7 @@ void DeviceClock::see(std::int64_t before_ns, std::int64_t device_ns, std::int64
   if (after_ns < before_ns) return;
   const std::int64_t least = device_ns - after_ns;
   const std::int64_t most = device_ns - before_ns;
-  // Moments are told of in any order.
+  // Moments are reported in any order.
   const std::int64_t drift = std::max<std::int64_t>(0, after_ns - last_seen_ns_) / kDriftParts + 1;
   const std::int64_t both_least = std::max(least, least_ns_ - drift);
   const std::int64_t both_most = std::min(most, most_ns_ + drift);

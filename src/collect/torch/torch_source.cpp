@@ -189,8 +189,8 @@ void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   if (state.open.pop()) detail::write_end(*state.cursor);
 }
 
-// What sessions are told of. Everything between this library and libsonde is C: torch may have been
-// built with another ABI of the C++ library.
+// The source that sessions see. Everything between this library and libsonde is C: torch may have
+// been built with another ABI of the C++ library.
 class TorchSource {
  public:
   void prepare(const sonde_request& request) {
@@ -229,7 +229,7 @@ class TorchSource {
   }
 
  private:
-  // Those that record, as prepare() told last.
+  // Serves the sessions that record, as prepare() asked last.
   void serve() {
     wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
                  (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));

@@ -67,7 +67,7 @@ class SqliteDatabase {
   static Result<SqliteDatabase> over(PaddedBytes bytes, std::string name);
 
   const std::string& name() const { return name_; }
-  // Whether parts of the file are missing or broken, as far as its first page tells.
+  // Whether parts of the file are missing or broken, as far as its first page shows.
   bool is_damaged() const { return is_damaged_; }
   // Whether it says that newer pages may stand in another file beside it.
   bool has_write_ahead_log() const { return has_write_ahead_log_; }

@@ -141,7 +141,7 @@ class Reader {
       if (key < end_ && between(key, end_).substr(0, kId.size()) == kId) break;
       ++at;
     }
-    // A node that the file ends in is told of with that end.
+    // A node in which the file ends is reported with that end.
     if (at == nullptr || at >= end_) return nullptr;
     if (broken_++ == 0) first_broken_ = first;
     return broken_ < kMostBroken ? at : nullptr;

@@ -27,7 +27,7 @@ class Interner {
  public:
   explicit Interner(InternedField field) : field_(field) {}
 
-  // `key` tells texts apart, so that no text is looked at again; `text` is called for a new one,
+  // `key` identifies a text, so that no text is compared again; `text` is called for a new one,
   // which is added to `added`, the InternedData of the packet being written.
   template <typename Text>
   std::uint64_t iid(std::uint64_t key, const Text& text, std::string& added) {
@@ -84,14 +84,14 @@ class EventBuilder {
     event_.add_fixed64(is_end ? EventField::TerminatingFlowIds : EventField::FlowIds, id);
   }
 
-  // Annotations are told apart by where their names stand, which are constants.
+  // Annotations are identified by the addresses of their names, which are constants.
   void annotate(std::string_view key, std::int64_t value);
   void annotate_unless(std::string_view key, std::int64_t value, std::int64_t null) {
     if (value != null) annotate(key, value);
   }
   void annotate(std::string_view key, double value);
   void annotate(std::string_view key, bool value);
-  // `text_key` tells texts apart.
+  // `text_key` identifies a text.
   template <typename Text>
   void annotate_text(std::string_view key, std::uint64_t text_key, const Text& text) {
     annotate_text(key_of(key), [key] { return key; }, text_key, text);

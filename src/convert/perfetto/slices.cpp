@@ -14,7 +14,7 @@ namespace {
 // More lines than that for spans that overlap as they like are not looked through.
 constexpr std::size_t kMaxAsyncLines = 256;
 
-// Keys of texts that are told apart by numbers of several tables.
+// Keys of texts that are identified by numbers of several tables.
 enum class TextOf : std::uint64_t { String, Kind, Arguments, Stack, Launch };
 std::uint64_t text_key(TextOf table, std::uint64_t number) {
   return static_cast<std::uint64_t>(table) << 56 | number;

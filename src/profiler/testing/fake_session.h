@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// For tests of the profiler: a session that only writes down what it was told, and the messages
+// For tests of the profiler: a session that only logs its calls, and the messages
 // that would go to stderr.
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace sonde::testing {
 
-// What all fake sessions of a test were told, in order: "open run.sonde", "begin 3", "end",
+// The calls of all fake sessions of a test, in order: "open run.sonde", "begin 3", "end",
 // "close".
 struct SessionLog {
   std::vector<std::string> calls;

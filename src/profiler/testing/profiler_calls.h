@@ -26,7 +26,7 @@ inline Schedule letters(std::string text) {
 
 class ProfilerCalls : public ::testing::Test {
  protected:
-  // Writes "prepare" and "ready" into the log, beside what the session is told.
+  // Writes "prepare" and "ready" into the log, beside the calls of the session.
   ProfilerOptions options(Schedule schedule) {
     ProfilerOptions result;
     result.output = "run.sonde";

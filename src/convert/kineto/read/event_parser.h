@@ -27,7 +27,7 @@
 
 namespace sonde {
 
-// What tells the shapes and values of a call.
+// The arguments that describe the shapes and values of a call.
 inline constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgKey::InputType,
                                    ArgKey::ConcreteInputs);
 

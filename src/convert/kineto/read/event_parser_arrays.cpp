@@ -28,7 +28,7 @@ bool EventParser::arrays(ArgKey key, const char*& at) {
   return false;
 }
 
-// Calls come in the same order again and again: the name and the list before tell the list.
+// Calls come in the same order again and again: the name and the previous list predict the list.
 EventParser::Prediction& EventParser::prediction(ArgKey first) {
   const std::uint64_t key =
       event_.name ^ (std::uint64_t{last_list_} << 32) ^ (static_cast<std::uint64_t>(first) << 24);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLookAhead = 2048;  // bytes that are asked for before they are needed
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kUsualEventBytes = 5 * kCacheLine;
-constexpr std::ptrdiff_t kSampled = 32;  // one part in so many tells what the rest holds
+constexpr std::ptrdiff_t kSampled = 32;  // one part in so many shows what the rest holds
 
 bool is_event_key(const char* key, const char* end) {
   const char* quote = string_end(key, std::min(key + 16, end));
@@ -245,7 +245,7 @@ void EventStager::stage_flow() {
     flow.foreign_id = staged_->values.id_of(event_.id.empty() ? event_.pid : event_.id);
   }
   flow.time = event_.time;
-  // A flow lies where its span does, which the category of neither tells.
+  // A flow is on the line of its span; neither category shows which.
   const bool is_early = last_span_ == StagedFlow::kNoSpan;
   if (is_early) {
     ++staged_->flows_before_spans;

@@ -290,7 +290,7 @@ class SpanFiller {
     scope_[row] = scope_of(span, facts, forward_thread);
   }
 
-  // Returns the forward thread, which also tells the scope.
+  // Returns the forward thread, which also gives the scope.
   std::int64_t fill_values(std::size_t row, std::size_t stretch, const StagedSpan& span) {
     Values values(joined_.stretches[stretch], span);
     const auto fill = [&](std::vector<std::int64_t>& column, SpanField field, std::int64_t none) {

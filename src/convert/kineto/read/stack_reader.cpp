@@ -38,7 +38,7 @@ struct Address {
   std::uint64_t offset = 0;
 };
 
-// "libtorch_cpu.so.2+0x1a2b", as frames are told that nobody could name; if putting it together
+// "libtorch_cpu.so.2+0x1a2b", as frames without a name are written; if putting it together
 // again gives the same text.
 std::optional<Address> split_address(std::string_view entry) {
   const std::size_t plus = entry.rfind("+0x");

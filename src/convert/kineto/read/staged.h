@@ -139,7 +139,7 @@ struct Troubles {
   std::uint64_t first_bad_duration = 0;
 };
 
-// Argument lists are told apart by the raw texts of their arrays.
+// Argument lists are distinguished by the raw texts of their arrays.
 using RawArguments = std::array<std::string_view, 4>;  // dims, strides, types, concrete values
 struct HashRawArguments {
   std::uint64_t operator()(const RawArguments& raw) const {

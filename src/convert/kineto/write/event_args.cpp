@@ -9,7 +9,7 @@ namespace sonde {
 
 namespace {
 
-// The kinds that a reader tells from host work by their stream.
+// The kinds that a reader distinguishes from host work by their stream.
 bool runs_on_stream(SpanKind kind) {
   return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset ||
          kind == SpanKind::CudaSync || kind == SpanKind::CudaEvent;

@@ -38,7 +38,7 @@ class ArgumentText {
   }
 
   // An array of which nothing is known is left out, as older versions did; scalars have neither
-  // sizes nor a type of their own and tell nothing.
+  // sizes nor a type of their own and say nothing.
   void append_inputs() {
     append_array(", \"Concrete Inputs\": [",
                  [this](std::size_t row) { append_quoted(arguments_.value[row]); });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Under which pid and tid the lines of a trace are written. A viewer tells lines apart by these two
-// alone, so no two lines get the same: what is taken moves on to a free number.
+// Under which pid and tid the lines of a trace are written. A viewer distinguishes lines by these
+// two alone, so no two lines get the same: what is taken moves on to a free number.
 
 #include <cstdint>
 #include <map>
