@@ -198,7 +198,7 @@ Memory memory_of(const Trace& trace) {
   return memory;
 }
 
-// The best of some runs, by the clock and by processor time; the latter tells more while others use
+// The best of some runs, by the clock and by CPU time; the latter says more while others use
 // the machine too.
 struct Cost {
   double seconds = 1e30;

@@ -55,7 +55,7 @@ constexpr Case kCases[] = {
     {"a + b, one of them with a gradient", &add_with_grad},
 };
 
-// Nanoseconds an event: the loop itself by its thread's processor time, and what comes after it by
+// Nanoseconds an event: the loop itself by its thread's CPU time, and what comes after it by
 // the process's, since the drainer is at work too.
 struct Sample {
   double loop = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 // What records in a program under `sonde run`: a session, and a thread that begins and ends its
-// windows when the time has come, a signal was sent or `sonde ctl` asks. One a process, never
+// windows when the time has come, a signal was sent or `sonde ctl` asks. One per process, never
 // destroyed: its session is finished when the program ends, as every session is.
 
 #include <sys/types.h>
@@ -53,7 +53,7 @@ class Agent {
   Result<std::string> snapshot(std::string path);
   std::string status() const;
 
-  // Guards what is below, but for the server, which is the thread's once open.
+  // Guards what is below, except for the server, which is the thread's once open.
   std::timed_mutex mutex_;
   bool begun_ = false;
   RunOptions options_;

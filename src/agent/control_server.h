@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The agent's end of control.h. One thread calls serve() over and over; it sleeps until somebody
+// The agent's end of control.h. One thread calls serve() over and over; it sleeps until someone
 // asks, a signal comes or the time is up.
 
 #include <signal.h>
@@ -19,7 +19,7 @@ class ControlServer {
   // Takes a request without its line end, gives the answer.
   using Answer = std::function<std::string(const std::string& request)>;
 
-  // Under the name of the calling process. Fails if somebody else sits there.
+  // Under the name of the calling process. Fails if someone else sits there.
   Result<void> open();
   // In a child of fork(): the socket is the parent's.
   void forget();

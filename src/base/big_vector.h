@@ -7,7 +7,7 @@
 //   BigVector<Key> keys(millions);                   // asks by itself
 //   reserve_filled(values, millions);                // for a std::vector that others will hold:
 //                                                    // reserve_big() and touch_reserved()
-//   ask_for_huge_pages(column.data(), bytes);        // for memory that somebody else reserved
+//   ask_for_huge_pages(column.data(), bytes);        // for memory that someone else reserved
 
 #include <sys/mman.h>
 

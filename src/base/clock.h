@@ -14,9 +14,9 @@ namespace sonde {
 
 enum class TickSource : std::uint8_t { Counter, Monotonic };
 
-// Decided once a process. SONDE_CLOCK=monotonic in the environment forces the fallback.
+// Decided once per process. SONDE_CLOCK=monotonic in the environment forces the fallback.
 TickSource tick_source();
-// One look at the clock that tick_source() names.
+// One read of the clock that tick_source() names.
 std::uint64_t read_ticks();
 
 // The three clocks at one moment. Made by reading the ticks before and after the other two, many
@@ -67,7 +67,7 @@ class TickMap {
   std::int64_t error_ns_ = 0;
 };
 
-// Times that somebody else took from CLOCK_REALTIME, on the clock of a TickMap. Between anchors the
+// Times that someone else took from CLOCK_REALTIME, on the clock of a TickMap. Between anchors the
 // difference of the two is interpolated, before and after them it stays.
 class RealtimeMap {
  public:

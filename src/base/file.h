@@ -49,7 +49,7 @@ class AppendFile {
   // Cuts the file back to `size`, which is not more than it has.
   Result<void> cut(std::uint64_t size);
   // Gives the file its name, as replace_file() does. Fails if the file that is there is still being
-  // written by somebody who published it.
+  // written by someone who published it.
   Result<void> publish(const std::string& path);
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }

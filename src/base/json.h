@@ -2,7 +2,7 @@
 #pragma once
 
 // The little JSON that must work where no library can be installed: writing strings, and checking
-// that a text somebody hands us is one JSON value. Reading traces is the work of convert.
+// that a text someone hands us is one JSON value. Reading traces is the work of convert.
 
 #include <string>
 #include <string_view>

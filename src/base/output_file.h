@@ -8,7 +8,7 @@
 //   SONDE_TRY_VOID(file.append(bytes));
 //   SONDE_TRY_VOID(file.commit());  // without this, nothing is left behind
 //
-// What is no file that could be replaced, such as a pipe or /dev/stdout, is written to directly.
+// What is not a file that could be replaced, such as a pipe or /dev/stdout, is written to directly.
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 // The commands of the program: each takes its options as parsed, prints its result to `out`, and
-// returns what went wrong for main() to say. One file a command; main.cpp alone knows the parser.
+// returns what went wrong for main() to say. One file per command; main.cpp alone knows the parser.
 
 #include <string>
 

@@ -108,7 +108,7 @@ TEST(GraphsOfRecordings, OfAnEagerProgramAreNone) {
   EXPECT_GT(graphs.outside.ops, 100U);
 }
 
-// All but times, a line a row, in an order that does not depend on them.
+// All but times, a line per row, in an order that does not depend on them.
 std::vector<std::string> counts(const GraphCoverage& graphs) {
   std::vector<std::string> lines;
   for (const GraphRegion& region : graphs.regions) {

@@ -544,7 +544,7 @@ int misused(const std::string& message, const std::string& command) {
   return kMisused;
 }
 
-// `sonde run` leaves everything behind `--`, or behind its first word that is no option, alone.
+// `sonde run` leaves everything behind `--`, or behind its first word that is not an option, alone.
 // What is before stays in `words`.
 void split_program(std::vector<char*>& words, std::vector<std::string>& program) {
   constexpr std::size_t kFirst = 2;  // after "sonde run"

@@ -19,7 +19,7 @@ Result<EventList> open_events(const std::string& path);
 // What is said where there are none.
 Failure no_events(const std::string& path);
 
-// `extra` is empty or has one entry a row of `averages`; `order` says which rows, and in what
+// `extra` is empty or has one entry per row of `averages`; `order` says which rows, and in what
 // order.
 struct ShownRows {
   const KeyAverages& averages;

@@ -26,7 +26,7 @@ struct ChildEnd {
   int number = 0;  // of the signal that killed it, or its exit status
 };
 
-// Signals that are sent to this process alone are passed on; those that the terminal or somebody
+// Signals that are sent to this process alone are passed on; those that the terminal or someone
 // sends to the whole process group reach the program anyway.
 Result<ChildEnd> run_child(const ChildCommand& command);
 

@@ -40,7 +40,7 @@ Target locate(const std::string& program) {
   return found;
 }
 
-// "#!/usr/bin/env python3" gives "python3"; empty if it is no script.
+// "#!/usr/bin/env python3" gives "python3"; empty if it is not a script.
 std::string interpreter_of(const std::string& script) {
   std::ifstream file(script, std::ios::binary);
   char mark[2] = {};

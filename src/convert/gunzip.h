@@ -37,7 +37,7 @@ class InflateListener {
 
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-// Takes any number of members one after the other. Fails only for want of memory.
+// Takes any number of members one after the other. Fails only for lack of memory.
 Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr);
 
 }  // namespace sonde

@@ -24,7 +24,7 @@ namespace sonde {
 
 namespace {
 
-// What a file that is no trace seems to be; empty if nothing is known about it.
+// What a file that is not a trace seems to be; empty if nothing is known about it.
 std::string_view look_of(std::string_view text) {
   struct Look {
     std::string_view begin;

@@ -44,7 +44,7 @@ inline constexpr std::size_t kFileHeaderBytes = 64;
 inline constexpr std::size_t kBlockHeaderBytes = 32;
 inline constexpr std::size_t kTrailerBytes = 32;
 
-// A block as it will lie in a file, but for its header: made on any thread, then appended.
+// A block as it will lie in a file, except for its header: made on any thread, then appended.
 struct EncodedBlock {
   BlockKind kind;
   bool compressed;

@@ -45,7 +45,7 @@ void add_column(std::vector<Job>& jobs, const char* table, const char* name,
            });
 }
 
-// Columns that are all null are left out, but for the first of a table, which says how many rows
+// Columns that are all null are left out, except for the first of a table, which says how many rows
 // there are.
 void add_table(std::vector<Job>& jobs, const char* table_name, const auto& table) {
   bool is_first = true;

@@ -40,7 +40,7 @@ class Symboliser {
 
  private:
   class Binaries;
-  std::unique_ptr<Binaries> binaries_;  // null until somebody asks
+  std::unique_ptr<Binaries> binaries_;  // null until someone asks
 };
 
 }  // namespace sonde

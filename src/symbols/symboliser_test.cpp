@@ -35,7 +35,7 @@ __attribute__((noinline)) std::uint64_t return_offset() {
 
 __attribute__((noinline)) Place plain_function(int& counter) {
   Place place = {return_offset(), __LINE__};
-  ++counter;  // so that the call above is no jump
+  ++counter;  // so that the call above is not a jump
   return place;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sonde::detail {
 
-// A text as gzip. Fails only for want of memory.
+// A text as gzip. Fails only for lack of memory.
 Result<std::vector<std::uint8_t>> compressed(std::string_view text);
 
 }  // namespace sonde::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A stand-in for libtorch: a library of its name with operators that somebody may observe.
+// A stand-in for libtorch: a library of its name with operators that someone may observe.
 
 extern "C" {
 // Called at the begin (1) and the end (0) of each operator.

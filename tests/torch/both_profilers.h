@@ -17,7 +17,7 @@
 namespace sonde::testing {
 
 struct Seen {
-  // A line an event of the list: name, sequence number, forward thread, scope, sizes of inputs,
+  // A line per event of the list: name, sequence number, forward thread, scope, sizes of inputs,
   // FLOPs.
   std::vector<std::string> ops;
   // Depth and name of every operator.

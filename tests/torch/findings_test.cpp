@@ -63,7 +63,7 @@ void expect_first(const std::string& id, const std::function<void()>& faulty,
   EXPECT_THAT(findings_of(clean), Not(Contains(id)));
 }
 
-// Work that is no operator.
+// Work that is not an operator.
 void compute_for(std::chrono::microseconds length) {
   const auto end = std::chrono::steady_clock::now() + length;
   while (std::chrono::steady_clock::now() < end) continue;

@@ -13,9 +13,9 @@
 namespace sonde {
 namespace detail {
 
-// A thread's place in its chunk. Only the thread itself touches it, but for the limits, which the
-// drainer sets to 0 to make the thread take the slow path at its next record. Trivial, in static
-// TLS: a constructor, a destructor or the dynamic model would cost a call at every event.
+// A thread's place in its chunk. Only the thread itself touches it, except for the limits, which
+// the drainer sets to 0 to make the thread take the slow path at its next record. Trivial, in
+// static TLS: a constructor, a destructor or the dynamic model would cost a call at every event.
 struct ThreadCursor {
   ChunkHeader* chunk;         // never null: before the first record a chunk without room
   std::uint32_t begin_limit;  // scopes begin while `committed` is below this

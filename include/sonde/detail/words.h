@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The words a thread records: what the producer's inlined code and the reader agree on.
+// The words that a thread records: what the producer's inlined code and the reader agree on.
 //
 // A record is one 64-bit word, or one followed by payload words:
 //

@@ -89,7 +89,7 @@ class Run {
   }
 
  private:
-  // Passes over what is no event.
+  // Passes over what is not an event.
   void find() {
     const SpanTable& spans = trace_->spans();
     for (; at_ < spans_.size(); ++at_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an EventList holds: one entry an event in each column, in the order of the list.
+// What an EventList holds: one entry per event in each column, in the order of the list.
 
 #include <cstddef>
 #include <cstdint>

@@ -81,7 +81,7 @@ struct NodeInputs::Lists {
   std::string strides = "[";
   bool in_list = false;
 
-  // A type is one string, however many there are inside of it.
+  // A type is one string, however many there are inside it.
   void begin(bool is_item) {
     if (!is_item) close_list();
     for (std::string* list : {&values, &shapes, &strides}) {

@@ -230,7 +230,7 @@ class BlockFollower {
   const TensorUseTable& uses_;
   FollowedBlocks out_;
   std::vector<AddressMap> last_block_;  // of each device: the newest block of an address
-  std::vector<std::int64_t> bytes_;     // of each device: given out so far
+  std::vector<std::int64_t> bytes_;     // of each device: handed out so far
   DeviceNumber last_device_ = 0;
 };
 

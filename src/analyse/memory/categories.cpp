@@ -240,7 +240,7 @@ class Categoriser {
     }
   }
 
-  // What is written to outside of backward by a call that is given gradients or what was made of
+  // What is written to outside backward by a call that is given gradients or what was made of
   // them, lives on until the next gradients come, and is given to no call that autograd follows:
   // those get parameters.
   void set_optimizer_state() {

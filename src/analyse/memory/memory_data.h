@@ -18,7 +18,7 @@
 
 namespace sonde::detail {
 
-// All that a device can ever have given out; sums of more would not fit their numbers.
+// All that a device can ever have handed out; sums of more would not fit their numbers.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 constexpr std::uint32_t kNoBlock = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();

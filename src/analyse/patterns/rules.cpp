@@ -21,7 +21,7 @@ std::vector<OpArgumentId> inputs_of(const Trace& trace, SpanId span) {
   return inputs;
 }
 
-// "float"; empty for what is no tensor.
+// "float"; empty for what is not a tensor.
 std::string_view element_type(const Trace& trace, OpArgumentId input) {
   const OpArgumentTable& arguments = trace.op_arguments();
   return arguments.kind[input] == ArgumentKind::Tensor ? trace.string(arguments.dtype[input])

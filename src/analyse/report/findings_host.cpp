@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Steps that are not like the others, data that is waited for, time outside of operators, memory.
+// Steps that are not like the others, data that is waited for, time outside operators, memory.
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 namespace sonde::detail {
 namespace {
 
-// A piece of device work that belongs to a row.
+// Device work that belongs to a row.
 struct Work {
   std::uint32_t row;
   std::uint32_t event;

@@ -71,7 +71,7 @@ auto find_key(const Keys& keys, std::string_view name) {
   return std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
 }
 
-// One value a row to sort by; none if there is no such key.
+// One value per row to sort by; none if there is no such key.
 std::vector<double> sort_values(const std::vector<EventAverage>& rows,
                                 const std::vector<ExtraFigures>& extra,
                                 const std::string& sort_by) {

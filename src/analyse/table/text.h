@@ -28,7 +28,7 @@ std::string time_text(double us, std::string_view unit = {});
 // Whether sorting or a column asks for figures that cost another pass.
 bool needs_extra_figures(const TableOptions& options);
 
-// Which rows are shown, in what order. `extra` is empty or has one entry a row.
+// Which rows are shown, in what order. `extra` is empty or has one entry per row.
 std::vector<std::size_t> table_rows(const std::vector<EventAverage>& rows,
                                     const std::vector<ExtraFigures>& extra,
                                     const TableOptions& options);

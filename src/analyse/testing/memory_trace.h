@@ -59,7 +59,7 @@ class MemoryTrace {
   void out_of_memory(Nanos time_us, std::int64_t bytes) {
     add_allocation(time_us, 0, bytes, AllocationFlags::kOutOfMemory);
   }
-  // What the allocator had given out before.
+  // What the allocator had handed out before.
   void had(std::int64_t bytes) { allocated_ += bytes; }
 
   OpTrace& ops() { return ops_; }

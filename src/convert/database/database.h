@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An SQLite file that somebody else wrote, read as tables of rows.
+// An SQLite file that someone else wrote, read as tables of rows.
 //
 //   SONDE_TRY(SqliteDatabase database, SqliteDatabase::over(std::move(bytes), "report.sqlite"));
 //   SONDE_TRY(SqliteRows rows, database.rows("StringIds", {"id", "value"}));

@@ -11,7 +11,7 @@ namespace sonde {
 
 class BoundedDemangler {
  public:
-  // As it is if it is no mangled name, refers to its own parts too often, or if all names so far
+  // As it is if it is not a mangled name, refers to its own parts too often, or if all names so far
   // have become too long together.
   std::string operator()(const std::string& name);
 

@@ -18,7 +18,7 @@
 namespace sonde {
 namespace {
 
-// Each costs a look at all that follows; a file with more of them is no execution trace.
+// Each costs a look at all that follows; a file with more of them is not an execution trace.
 constexpr std::uint64_t kMostBroken = 100;
 
 std::string_view between(const char* first, const char* last) {

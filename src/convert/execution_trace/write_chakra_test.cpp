@@ -138,7 +138,7 @@ TEST(ChakraWrite, FollowsDataAndOrder) {
   EXPECT_THAT(packed(*by_name["aten::fill_"], 4), ElementsAre(3));
   EXPECT_THAT(packed(*by_name["aten::fill_"], 5), ElementsAre(4));
   EXPECT_THAT(packed(*by_name["aten::zeros"], 5), ElementsAre());
-  // Behind the operator before it, and behind the one inside of that which made the tensor.
+  // Behind the operator before it, and behind the one inside that which made the tensor.
   EXPECT_THAT(packed(*by_name["aten::relu"], 5), ElementsAre(3, 4));
   EXPECT_EQ(by_name["aten::relu"]->numbers.at(3).front(), 4U);
   EXPECT_EQ(by_name[std::string(kThreadNodeName)]->numbers.at(3).front(), 1U);

@@ -86,10 +86,10 @@ inline JsonInteger scan_integer(const char* at) {
   return {negative ? -magnitude : magnitude, at, true};
 }
 
-// Of a whole token, also with 19 digits; nothing if it is no integer of 64 bits.
+// Of a whole token, also with 19 digits; nothing if it is not an integer of 64 bits.
 std::optional<std::int64_t> to_integer(std::string_view token);
 std::optional<std::uint64_t> to_unsigned(std::string_view token);
-// Nothing if it is no finite number.
+// Nothing if it is not a finite number.
 std::optional<double> to_double(std::string_view token);
 
 // A number of microseconds, or one in a string, to the nearest nanosecond. False if it is none, or

@@ -103,7 +103,7 @@ class Decoder {
       code_point(*code);
     } else {
       fault();
-      out_ += '\\';  // a backslash that somebody forgot to double
+      out_ += '\\';  // a backslash that someone forgot to double
       ++at_;
     }
   }

@@ -142,7 +142,7 @@ class PickleMachine {
     }
   }
 
-  // In two's complement; one that does not fit is no number that we know.
+  // In two's complement; one that does not fit is not a number that we know.
   void long_integer(std::size_t size) {
     const std::span<const std::uint8_t> bytes = in_.bytes(size);
     if (bytes.size() > sizeof(std::int64_t)) return push({Kind::Number, 0, nullptr, 0});
