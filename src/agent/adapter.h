@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An adapter is the library that records libtorch: one for each version and C++ ABI of it, since
-// both are part of the layout it reads. It exports `int sonde_adapter_attach(void)`.
+// An adapter is the library that records libtorch. Each version and C++ ABI of libtorch needs its
+// own, because the adapter reads libtorch's internal data. It exports `int
+// sonde_adapter_attach(void)`.
 
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@
 
 namespace sonde {
 
-// Opens the first of `paths` whose libraries of torch are those that the process has loaded, and
-// attaches it. The others are not even opened: they would bring a second libtorch with them.
+// Opens the first of `paths` that links the torch libraries that the process has loaded, and
+// attaches it. The others are not opened, because they would load a second libtorch.
 Result<void> attach_adapter(const std::vector<std::string>& paths,
                             const std::string& torch_library);
 

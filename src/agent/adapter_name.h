@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The file name of an adapter that `sonde torch build` made. It says which libtorch the adapter is
-// for, since the libraries of many torches go by the same name, "libtorch_cpu.so":
+// The file name of an adapter built by `sonde torch build`. It says which libtorch the adapter is
+// for, because the library has the same name in many torches, "libtorch_cpu.so":
 //
 //   libsonde_torch-2.11.0-abi1-6f0d9a4be21c7735-0b1e44f2a9d36c80.so
 //                  |      |    |                |
@@ -26,14 +26,14 @@ struct AdapterName {
 };
 
 std::string to_file_name(const AdapterName& name);
-// Of a path; nothing for an adapter that came otherwise.
+// Parses a path; nothing for other adapters.
 std::optional<AdapterName> adapter_name_of(std::string_view path);
 
-// Tells one build of libtorch_cpu from another, wherever they lie: its size, and its first page,
+// Identifies a build of libtorch_cpu, wherever it is: by its size and its first page,
 // which says where everything in it is.
 Result<std::string> torch_library_key(const std::string& path);
 
-// 16 hexadecimal digits. `so_far` is a text that comes before, given by its own key.
+// 16 hexadecimal digits. `so_far` is the key of the text before it.
 std::string key_of(std::string_view text, const std::string& so_far = "");
 
 }  // namespace sonde

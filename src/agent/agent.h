@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What records in a program under `sonde run`: a session, and a thread that begins and ends its
-// windows when the time has come, a signal was sent or `sonde ctl` asks. One per process, never
-// destroyed: its session is finished when the program ends, as every session is.
+// Records in a program under `sonde run`: a session, and a thread that begins and ends its windows
+// by time, by signal or when `sonde ctl` asks. There is one per process. It is never destroyed: its
+// session is finished when the program ends, as every session is.
 
 #include <sys/types.h>
 
@@ -24,7 +24,8 @@ class Agent {
  public:
   static Agent& instance();
 
-  // The first time, opens the session and starts it if it is time. With libtorch, records that too.
+  // Opens the session at the first call, and starts it if it is time. If libtorch is loaded,
+  // records it too.
   void attach(const char* torch_library);
 
  private:
@@ -42,7 +43,7 @@ class Agent {
   void start_thread();
   void run(bool is_forked);
 
-  // Does what is due; gives the ns until the next, or -1.
+  // Does what is due; returns the ns until the next task, or -1.
   std::int64_t advance();
   void heed_signals();
   Result<void> start();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How `sonde ctl` and an agent talk: one connection a request, a line each way, over a socket whose
-// name is made of the process id and lives in no folder, so that nothing is left behind by a
-// process that is killed. Both sides check whose process the other is.
+// How `sonde ctl` and an agent talk: one connection per request, one line in each direction, over
+// an abstract socket named after the process id, so that a killed process leaves nothing behind.
+// Both sides check the user of the other process.
 //
 //   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
 //
-// Requests: "start", "stop", "status", "snapshot" with a path after a blank or nothing; and "end",
-// for good, which a process asks of its own agent (src/preload/endings.cpp). Answers: "ok" or
-// "error", a blank, a text. An answer may have several lines, and ends with the connection.
+// Requests: "start", "stop", "status", "snapshot" with or without a path after a space; and "end",
+// with which a process ends its own agent (src/preload/endings.cpp). Answers: "ok" or "error", a
+// space, a text. An answer may have several lines, and ends with the connection.
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -32,10 +32,10 @@ struct ControlAddress {
   socklen_t size_ = 0;
 };
 
-// The text of an "ok"; an "error" and whatever keeps us from asking is a Failure.
+// The text of an "ok"; a Failure for an "error" or if the agent cannot be reached.
 Result<std::string> ask_agent(pid_t pid, const std::string& request);
 
-// What has come up to `end`, or up to the end of the connection if `end` is 0; at most 64 KiB.
+// What arrived up to `end`, or up to the end of the connection if `end` is 0; at most 64 KiB.
 Result<std::string> receive_text(int socket, char end);
 void send_text(int socket, const std::string& text);
 

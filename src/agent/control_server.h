@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The agent's end of control.h. One thread calls serve() over and over; it sleeps until someone
-// asks, a signal comes or the time is up.
+// The agent's end of control.h. One thread calls serve() repeatedly; it sleeps until a request or a
+// signal arrives or the time is up.
 
 #include <signal.h>
 
@@ -19,9 +19,9 @@ class ControlServer {
   // Takes a request without its line end, gives the answer.
   using Answer = std::function<std::string(const std::string& request)>;
 
-  // Under the name of the calling process. Fails if someone else sits there.
+  // Under the name of the calling process. Fails if the name is taken.
   Result<void> open();
-  // In a child of fork(): the socket is the parent's.
+  // In a child of fork(): the socket belongs to the parent.
   void forget();
 
   // Returns after one request, a signal that `mask` lets through, or `timeout_ns` (-1: never).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an executable or library says of itself, read from the file without loading it.
+// Facts about an executable or library, read from the file without loading it.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ struct ElfFacts {
   std::vector<std::string> needed;  // sonames, for 64 bits only
 };
 
-// A Corrupt failure for whatever is no ELF file, or one that is cut short.
+// A Corrupt failure if it is not an ELF file, or truncated.
 Result<ElfFacts> read_elf(const std::string& path);
 
 // The machine this was compiled for.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A file in which the processes of one `sonde run` say what they did, each a line at a time. It
-// also keeps them from writing to the same trace.
+// The run log: a file in which the processes of one `sonde run` note what they did, one line at a
+// time. It also keeps them from writing to the same trace.
 //
 //   SONDE_TRY(const std::string free_pattern, claim_output(report, pattern));   // in the agent
 //   SONDE_TRY(const auto entries, read_report(report));                     // in `sonde run`
@@ -29,7 +29,7 @@ struct ReportEntry {
   std::string text;
 };
 
-// Where `report` cannot be written nothing happens: then nobody waits for it.
+// If `report` cannot be written, nothing happens: then nobody waits for it.
 void add_to_report(const std::string& report, ReportKind kind, const std::string& text);
 Result<std::vector<ReportEntry>> read_report(const std::string& report);
 

@@ -2,16 +2,16 @@
 #pragma once
 
 // The environment variables in which `sonde run` says what the preload library and the agent should
-// do; docs/run.md describes them. Plain C++17, since the preload library includes it.
+// do; docs/run.md describes them. Plain C++17, because the preload library includes it.
 
 namespace sonde {
 
 constexpr const char* kRunPrefix = "SONDE_RUN_";
-constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";     // the path that stands in LD_PRELOAD
+constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";     // the path in LD_PRELOAD
 constexpr const char* kRunAgent = "SONDE_RUN_AGENT";         // the agent's path
 constexpr const char* kRunNvtx = "SONDE_RUN_NVTX";           // the path in NVTX_INJECTION64_PATH
 constexpr const char* kRunOpencl = "SONDE_RUN_OPENCL";       // the path in OPENCL_LAYERS
-constexpr const char* kRunReport = "SONDE_RUN_REPORT";       // where processes say what they did
+constexpr const char* kRunReport = "SONDE_RUN_REPORT";       // the run log
 constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";    // children are not followed
 constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";   // paths, separated by colons
 constexpr const char* kRunCuda = "SONDE_RUN_CUDA";           // the path of libsonde_cuda
@@ -28,26 +28,26 @@ constexpr const char* kRunFor = "SONDE_RUN_FOR";          // ns
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
 
-// Where programs that use NVTX look for the library of a tool: NVTX's own variable.
+// NVTX's own variable: where programs that use NVTX look for a tool's library.
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 
-// The layers between a program and OpenCL, separated by colons: a variable of OpenCL's loader.
+// A variable of OpenCL's loader: the layers between a program and OpenCL, separated by colons.
 constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 
-// What the agent exports: called for the first time, and again when libtorch has come since.
+// Exported by the agent: called a first time, and again when libtorch has been loaded since.
 // `torch_library` is the path of the libtorch_cpu that the process has loaded, null if none.
 constexpr const char* kAgentEntry = "sonde_agent_attach";
 using AgentEntry = int(const char* torch_library);
 
-// What the preload library exports: the agent calls it when it has come.
+// Exported by the preload library: the agent calls it when it has been loaded.
 constexpr const char* kAgentCame = "sonde_preload_agent_came";
 using AgentCame = void();
 
 // The name of an agent's socket, before the number of its process (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";
 
-// What an adapter exports. It is called once, on any thread, with libtorch loaded and initialised;
-// it adds its Source (sonde/source/source.h) and gives 0, or else what went wrong goes to its log.
+// Exported by an adapter. It is called once, on any thread, with libtorch loaded and initialised.
+// It adds its Source (sonde/source/source.h) and returns 0, or an error number.
 constexpr const char* kAdapterEntry = "sonde_adapter_attach";
 using AdapterEntry = int();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde run` was asked for, and the environment variables it travels in.
+// The options of `sonde run`, and the environment variables that carry them.
 //
 //   for (const auto& [name, value] : to_environment(options)) setenv(…);      // in `sonde run`
 //   SONDE_TRY(const RunOptions options, run_options_from(process_environment));  // in the agent
@@ -19,26 +19,26 @@ namespace sonde {
 
 struct RunOptions {
   std::string output = "{program}-{pid}.sonde";
-  std::string execution_trace;  // its file, with the same words; empty: none
+  std::string execution_trace;  // its file, with the same placeholders; empty: none
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
   SourceRequest request = {};   // its activities are what the process offers
-  bool paused = false;          // nothing is recorded until `sonde ctl` or a signal says so
+  bool paused = false;          // do not record until `sonde ctl` or a signal asks for it
   std::int64_t started_ns = 0;  // CLOCK_MONOTONIC when `sonde run` started the program
-  std::int64_t after_ns = 0;    // recording begins that long after started_ns
-  std::int64_t for_ns = 0;      // and ends that long after it began; 0: it does not
+  std::int64_t after_ns = 0;    // begin this long after started_ns
+  std::int64_t for_ns = 0;      // and end this long after that; 0: do not end
   int signal_start = 0;         // 0: none; the same number as signal_stop: it toggles
   int signal_stop = 0;
   bool follow_children = true;
   std::string report;                 // the file of report.h
   std::vector<std::string> adapters;  // paths, in order of preference
-  std::string cuda_library;           // records GPUs; empty: nobody asked for them
+  std::string cuda_library;           // records GPUs; empty: not requested
 };
 
 using EnvironmentLookup = std::function<const char*(const char* name)>;
 
 std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options);
-// What is not set keeps its default.
+// Variables that are not set leave the default.
 Result<RunOptions> run_options_from(const EnvironmentLookup& lookup);
 
 Result<BufferPolicy> policy_named(const std::string& name);

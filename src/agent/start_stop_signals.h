@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The signals that begin and end a recording, `sonde run --signal-start` and `--signal-stop`. A
-// handler only counts; the agent's thread, which the handler wakes, does what they ask for.
+// The signals that start and stop recording, `sonde run --signal-start` and `--signal-stop`. The
+// handler only counts and wakes the agent's thread, which does the rest.
 
 #include <signal.h>
 
@@ -12,8 +12,8 @@
 
 namespace sonde {
 
-// 0 stands for no signal; the same number twice toggles. Fails for a signal that the program
-// handles itself, which stays as it is.
+// 0 means no signal; the same number twice toggles. Fails for a signal that the program handles
+// itself, and leaves it alone.
 Result<void> install_start_stop_signals(int start, int stop);
 
 // The calling thread is the one to wake; it must wait with wake_mask() and block all signals

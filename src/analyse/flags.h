@@ -7,7 +7,7 @@
 
 namespace sonde::detail {
 
-// What a recording was asked for, such as "profile_memory": PyTorch writes 1.
+// Whether an option such as "profile_memory" was on; PyTorch writes 1.
 inline bool has_flag(const Trace& trace, std::string_view key) {
   const MetadataTable& metadata = trace.metadata();
   for (std::size_t i = 0; i < metadata.size(); ++i) {

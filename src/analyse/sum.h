@@ -6,8 +6,7 @@
 
 namespace sonde::detail {
 
-// Adds times or bytes of a trace that may say anything: a sum that leaves the range stays at its
-// end.
+// Adds times or bytes of an untrusted trace: a sum that would overflow saturates.
 inline void add_to(std::int64_t& sum, std::int64_t more) noexcept {
   if (!__builtin_add_overflow(sum, more, &sum)) return;
   using Limits = std::numeric_limits<std::int64_t>;

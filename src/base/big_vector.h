@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Vectors of many megabytes. The first touch of a page costs more than filling it, so large ones
-// ask the system for huge pages; without them all is as usual.
+// Vectors of many megabytes. The first touch of a page costs more than filling it, so large vectors
+// ask the system for huge pages. Without these they work as usual.
 //
 //   BigVector<Key> keys(millions);                   // asks by itself
 //   reserve_filled(values, millions);                // for a std::vector that others will hold:
@@ -39,7 +39,7 @@ struct Pages {
 
 }  // namespace detail
 
-// A wish, and only for what is large enough: where it is refused nothing is lost.
+// A hint, and only for large memory: if it is refused, nothing is lost.
 inline void ask_for_huge_pages(const void* memory, std::size_t bytes) {
   if (bytes < detail::kHugePage) return;
   const detail::Pages pages(memory, bytes);
@@ -86,8 +86,8 @@ void reserve_big(std::vector<T, Allocator>& items, std::size_t count) {
   ask_for_huge_pages(items.data(), count * sizeof(T));
 }
 
-// The pages of what was reserved, all at once: on the thread that calls, and not one by one when
-// they are filled. Other threads can do the same meanwhile, but must wait before they reserve.
+// Touches the reserved pages all at once, on the calling thread, instead of one by one when they
+// are filled. Other threads may do the same at the same time, but must wait before they reserve.
 template <typename T, typename Allocator>
 void touch_reserved(const std::vector<T, Allocator>& items) {
 #if defined(MADV_POPULATE_WRITE)

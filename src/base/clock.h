@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Time. Events are stamped with raw ticks: the processor's counter where it runs at one rate on
-// all cores, CLOCK_MONOTONIC_RAW otherwise. Anchors tie ticks to nanoseconds; a TickMap made of
-// them turns a recording's ticks into nanoseconds since the Unix epoch and says how far off it may
-// be.
+// Time. Events are stamped with raw ticks: the processor's counter if it runs at the same rate on
+// all cores, CLOCK_MONOTONIC_RAW otherwise. Anchors tie ticks to nanoseconds. A TickMap made from
+// them converts a recording's ticks to nanoseconds since the Unix epoch and gives the possible
+// error.
 
 #include <cstdint>
 #include <span>
@@ -20,27 +20,27 @@ TickSource tick_source();
 std::uint64_t read_ticks();
 
 // The three clocks at one moment. Made by reading the ticks before and after the other two, many
-// times over, and keeping the tightest.
+// times, and keeping the tightest.
 struct ClockAnchor {
   std::uint64_t ticks = 0;
   std::int64_t monotonic_ns = 0;   // CLOCK_MONOTONIC_RAW
   std::int64_t realtime_ns = 0;    // since the Unix epoch
-  std::uint64_t spread_ticks = 0;  // between the two looks: the anchor is off by at most half of it
+  std::uint64_t spread_ticks = 0;  // between the two reads: the anchor is off by at most half of it
 };
 ClockAnchor take_anchor();
 
 std::int64_t monotonic_ns();
 std::int64_t thread_cpu_ns();
 
-// Piecewise linear through the anchors, extended beyond them at the rate of the whole; steps of
-// the system's clock do not show, since only the first anchor's real time is used.
+// Piecewise linear through the anchors, extended beyond them at the overall rate. Steps of the
+// system's clock do not show, because only the first anchor's real time is used.
 class TickMap {
  public:
   // Anchors in any order; without any, a tick is a nanosecond since the epoch.
   explicit TickMap(std::vector<ClockAnchor> anchors);
 
   std::int64_t to_ns(std::uint64_t ticks) const;
-  // The straight piece that `ticks` lies on, for converting many neighbouring ticks.
+  // The segment that contains `ticks`, for converting many neighbouring ticks.
   struct Segment {
     std::uint64_t first = 1;  // valid for first <= ticks < last; none at first
     std::uint64_t last = 0;
@@ -52,8 +52,8 @@ class TickMap {
   };
   Segment segment_at(std::uint64_t ticks) const;
   double ns_per_tick() const { return rate_; }
-  // The largest of: half an anchor's spread, and how far an inner anchor lies off the straight line
-  // between its neighbours.
+  // The larger of half an anchor's spread, and the distance of an inner anchor from the straight
+  // line between its neighbours.
   std::int64_t error_ns() const { return error_ns_; }
 
  private:
@@ -67,8 +67,8 @@ class TickMap {
   std::int64_t error_ns_ = 0;
 };
 
-// Times that someone else took from CLOCK_REALTIME, on the clock of a TickMap. Between anchors the
-// difference of the two is interpolated, before and after them it stays.
+// Converts times that others took from CLOCK_REALTIME to the clock of a TickMap. Between anchors
+// the difference of the two is interpolated; before and after them it stays constant.
 class RealtimeMap {
  public:
   RealtimeMap(const TickMap& clock, const std::vector<ClockAnchor>& anchors);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Files: mapped for reading, appended to, or put in another's place. Errors name the path and the
-// system's reason. For what people ask for by name, see output_file.h.
+// Files: mapped for reading, appended to, or replaced. Errors name the path and the system's
+// reason. For files that users name, see output_file.h.
 
 #include <cstdint>
 #include <functional>
@@ -38,18 +38,18 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A file that only grows at its end, written without buffering of its own: what append() has
-// returned from outlives this process.
+// A file that only grows at its end, without a buffer: what append() has written survives this
+// process.
 class AppendFile {
  public:
   // Creates or truncates. An empty path makes an unnamed file that is gone when closed.
   static Result<AppendFile> create(const std::string& path);
-  // All of it or an error; after an error the file is cut back to what it was before the call.
+  // Writes all of it or fails; after an error the file has the same length as before the call.
   Result<void> append(std::span<const std::uint8_t> bytes);
-  // Cuts the file back to `size`, which is not more than it has.
+  // Truncates the file to `size`, which is at most its length.
   Result<void> cut(std::uint64_t size);
-  // Gives the file its name, as replace_file() does. Fails if the file that is there is still being
-  // written by someone who published it.
+  // Gives the file its name, as replace_file() does. Fails if the existing file is still being
+  // written by the process that published it.
   Result<void> publish(const std::string& path);
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
@@ -65,24 +65,24 @@ class AppendFile {
   std::uint64_t size_ = 0;
 };
 
-// What a name leads to, behind symbolic links.
+// What a name refers to, following symbolic links.
 struct Destination {
   std::string path;
-  // A regular file, or nothing yet. Not so: folders, pipes, devices, and what a process has open,
-  // such as /dev/stdout, be it a regular file.
+  // A regular file, or nothing yet. Not folders, pipes, devices, or what a process has open, such
+  // as /dev/stdout, even if that is a regular file.
   bool is_file = true;
 };
 Destination destination_of(const std::string& path);
 
-// A name for what is to take the place of `path`, which nobody else uses. Fails if something else
-// than a file is there, which would be lost.
+// A unique name for a file that is to replace `path`. Fails if `path` is something other than a
+// file, which would be lost.
 Result<std::string> temporary_beside(const std::string& path);
-// Gives the file `temporary` the name `path`: whoever looks finds the old file or the new one.
+// Renames `temporary` to `path`: a reader finds either the old file or the new one.
 Result<void> replace_file(const std::string& temporary, const std::string& path);
 // An error about a temporary file, reported under the requested name.
 Error told_as(Error error, const std::string& temporary, const std::string& path);
 
-// write(temporary name), and what it has written takes the place of `path`: whole or not at all.
+// Calls write(temporary name), then replaces `path` with the result: completely or not at all.
 Result<void> write_replacing(const std::string& path,
                              const std::function<Result<void>(const std::string&)>& write);
 

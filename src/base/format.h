@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Text from a pattern that is checked when it is compiled.
+// Text from a pattern that is checked at compile time.
 //
 //   format_text("{} of {}, {:.1f} %", 3, 8, 37.5) == "3 of 8, 37.5 %"
 //
-// fmt makes it, and is compiled once, in format.cpp: whole in each source that has a pattern it
-// would take seconds of each.
+// fmt does the work, and is compiled once, in format.cpp. Compiling it in each source with a
+// pattern would take seconds each.
 
 #include <fmt/core.h>
 
@@ -25,7 +25,7 @@ std::string format_text(FormatPattern<Values...> pattern, Values&&... values) {
   return format_values(pattern, fmt::make_format_args(values...));
 }
 
-// Behind what `out` holds.
+// Appends to `out`.
 template <typename... Values>
 void append_formatted(std::string& out, FormatPattern<Values...> pattern, Values&&... values) {
   append_values(out, pattern, fmt::make_format_args(values...));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// One gzip stream made of blocks that are compressed apart, on any thread:
+// One gzip stream made of blocks that are compressed separately, on any thread:
 //
 //   head │ block │ block │ … │ end
 //
 // Each block is raw deflate that refers to nothing before it and ends on a byte. The result is one
-// member as every reader of gzip takes it.
+// member, which every gzip reader accepts.
 //
 //   GzipStream stream;                                   // on the thread that writes
 //   file.append(stream.head());

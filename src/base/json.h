@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The little JSON that must work where no library can be installed: writing strings, and checking
-// that a text someone hands us is one JSON value. Reading traces is the work of convert.
+// The little JSON that must work without a library: writing strings, and checking that a text is
+// one JSON value. `convert` reads traces.
 
 #include <string>
 #include <string_view>

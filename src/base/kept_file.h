@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A descriptor that stays open in a program which is not ours. Such a program may close every
-// number there is, as daemons do, and have ours for a file of its own afterwards. Therefore it is
-// asked for at each use:
+// A file that stays open in a program that may close every descriptor, as daemons do, and may then
+// use our number for a file of its own. Therefore the descriptor is requested for each use:
 //
 //   const int fd = kept.descriptor();   // this file's, opened again if need be
 //   if (fd < 0) return io_failure(path, "cannot write", errno);
 //
-// Its number is a high one: those that the program is given are the same as without us.
+// Its number is high, so the program gets the same numbers as without us.
 
 #include <sys/types.h>
 
@@ -16,13 +15,13 @@
 
 namespace sonde {
 
-// The same file under a number that programs seldom close or count on.
+// The same file under a number that programs rarely close or rely on.
 int out_of_the_way(int fd);
 
 class KeptFile {
  public:
   KeptFile() = default;
-  // Takes `fd`, which has another number then. An empty path: it cannot be opened again.
+  // Takes over `fd`, which then has another number. With an empty path it cannot be opened again.
   KeptFile(int fd, const std::string& path);
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
@@ -30,22 +29,22 @@ class KeptFile {
   KeptFile& operator=(const KeptFile&) = delete;
   ~KeptFile() { close(); }
 
-  // -1, and errno, if the file is gone. If it was closed this waits a little: a program that closes
-  // all is about to open some, and counts on their numbers.
+  // -1, and errno, if the file is gone. If it was closed, this waits a little: a program that
+  // closes all descriptors is about to open some, and relies on their numbers.
   int descriptor();
-  // Its number as it was last, for /proc/self/fd.
+  // Its last number, for /proc/self/fd.
   int number() const { return fd_; }
-  // The file goes by another name now.
+  // The file has been renamed.
   void set_path(const std::string& path);
-  // A lock for as long as the file is open, also if it has to be opened again. Nobody waits:
-  // whoever has it keeps it.
+  // Holds a lock while the file is open, even if it must be opened again. Does not wait if another
+  // process has the lock.
   void lock();
   void close();
 
  private:
   bool is_ours(int fd) const;
 
-  std::string path_;  // from the root: the program may go to another folder
+  std::string path_;  // absolute, because the program may change its folder
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A file that grows without a name, or where the system cannot do that under a temporary one, and
-// gets its name when it is whole.
+// A file that grows without a name, or under a temporary one if the system requires it, and gets
+// its name when it is complete.
 //
 //   SONDE_TRY(OutputFile file, OutputFile::create("a/trace.json"));
 //   SONDE_TRY_VOID(file.append(bytes));
 //   SONDE_TRY_VOID(file.commit());  // without this, nothing is left behind
 //
-// What is not a file that could be replaced, such as a pipe or /dev/stdout, is written to directly.
+// A pipe, /dev/stdout or anything else that cannot be replaced is written to directly.
 
 #include <cstdint>
 #include <span>

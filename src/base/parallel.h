@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Independent pieces of work on all cores.
+// Independent tasks on all cores.
 
 #include <cstddef>
 #include <functional>

@@ -21,7 +21,7 @@ namespace detail {
 
 inline constexpr std::size_t kShortestRun = 32;
 
-// Where the sorted stretches begin, and the end. Stretches that are short are sorted in place.
+// Where the sorted runs begin, and the end. Short runs are sorted in place.
 template <typename T, typename Less>
 std::vector<std::size_t> find_runs(std::span<T> items, const Less& less) {
   std::vector<std::size_t> starts;
@@ -42,7 +42,7 @@ std::vector<std::size_t> find_runs(std::span<T> items, const Less& less) {
   return starts;
 }
 
-// Joins two neighbouring sorted stretches. Only what overlaps is moved.
+// Joins two neighbouring sorted runs. Only the overlap is moved.
 template <typename T, typename Less>
 void merge_neighbours(std::span<T> items, std::size_t first, std::size_t middle, std::size_t last,
                       std::vector<T>& scratch, const Less& less) {

@@ -9,14 +9,14 @@
 
 namespace sonde {
 
-// "USR1"; of those that have no name, POSIX's realtime ones, the number.
+// "USR1"; the number for POSIX's realtime signals, which have no name.
 inline std::string signal_text(int number) {
   const char* const name = ::sigabbrev_np(number);
   return name != nullptr ? name : std::to_string(number);
 }
 
-// The calling thread gets no signals while this lives, nor do threads that it starts, ever: the
-// program's signals are not for threads of ours.
+// While this lives, the calling thread gets no signals. Threads that it starts never get any: the
+// program's signals are not for our threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Runs another program to the end and takes what it says. No shell has a part in it.
+// Runs another program to its end and returns its output. No shell is involved.
 //
 //   SONDE_TRY(const ChildOutput said, child_output({"g++", "--version"}, ChildErrors::Kept));
 
@@ -14,7 +14,7 @@
 namespace sonde::cli {
 
 enum class ChildErrors : std::uint8_t {
-  Kept,  // what it says on stderr stands among the rest
+  Kept,  // stderr is part of the output
   Dropped,
 };
 

@@ -14,8 +14,7 @@
 
 namespace sonde::cli {
 
-// check(): whether what was asked makes sense, before anything is opened; if not, the program was
-// misused.
+// check(): whether the options are valid, before anything is opened; if not, the usage was wrong.
 
 struct InfoOptions {
   std::string file;
@@ -48,7 +47,7 @@ Result<void> run_events(const EventsCommand& options, Output& out);
 struct ExportCommand {
   std::string file;
   std::string output;
-  std::string metric;  // what stacks are weighed by; empty: self_cpu_time_total
+  std::string metric;  // the weight of stacks; empty: self_cpu_time_total
 };
 Result<void> check(const ExportCommand& options);
 Result<void> run_export(const ExportCommand& options, Output& out);
@@ -112,11 +111,12 @@ struct TorchBuildCommand {
 };
 Result<void> run_torch_build(const TorchBuildCommand& command, Output& out);
 
-// Any file that Sonde reads; says so on the terminal if it takes long.
+// Opens any file that Sonde reads; shows progress on the terminal if it takes long.
 Result<Trace> open_with_progress(const std::string& path);
-// The same for what answers from a trace: a line on stderr if something is missing in it.
+// The same for commands that analyse a trace: prints a line on stderr if it is incomplete.
 Result<Trace> open_to_answer(const std::string& path);
-// Before a command writes: whatever else the input is (it may still be recorded), it is kept.
+// Called before a command writes, so that it never overwrites its input, which may still be
+// recorded.
 Result<void> not_onto_itself(const std::string& input, const std::string& output);
 
 }  // namespace sonde::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde et` says of an execution trace, gathered once for text and JSON.
+// What `sonde et` says about an execution trace, gathered once for text and JSON.
 
 #include <cstddef>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sonde::cli {
 
-// A claim, and what speaks against it.
+// A claim, and what contradicts it.
 struct EtCheck {
   std::string claim;
   std::vector<std::string> wrong;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde info` has found out, and the two ways to say it.
+// The result of `sonde info`, and its two output formats.
 
 #include <string>
 
@@ -19,7 +19,7 @@ struct InfoReport {
 };
 
 void write_info_text(const InfoReport& report, Output& out);
-// Its keys are stable: they may be added to, not renamed.
+// Its keys are stable: add keys, but do not rename them.
 void write_info_json(const InfoReport& report, Output& out);
 
 }  // namespace sonde::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Writes one JSON value, indented by two spaces, to an Output. Commas and line ends are its work;
-// that every begin has its end is the caller's.
+// Writes one JSON value, indented by two spaces, to an Output. It adds commas and line breaks; the
+// caller must end everything that it begins.
 //
 //   JsonWriter json(out);
 //   json.begin_object();
@@ -45,7 +45,7 @@ class JsonWriter {
   }
   // Exactly, with three decimals: 1234 is 1.234.
   void microseconds(std::int64_t nanoseconds) { raw(microseconds_text(nanoseconds)); }
-  // `json` as it is, if it is JSON; else as a string that holds it.
+  // Writes `json` unchanged if it is valid JSON, else as a string.
   void embed(std::string_view json) { validate_json(json) ? raw(json) : value(json); }
 
   void begin_object() { begin('{'); }

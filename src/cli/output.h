@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a command prints: buffered, to a descriptor that may be a pipe whose reader went away. A
-// terminal obeys control characters, and names in a trace may hold any: there they are shown as
-// "\x1b". Files and pipes get every byte as it is.
+// A command's output: buffered, to a descriptor that may be a pipe whose reader has gone. Names in
+// a trace may contain control characters, which a terminal would obey. On a terminal they are shown
+// as "\x1b"; files and pipes get every byte unchanged.
 
 #include <string>
 #include <string_view>
@@ -12,12 +12,12 @@
 
 namespace sonde::cli {
 
-// The text with control characters, but for ends of lines and tabs, made visible.
+// The text with control characters made visible, except line breaks and tabs.
 std::string for_terminal(std::string_view text);
 
 class Output {
  public:
-  // `name` stands in messages: "standard output".
+  // `name` appears in messages: "standard output".
   Output(int descriptor, std::string name);
   // Keeps everything for take().
   Output() = default;
@@ -28,9 +28,9 @@ class Output {
     write("\n");
   }
 
-  // False once something could not be written: there is no point in going on.
+  // False once something could not be written: there is no point in continuing.
   bool ok() const { return errno_value_ == 0; }
-  // Whether that was because nobody reads any more, as after `| head`.
+  // Whether that was because the reader has gone, as after `| head`.
   bool reader_left() const;
   // Writes what is still in the buffer; an error if any of it, now or before, could not be written.
   Result<void> finish();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Says on the terminal that something takes long, from one second on; silent when stderr is no
-// terminal. The line is wiped at the end.
+// Shows on the terminal what takes longer than a second; silent if stderr is not a terminal. The
+// line is erased at the end.
 //
 //   const Progress progress("opening run.sonde");
 
@@ -27,7 +27,7 @@ class Progress {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  std::thread shower_;  // last: it uses what stands above
+  std::thread shower_;  // last, because it uses the members above
 };
 
 }  // namespace sonde::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The ways to say a report; report_page.h has one more. `name` is the file of the trace.
+// The output formats of a report; report_page.h has one more. `name` is the file of the trace.
 
 #include <string>
 #include <string_view>
@@ -13,10 +13,10 @@ namespace sonde::cli {
 
 void write_report_text(const Report& report, std::string_view name, Output& out);
 void write_report_markdown(const Report& report, std::string_view name, Output& out);
-// Its keys are stable: they may be added to, not renamed.
+// Its keys are stable: add keys, but do not rename them.
 void write_report_json(const Report& report, std::string_view name, Output& out);
 
-// "Nothing was lost. Recording took …": what is to be said first, a line each.
+// "Nothing was lost. Recording cost …": the first lines of a report.
 std::vector<std::string> trust_lines(const Report& report);
 // "cudaStreamSynchronize, 3.210 ms at 12.400 ms"
 std::string example_text(const Report& report, SpanId span);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Rows of the operator table and of the event list for other programs. Keys are stable: they may be
-// added to, not renamed.
+// Rows of the operator table and of the event list for other programs. Keys are stable: add keys,
+// but do not rename them.
 
 #include <cstddef>
 #include <string>
@@ -16,7 +16,7 @@ namespace sonde::cli {
 
 // Opens a trace and makes its events.
 Result<EventList> open_events(const std::string& path);
-// What is said where there are none.
+// The message if there are none.
 Failure no_events(const std::string& path);
 
 // `extra` is empty or has one entry per row of `averages`; `order` says which rows, and in what

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// `sonde run`: starts a program that was not changed, and records it.
+// `sonde run`: starts an unmodified program and records it.
 
 #include <string>
 #include <vector>
@@ -20,14 +20,14 @@ struct RunCommand {
   bool with_execution_trace = false;  // beside the recording, unless the options name its file
 };
 
-// Whether the names of its files can be used; if not, the program was misused.
+// Whether the file names are valid; if not, the usage was wrong.
 Result<void> check(const RunCommand& command);
 
 // The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if
-// it cannot be started. An error if Sonde itself is in the way.
+// it cannot be started. An error if Sonde itself fails.
 Result<int> run_program(const RunCommand& command);
 
-// The folder that libsonde was loaded from, where the agent and the preload library lie too.
+// The folder that libsonde was loaded from, which also has the agent and the preload library.
 Result<std::string> library_folder();
 
 }  // namespace sonde::cli

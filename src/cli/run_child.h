@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Starts a program and waits for its end, out of its way: terminal, process group, descriptors and
-// signals are as if it had been started without us.
+// Starts a program and waits for its end, without getting in its way: terminal, process group,
+// descriptors and signals are as if it had been started directly.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Tells signals that were sent to this process alone from those that its whole process group got:
+// Distinguishes signals sent to this process alone from those sent to its whole process group:
 // a tiny process in the same group, which only reports the signals that reach it.
 
 #include <signal.h>
@@ -11,7 +11,7 @@ namespace sonde::cli {
 
 class GroupWitness {
  public:
-  // Without a process to spare, no signal was ever seen.
+  // If that process cannot be started, no signal counts as seen.
   GroupWitness();
   ~GroupWitness();
   GroupWitness(const GroupWitness&) = delete;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The closing lines of `sonde run`: what was recorded, where, what was lost, what to type next; or
-// why there is nothing.
+// The closing lines of `sonde run`: what was recorded and where, what was lost, and the next
+// command; or why nothing was recorded.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace sonde::cli {
 
-// Tidies up as well: a recording that was cut short becomes one whole file, an empty one is
-// removed, unless its process still runs.
+// Also tidies up: a recording that was cut short becomes one complete file, and an empty one is
+// removed, unless its process is still running.
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The program that `sonde run` is to start: where it is, and whether a library can be put into it.
+// The program that `sonde run` will start: where it is, and whether a library can be loaded into
+// it.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +14,7 @@ enum class TargetKind : std::uint8_t {
   Static,        // has no loader that would open the preload library
   Privileged,    // its loader ignores LD_PRELOAD
   OtherMachine,  // its loader cannot open our libraries
-  OtherLibrary,  // the same, since it is not of the GNU C library
+  OtherLibrary,  // the same, because it does not use the GNU C library
 };
 
 struct Target {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The adapters that there are: the one that came with Sonde, and those that `sonde torch build`
-// made and keeps in the user's cache.
+// The existing adapters: the one shipped with Sonde, and those that `sonde torch build` stored in
+// the user's cache.
 
 #include <string>
 #include <vector>
@@ -12,15 +12,15 @@
 
 namespace sonde::cli {
 
-// Where `sonde torch build` keeps what it made.
+// Where `sonde torch build` stores adapters.
 Result<std::string> adapter_cache();
 
-// All that `sonde run` may use, the best first: those that SONDE_RUN_ADAPTERS names, the installed
+// All that `sonde run` may use, best first: those that SONDE_RUN_ADAPTERS names, the installed
 // one, the cached ones that were made from the same sources as this Sonde.
 std::vector<std::string> usable_adapters(const std::string& library_folder);
 
-// Whether a process with that torch may use it: what the agent decides by (agent/adapter.h), asked
-// beforehand.
+// Whether a process with that torch may use it, by the same rule that the agent applies later
+// (agent/adapter.h).
 bool adapter_fits(const std::string& adapter, const TorchInstall& torch);
 
 // "torch 2.11.0, C++11 ABI 1" or "libtorch_cpu.so.1.13".

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Compiles the adapter for one torch, with the compiler that is there: no CMake, no Python.
+// Compiles the adapter for one torch, with the installed compiler: no CMake, no Python.
 
 #include <string>
 
@@ -11,8 +11,8 @@
 
 namespace sonde::cli {
 
-// Writes the library `output`, whole or not at all. `library_folder` is where libsonde lies. An
-// error shows the command that failed, and what the compiler said.
+// Writes the library `output`, completely or not at all. `library_folder` is the folder of
+// libsonde. An error shows the command that failed, and what the compiler said.
 Result<void> compile_adapter(const AdapterSources& sources, const TorchInstall& torch,
                              const std::string& library_folder, const std::string& output);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A torch on this machine: where its libraries and headers lie, and what they say of themselves.
-// Nothing of it is loaded or imported.
+// A torch on this machine: where its libraries and headers are, and what can be read from them.
+// Nothing is loaded or imported.
 //
 //   SONDE_TRY(const TorchInstall torch, torch_of_python("python3"));
 

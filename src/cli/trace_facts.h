@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde info` says, before it is said: one pass over a trace.
+// The facts that `sonde info` prints, gathered in one pass over a trace.
 
 #include <cstdint>
 #include <map>

@@ -52,7 +52,7 @@ class Collector {
   void refresh_flags();
   void start_drainer();
 
-  // Tells the session's sources what all that record want, with this one or without it.
+  // Passes to the session's sources what all recording sessions want, with or without this one.
   void tell_sources_locked(SessionState& session, bool with_it);
 
   // On the drainer's thread; in drainer.cpp.

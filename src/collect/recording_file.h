@@ -45,8 +45,8 @@ class RecordingFile {
                   const std::vector<std::uint8_t>& encoded, bool compress);
   void flush_events();
 
-  // After a write failed for want of space: takes back the last events, so that ledger and index
-  // find room. What is taken back counts as failed.
+  // After a write failed because the disk is full: removes the last events, so that ledger and
+  // index have room. Removed events count as failed.
   void make_room_for_the_end();
   Result<void> seal();
 

@@ -12,7 +12,7 @@
 //
 // Several sessions may be open at once, nested or overlapping, each call from any thread. All
 // threads of the process are recorded, unless the session filters. The destructor closes. In a
-// child of fork() every call is nothing: the file belongs to the parent.
+// child of fork() all calls do nothing: the file belongs to the parent.
 
 #include <cstdint>
 #include <functional>
@@ -64,7 +64,8 @@ class Session {
 
   // The first thing that could not be written to the file.
   virtual Result<void> status() const = 0;
-  // Ends an open window, waits for the drainer, writes ledger and index. Further calls are nothing.
+  // Ends an open window, waits for the drainer, writes ledger and index. Further calls have no
+  // effect.
   virtual Result<void> close() = 0;
   // The file's name with the pattern filled in; empty for an unnamed file.
   virtual std::string path() const = 0;

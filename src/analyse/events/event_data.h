@@ -20,10 +20,10 @@ namespace sonde::detail {
 constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
 
 using EventFlag = std::uint8_t;
-constexpr EventFlag kEventAsync = 1;       // takes no part in nesting
+constexpr EventFlag kEventAsync = 1;       // does not nest
 constexpr EventFlag kEventAnnotation = 2;  // a user marked it
 constexpr EventFlag kEventDevice = 4;      // ran on a device
-constexpr EventFlag kEventMemory = 8;  // a record that no event contains; `row` is an allocation
+constexpr EventFlag kEventMemory = 8;  // a memory record outside all events; `row` is an allocation
 
 // An operator that gradients may go back to.
 struct ForwardOp {
@@ -47,13 +47,13 @@ struct EventData {
   BigVector<std::uint32_t> row;  // of spans, or of allocations
   BigVector<NameNumber> name;
   BigVector<std::uint8_t> flags;
-  BigVector<std::uint32_t> thread;  // row of tracks whose stack it stands on
+  BigVector<std::uint32_t> thread;  // row of tracks on whose stack it is
   BigVector<std::uint32_t> parent;
   BigVector<Nanos> begin_ns;
   BigVector<Nanos> end_ns;
   BigVector<double> children_cpu_us;
   BigVector<double> device_total_us;
-  BigVector<std::uint32_t> kernels_first;  // where an event's begin in `kernels`
+  BigVector<std::uint32_t> kernels_first;  // where the event's kernels begin in `kernels`
   BigVector<std::uint32_t> kernels_count;
   BigVector<std::uint32_t> kernels;  // events
   BigVector<double> children_device_us;
@@ -103,11 +103,11 @@ struct EventData {
   DeviceType device_type(std::size_t event) const noexcept;
   bool is_backward(std::size_t event) const noexcept;
   RecordScope scope(std::size_t event) const noexcept;
-  // Innermost first. Events of a gradient have the stack of the operator behind it.
+  // Innermost first. Events of a gradient have the stack of its forward operator.
   std::vector<std::string> stack(std::size_t event) const;
 
  private:
-  // Whether any event may be called by one, so that none climbs up to the root in vain.
+  // Whether the trace has such callers at all; if not, no event needs to climb to the root.
   struct Callers {
     bool python = false;
     bool gradients = false;

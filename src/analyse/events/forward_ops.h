@@ -9,7 +9,7 @@
 
 namespace sonde::detail {
 
-// The operators behind gradients.
+// The forward operators of gradients.
 class ForwardOps {
  public:
   explicit ForwardOps(const Trace& trace) : trace_(trace) {}

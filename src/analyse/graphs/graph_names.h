@@ -12,7 +12,7 @@
 namespace sonde::detail {
 
 enum class GraphMark : std::uint8_t {
-  None,            // an operator like others
+  None,            // an ordinary operator
   Frame,           // a frame that torch.compile compiled: it calls graphs
   GraphCall,       // a graph of torch.compile
   GradientCall,    // that of its gradient
@@ -20,9 +20,9 @@ enum class GraphMark : std::uint8_t {
   ScriptGradient,  // the gradient of a part of one
   CudaGraph,       // a CUDA graph is launched
   Marked,          // sonde/profile/dynamo_profiler.h
-  Guards,          // torch.compile looks for the code that fits
+  Guards,          // torch.compile looks for matching code
   Overhead,        // more of its own code
-  Wrapper,         // stands around an operator and is none
+  Wrapper,         // a wrapper around an operator
 };
 
 // "0/1" of "Torch-Compiled Region: 0/1"; other names as they are.
@@ -31,7 +31,7 @@ std::string_view frame_name(std::string_view name) noexcept;
 bool is_inductor_call(std::string_view name) noexcept;
 bool is_triton_kernel(std::string_view name) noexcept;
 
-// Looks at each name once.
+// Examines each name once.
 class GraphMarks {
  public:
   explicit GraphMarks(const Trace& trace);

@@ -18,7 +18,7 @@
 
 namespace sonde::detail {
 
-// All that a device can ever have handed out; sums of more would not fit their numbers.
+// More than a device can ever hand out; larger sums would overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 constexpr std::uint32_t kNoBlock = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
@@ -34,11 +34,11 @@ struct FollowedBlocks {
   std::vector<Device> devices;
   std::vector<MemoryBlock> blocks;
   std::vector<std::uint16_t> device_of_block;
-  std::vector<std::uint8_t> is_tensor;  // some operator was given it
+  std::vector<std::uint8_t> is_tensor;  // some operator received it
 
   std::vector<AllocationId> in_order;              // allocations in the order of time
   std::vector<SpanId> span_of_allocation;          // the innermost around it
-  std::vector<std::uint32_t> block_of_allocation;  // kNoBlock: it made no sense
+  std::vector<std::uint32_t> block_of_allocation;  // kNoBlock: it was invalid
   std::vector<std::uint32_t> ended_by_birth;       // blocks that end with another's birth
   std::vector<TensorUseId> uses_by_span;           // uses of tensors, those of a span together
   std::vector<std::uint32_t> block_of_use;         // by row of tensor_uses
@@ -48,12 +48,12 @@ FollowedBlocks follow_blocks(const Trace& trace);
 std::vector<SpanId> spans_of_allocations(const Trace& trace,
                                          const std::vector<AllocationId>& in_order);
 
-// A call of the program that is looked at as a whole: an operator that no other operator called, or
-// a gradient's. PyTorch's word for it is a leaf.
+// A call of the program that counts as a whole: an operator that no other operator called, or a
+// gradient's. PyTorch calls it a leaf.
 struct Edge {
   std::uint32_t block;
-  std::int32_t version;  // that came in; -1: it was made here
-  bool written;          // a version more came out
+  std::int32_t version;  // version that came in; -1: it was made here
+  bool written;          // a new version came out
   bool freed;
 };
 struct Flow {
@@ -80,7 +80,7 @@ std::vector<MemoryCategory> categorise(const Trace& trace, const FollowedBlocks&
 std::vector<MemoryCategory> guess_categories(const Trace& trace, const FollowedBlocks& followed,
                                              const Flow& flow);
 
-// Stretches of calls by gradients, in their order.
+// Runs of calls made by gradients, in order.
 struct BackwardPhase {
   Nanos start_ns;
   Nanos end_ns;

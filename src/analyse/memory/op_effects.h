@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an operator does to its arguments, from its name: PyTorch's own rules for names say which
-// are written to, and a trace has no schemas.
+// What an operator does to its arguments, by its name: PyTorch's naming rules say which are written
+// to. A trace has no schemas.
 //
 //   OpEffects effects(trace);
 //   effects.of(span).writes(0)   // true for aten::add_
@@ -15,8 +15,8 @@
 
 namespace sonde::detail {
 
-// "aten::add": a function of a library of operators. Others, such as `AddmmBackward0` or what a
-// user named, do something of which nothing is known.
+// "aten::add": a function of an operator library. Nothing is known about others, such as
+// `AddmmBackward0` or a user's names.
 bool is_library_call(std::string_view name) noexcept;
 
 class OpEffects {

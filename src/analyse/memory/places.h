@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where a block came from: its operator, its module and its stack, as small keys to group by and as
-// text for those that are shown.
+// Where a block came from: its operator, its module and its stack, as small keys for grouping and
+// as text for printing.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace sonde::detail {
 
-// What has no operator, since it was there when recording began.
+// No operator, because the block was held before recording began.
 inline constexpr std::string_view kNoOpButBefore = "(before recording)";
 
 class BlockPlaces {

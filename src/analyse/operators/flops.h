@@ -16,10 +16,10 @@ namespace sonde::detail {
 enum class FlopsFormula : std::uint8_t { None, Conv2d, Mm, Addmm, Bmm, Baddbmm, Mul, Add };
 FlopsFormula flops_formula(std::string_view op_name);
 
-// 0 where the formula's arguments are missing or make no sense. Counts modulo 2^64, as PyTorch.
+// 0 if the formula's arguments are missing or invalid. Counts modulo 2^64, as PyTorch does.
 std::uint64_t flops(const Trace& trace, FlopsFormula formula, SpanId span);
 
-// The same for many calls: each list of arguments is looked at once.
+// The same for many calls: each list of arguments is examined once.
 class FlopsOfCalls {
  public:
   FlopsOfCalls() = default;

@@ -7,8 +7,8 @@
 
 namespace sonde::detail {
 
-// How many bytes of its storage a tensor reaches, as far as its sizes, strides and type say; 0 if
-// they do not.
+// How many bytes of its storage a tensor spans, according to its sizes, strides and type; 0 if
+// these are not known.
 std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument);
 
 // Of one element; 0 if its type is not known.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The most time that mending a pattern could save; docs/metrics.md says how it is counted.
+// The most time that fixing a pattern could save; docs/metrics.md says how it is counted.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The tree that PyTorch's patterns are looked for in: operators, annotations, Python's functions
-// and a device's calls, each thread's by itself.
+// The tree in which PyTorch's patterns are searched: operators, annotations, Python functions and
+// device calls, separately for each thread.
 
 #include <cstdint>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace sonde::detail {
 
-// What a name is to the patterns. Each is a bit; a name has at most a few.
+// What a name means to the patterns. Each is a bit; a name has at most a few.
 enum class Word : std::uint32_t {
   To = 1,
   ToCopy = 1 << 1,
@@ -47,12 +47,12 @@ class PatternTree {
     const StringId name = trace_.spans().name[span];
     return name.valid() && (words_[name.index()] & static_cast<std::uint32_t>(word)) != 0;
   }
-  // The spans whose names are some word: few of many.
+  // The spans whose names have a meaning: few of many.
   const std::vector<SpanId>& named() const noexcept { return named_; }
   SpanId parent(SpanId span) const { return trace_.spans().parent[span]; }
   SpanId first_child(SpanId span) const { return SpanId(first_child_[span.index()]); }
   SpanId last_child(SpanId span) const { return SpanId(last_child_[span.index()]); }
-  // The children of one parent, or those of a thread that have none.
+  // The children of one parent, or the spans of a thread without a parent.
   SpanId next(SpanId span) const { return SpanId(next_[span.index()]); }
   SpanId previous(SpanId span) const { return SpanId(previous_[span.index()]); }
 

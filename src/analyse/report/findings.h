@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Each looks at one side of a report that has its numbers, and adds what it finds to
-// `report.findings`.
+// Each examines one part of a report whose numbers are filled in, and adds to `report.findings`.
 
 #include <string>
 #include <utility>
@@ -22,10 +21,10 @@ void find_in_memory(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
 
-// Whether it is worth a line: a hundredth of what was measured.
+// Whether it is worth a line: at least 1 % of the measured time.
 bool is_worth_saying(const Report& report, Nanos saving_ns);
 
-// The spans of the largest numbers, the largest first.
+// The spans with the largest values, largest first.
 class WorstSpans {
  public:
   void add(Nanos time_ns, SpanId span) { all_.emplace_back(time_ns, span.value()); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Operators that a program calls one after the other in the same order again and again: loops that
-// could be one call.
+// Operators that a program calls repeatedly in the same order: loops that could be one call.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +12,9 @@
 
 namespace sonde::detail {
 
-// Calls `visit` with every list of operators that have the same span around them, in their order;
-// Python's functions do not count as spans here. The lists of a span's inside come before its own.
+// Calls `visit` with every list of operators directly inside the same span, in order. Python
+// functions do not count as spans here. The lists inside a span come before the list that contains
+// it.
 void visit_siblings(const Trace& trace, const std::function<void(std::span<const SpanId>)>& visit);
 
 struct OpRun {

@@ -26,7 +26,7 @@ struct ProcessDevices {
   Coverage copies;
 };
 
-// Lives no longer than the trace. Not for several threads: it fills itself when asked.
+// Must not outlive the trace. Not thread-safe: it computes values when they are first needed.
 class ReportData {
  public:
   explicit ReportData(const Trace& whole);
@@ -48,7 +48,7 @@ class ReportData {
   const std::vector<SpanId>& host_collectives() const { return host_collectives_; }
   // Null if the process has none.
   const ProcessDevices* devices_of(ProcessId process) const;
-  // All but the host; the host where there is no other.
+  // All but the host; the host if there is no other.
   std::vector<const DeviceMemory*> memory_devices() const;
   // The most bytes on one of them in the step that begins at that time; -1: not known.
   std::int64_t peak_bytes(ProcessId process, Nanos step_begin_ns) const;

@@ -14,7 +14,7 @@
 
 namespace sonde::detail {
 
-// What a recording says about which columns there are.
+// What decides which columns a table has.
 struct TableFacts {
   std::string use_device;
   bool profile_memory = false;

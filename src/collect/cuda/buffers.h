@@ -25,18 +25,18 @@ class ActivityBuffers {
   // Memory for some buffers, with its pages. Before CUPTI asks for the first.
   void prepare(std::size_t count);
 
-  // A zeroed buffer; null once the budget is spent.
+  // A zeroed buffer; null once the budget is used up.
   std::uint8_t* take();
   // It came back with that many bytes of records.
   void put_filled(std::uint8_t* buffer, std::size_t bytes);
 
   struct Filled {
-    std::uint8_t* buffer = nullptr;  // null: there was none in time
+    std::uint8_t* buffer = nullptr;  // null: none arrived in time
     std::size_t bytes = 0;
   };
   // Waits for a filled one, at most that long, or until wake().
   Filled next_filled(std::int64_t wait_ms);
-  // Waits until none is left that was filled and is not decoded, at most that long.
+  // Waits until all filled buffers are decoded, at most that long.
   void wait_decoded(std::int64_t wait_ms);
   // Decoded: it may be used again.
   void give_back(std::uint8_t* buffer, std::size_t used_bytes);

@@ -2,9 +2,9 @@
 #pragma once
 
 // CUPTI's own records of calls and of tags (external correlation) in a text file, for a test that
-// holds against them what Sonde says of calls and of who made them (tests/cuda/check_links.py). A
-// program writes it if the variable SONDE_CUDA_LOG_CALLS names one; CUPTI then records every call,
-// which Sonde otherwise does without.
+// compares them with Sonde's calls and their callers (tests/cuda/check_links.py). A program writes
+// it if the variable SONDE_CUDA_LOG_CALLS names one; CUPTI then records every call, which Sonde
+// otherwise does without.
 //
 //   call CORRELATION runtime|driver THREAD START_NS END_NS
 //   tag CORRELATION EXTERNAL_KIND EXTERNAL_ID
@@ -25,7 +25,7 @@ class CallLog {
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
 
-  // Others than calls and tags are nothing.
+  // Ignores everything but calls and tags.
   void add(const Activity& activity);
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Brings times of a device's clock onto the host's, from moments that both saw: the device read its
-// clock between two looks at the host's. Each such moment bounds the distance of the clocks, and
-// many together bound it well. The bounds widen as time passes, so that drift is followed.
+// Converts times of a device's clock to the host's, from moments that both saw: the device read its
+// clock between two reads of the host's. Each such moment bounds the offset of the clocks, and many
+// together bound it well. The bounds widen as time passes, which allows for drift.
 //
 //   clock.see(before_ns, queued_on_device_ns, after_ns);
 //   const std::int64_t start_ns = clock.to_host_ns(start_on_device_ns);
@@ -14,7 +14,7 @@ namespace sonde {
 
 class DeviceClock {
  public:
-  // Both clocks count nanoseconds, from wherever they like.
+  // Both clocks count nanoseconds, from any starting point.
   void see(std::int64_t before_ns, std::int64_t device_ns, std::int64_t after_ns);
   // As well as is known by now; the device's own time if nothing is.
   std::int64_t to_host_ns(std::int64_t device_ns) const;

@@ -19,7 +19,7 @@ Queue queue_of(cl_command_queue queue);
 // A queue was made; the number that its handle had before is an older queue's.
 void add_queue(cl_command_queue queue, cl_device_id device);
 
-// Tells the recorder of all devices that have a queue.
+// Records all devices that have a queue.
 void describe_devices();
 
 }  // namespace sonde::opencl

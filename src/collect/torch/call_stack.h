@@ -8,7 +8,7 @@
 
 namespace sonde::torch {
 
-// One a thread. A stack that was seen before costs the walk and a look-up.
+// One per thread. A stack that was seen before costs the walk and a look-up.
 class CallStacks {
  public:
   // The number of the stack that calls us, for sonde_op_place; 0 if it cannot be had.
