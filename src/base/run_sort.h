@@ -2,12 +2,13 @@
 #pragma once
 
 // A stable sort for what is nearly in order: a few sorted lists one after the other, or next to
-// each other with little overlap. Recordings look so: each source wrote its own events in order.
+// each other with little overlap. Recordings are like this: each source wrote its own events in
+// order.
 //
 //   run_sort(keys, [](const Key& a, const Key& b) { return a.start < b.start; });
 //
-// Costs one pass over what is in order already, two or three over joined recordings, and n log n at
-// the worst.
+// Takes one pass if everything is in order, two or three for joined recordings, and n log n in the
+// worst case.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Gzip, as much of it as can be read.
+// Decompresses as much of a gzip file as can be read.
 //
 //   SONDE_TRY(Gunzipped out, gunzip(file.bytes()));
 //   if (!out.problem.empty()) …   // "the file ends inside its compressed data": text has what came
@@ -23,15 +23,15 @@ struct Gunzipped {
   std::uint64_t lost_bytes = 0;  // compressed bytes that were not read
 };
 
-// Hears of text as it comes.
+// Is notified of text as it arrives.
 class InflateListener {
  public:
   virtual ~InflateListener() = default;
   // It will be there, with about that many bytes if the file is right.
   virtual void begins(const char* text, std::size_t expected_bytes) = 0;
-  // So many bytes of it are there; zeros follow.
+  // That many bytes have arrived; zeros follow.
   virtual void grows(std::size_t bytes) = 0;
-  // It is longer, and about to be moved: nobody may look at it until gunzip() returns.
+  // It is longer, and about to be moved: nobody may read it until gunzip() returns.
   virtual void moves() = 0;
 };
 

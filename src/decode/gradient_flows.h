@@ -6,8 +6,8 @@
 namespace sonde {
 
 // Adds an arrow from each operator to its gradient, as PyTorch draws them: by the sequence number
-// and the logical thread of the operator. Of several operators of one number the one that began
-// last has it, and of several gradients the one that ended first.
+// and the logical thread of the operator. If several operators have the same number, the one that
+// began last gets the arrow, and of several gradients the one that ended first.
 void add_gradient_flows(TraceBuilder& builder);
 
 }  // namespace sonde

@@ -5,8 +5,8 @@
 
 namespace sonde {
 
-// Gives spans the module of what they belong to: what runs inside a span its module, and a gradient
-// that of its forward operator. Spans that have a module keep it.
+// Gives each span the module of the span around it, and each gradient the module of its forward
+// operator. Spans that have a module keep it.
 void spread_modules(TraceBuilder& builder);
 
 }  // namespace sonde

@@ -2,7 +2,7 @@
 #pragma once
 
 // A `.sonde` file as a trace, whatever is in it: the columns of a finished trace, or the events of
-// a recording. open_sonde() of sonde/trace.h is the public door to this.
+// a recording. open_sonde() in sonde/trace.h is its public function.
 
 #include "file/block_file.h"
 #include "sonde/result.h"

@@ -14,8 +14,7 @@
 
 namespace sonde {
 
-// Rows are made when somebody asks for them, each once. Whatever the places say, what makes no
-// sense gives no row.
+// Rows are made when they are first needed, each once. Invalid places give no row.
 class PlaceReader {
  public:
   using Places = std::unordered_map<std::uint64_t, std::string>;

@@ -2,11 +2,11 @@
 #pragma once
 
 // The container under a `.sonde` file: a header, then blocks, each with kind, length and checksum,
-// appended one after the other; a clean end adds an index and a trailer. What a block holds is for
-// others to say. docs/file-format.md draws the bytes.
+// appended one after the other; a clean end adds an index and a trailer. The container does not
+// interpret payloads. docs/file-format.md shows the layout.
 //
-// A file without its end is scanned: every block that is whole is found, and what lies between is
-// reported as damage with its offset, so that a cut or scratched file gives what it still has.
+// A file without an end is scanned: every complete block is found, and everything else is reported
+// as damage with its offset. A truncated or damaged file thus yields what it still has.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace sonde {
 
-// Raised by one with every change of what a file may contain; see trace/file_upgrade.h.
+// Raised by one with every change to what a file may contain; see file/file_upgrade.h.
 inline constexpr std::uint32_t kFormatVersion = 1;
 
 enum class BlockKind : std::uint16_t {
@@ -44,14 +44,14 @@ inline constexpr std::size_t kFileHeaderBytes = 64;
 inline constexpr std::size_t kBlockHeaderBytes = 32;
 inline constexpr std::size_t kTrailerBytes = 32;
 
-// A block as it will lie in a file, except for its header: made on any thread, then appended.
+// A block as it will be in the file, except for its header: made on any thread, then appended.
 struct EncodedBlock {
   BlockKind kind;
   bool compressed;
   std::uint32_t payload_bytes;
   std::vector<std::uint8_t> stored;
 };
-// `compress` is a wish: the block is stored plain where zstd would not make it smaller. A payload
+// `compress` is a hint: the block is stored plain if zstd would not make it smaller. A payload
 // longer than kMaxBlockBytes is refused by append().
 EncodedBlock encode_block(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
 
@@ -68,13 +68,12 @@ static_assert(sizeof(IndexEntry) == 24);
 
 class BlockWriter {
  public:
-  // Replaces what was at `path` by a file with a header: never is there one without. An empty path
-  // makes an unnamed file.
+  // Replaces `path` with a file that already has its header. An empty path makes an unnamed file.
   static Result<BlockWriter> create(const std::string& path);
 
   Result<void> append(const EncodedBlock& block);
   Result<void> append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
-  // Takes back the block appended last if it is of that kind; false if it is not.
+  // Removes the last block if it is of that kind; false if it is not.
   Result<bool> take_back(BlockKind kind);
   // Index and trailer. An append after it fails.
   Result<void> seal();
@@ -111,22 +110,22 @@ class BlockFile {
     std::string what;  // "block at byte 4096 ends early"
   };
 
-  // Fails only where nothing can be read at all: no such file, no permission, not a Sonde file, a
-  // version newer than ours.
+  // Fails only if nothing can be read at all: no such file, no permission, not a Sonde file, a
+  // newer version.
   static Result<BlockFile> open(const std::string& path);
-  // The same over bytes in memory, which must outlive it; `name` stands in messages.
+  // The same for bytes in memory, which must outlive it; `name` appears in messages.
   static Result<BlockFile> parse(std::span<const std::uint8_t> bytes, const std::string& name);
 
   const std::string& name() const { return name_; }
   std::uint32_t version() const { return version_; }
-  // When the file was begun, in nanoseconds since the Unix epoch.
+  // When the file was created, in nanoseconds since the Unix epoch.
   std::int64_t created_ns() const { return created_ns_; }
-  // Whether it has its proper end, with an index that fits.
+  // Whether it is sealed, with a matching index.
   bool sealed() const { return sealed_; }
   std::uint64_t file_bytes() const { return bytes_.size(); }
   // In the order of the file; the index is not among them. Unknown kinds are.
   const std::vector<Block>& blocks() const { return blocks_; }
-  // What could not be taken for blocks. Damage inside a block is found by payload().
+  // Bytes that are not blocks. Damage inside a block is found by payload().
   const std::vector<Damage>& damage() const { return damage_; }
 
   // The payload with checksum verified, decompressed into `scratch` if need be; valid while this

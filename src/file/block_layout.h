@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The fixed parts of the container as bytes; docs/file-format.md draws them.
+// The fixed parts of the container as bytes; docs/file-format.md shows them.
 
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::array<std::uint8_t, 4> kBlockMagic = {'S', 'B', 0xb1, 'K'}
 inline constexpr std::array<std::uint8_t, 8> kTrailerMagic = {'S', 'O', 'N', 'D',
                                                               'E', 'N', 'D', '\n'};
 inline constexpr std::uint16_t kBlockFlagZstd = 1;
-// In Trailer::block_count: the file is whole, but has too many blocks for an index.
+// In Trailer::block_count: the file is complete, but has too many blocks for an index.
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
 struct FileHeader {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A stretch of one column as the payload of a Columns block; docs/file-format.md draws it.
+// Some rows of one column as the payload of a Columns block; docs/file-format.md shows the layout.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ constexpr ElementType element_type() {
   }
 }
 
-// Bytes of one element; 0 for a type that is none.
+// Bytes of one element; 0 for an unknown type.
 std::size_t element_bytes(ElementType type);
 
 // Rows that go into one block, whatever the type.

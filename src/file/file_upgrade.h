@@ -16,15 +16,15 @@
 
 namespace sonde {
 
-// Steps are called for every block; a kind that did not change is returned as it came.
+// Steps are called for every block; a kind that did not change is returned unchanged.
 using UpgradeStep = Result<std::vector<std::uint8_t>> (*)(BlockKind kind,
                                                           std::vector<std::uint8_t> payload);
 
 // The step at place i takes version i + 1 to version i + 2.
 std::span<const UpgradeStep> upgrade_steps();
 
-// BlockFile::payload(), brought to the current version. Valid while `file` and `scratch` live;
-// thread-safe for different `scratch`. Tests bring steps of their own.
+// BlockFile::payload(), upgraded to the current version. Valid while `file` and `scratch` live;
+// thread-safe for different `scratch`. Tests pass their own steps.
 Result<std::span<const std::uint8_t>> upgraded_payload(
     const BlockFile& file, const BlockFile::Block& block, std::vector<std::uint8_t>& scratch,
     std::span<const UpgradeStep> steps = upgrade_steps());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The columns of a finished trace in a block file. save_trace() of sonde/trace.h is the public door
-// to writing it; what opens a file of either kind is decode/open_sonde.h.
+// The columns of a finished trace in a block file. save_trace() in sonde/trace.h is the public
+// function to write it; decode/open_sonde.h opens files of either kind.
 
 #include <string>
 
@@ -19,8 +19,8 @@ Result<Trace> read_columns(const BlockFile& file, TraceBuilder builder);
 // Appends a trace as Columns blocks.
 Result<void> write_columns(BlockWriter& writer, const Trace& trace);
 
-// A row of the ledger for each piece of damage that the container knows of, and one if the file has
-// no proper end, unless it is `still_written`.
+// Adds a ledger row for each damaged place that the container found, and one if the file has no
+// end, unless it is `still_written`.
 void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_written = false);
 
 }  // namespace sonde

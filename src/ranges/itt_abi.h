@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How programs and collectors that speak ITT find each other; what Intel has published of it, so
-// far as Sonde speaks it.
+// How programs and ITT collectors find each other: the part of Intel's published interface that
+// Sonde uses.
 //
-// The program opens the library that INTEL_LIBITTNOTIFY64 names. If that exports __itt_api_init, it
-// is given the program's list of functions and fills in its own; older ones export the functions,
-// and each is looked up by its name.
+// The program opens the library that INTEL_LIBITTNOTIFY64 names. If that exports __itt_api_init,
+// the program passes it its list of functions, and it fills in its own. Older libraries export the
+// functions, which are looked up by name.
 
 #include <pthread.h>
 

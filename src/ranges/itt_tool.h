@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The collector that INTEL_LIBITTNOTIFY64 names (VTune sets it), spoken to as itt_abi.h says.
+// The collector that INTEL_LIBITTNOTIFY64 names (VTune sets it), called as itt_abi.h describes.
 
 namespace sonde {
 

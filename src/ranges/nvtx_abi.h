@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How programs and tools that speak NVTX find each other; what version 3 of NVTX has published, so
-// far as Sonde speaks it.
+// How programs and NVTX tools find each other: the part of NVTX version 3's published interface
+// that Sonde uses.
 //
 // The program opens the library that NVTX_INJECTION64_PATH names and calls its
 // InitializeInjectionNvtx2 with a function that hands out tables. The table of callbacks has, for
@@ -16,7 +16,7 @@ namespace sonde::nvtx_abi {
 
 constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
 constexpr const char* kEntry = "InitializeInjectionNvtx2";
-// What Sonde's own injection library exports beside it, so that Sonde knows itself.
+// Exported by Sonde's own injection library as well, so that Sonde recognises it.
 constexpr const char* kOwnMark = "sonde_nvtx_injection";
 
 constexpr std::uint32_t kVersion = 3;
@@ -29,8 +29,8 @@ using Initialize = int(GetExportTable* get_table);  // not 0: a tool is there
 // Tables.
 constexpr std::uint32_t kCallbacks = 1;
 constexpr std::uint32_t kVersionInfo = 3;
-// Modules. Tools refuse a program that lacks one of them, also those that name objects of CUDA and
-// OpenCL and the one of locks, of which Sonde calls nothing.
+// Modules. Tools refuse a program that lacks one of them, including those that name CUDA and OpenCL
+// objects and the one for locks, of which Sonde calls nothing.
 constexpr std::int32_t kCore = 1;
 constexpr std::int32_t kCuda = 2;
 constexpr std::int32_t kOpenCl = 3;
@@ -137,7 +137,7 @@ struct EventAttributes {
 };
 static_assert(sizeof(EventAttributes) == 48, "as NVTX has it on 64-bit machines");
 
-// What a tool gives for a pop without a push, or where it does not count.
+// What a tool returns for a pop without a push, or if it does not count.
 constexpr int kNoDepth = -2;
 
 }  // namespace sonde::nvtx_abi

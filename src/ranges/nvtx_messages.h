@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What NVTX's events say, as text.
+// The contents of NVTX events as text.
 
 #include <cstdint>
 #include <mutex>
@@ -17,8 +17,8 @@ namespace sonde {
 // wchar_t is UTF-32 on Linux.
 std::string to_utf8(const wchar_t* text);
 
-// A library's own part of NVTX: its ranges nest by themselves, and it numbers its categories. Never
-// destroyed, since handles of it may be used at any time.
+// A library's own part of NVTX: its ranges nest separately, and it numbers its own categories.
+// Never destroyed, because its handles may be used at any time.
 class NvtxDomain {
  public:
   explicit NvtxDomain(std::string name) : name_(std::move(name)) {}
@@ -32,8 +32,8 @@ class NvtxDomain {
   // The same handle for the same text.
   nvtx_abi::Handle register_string(std::string_view text);
 
-  // What an event says beside its message: "domain: NCCL, category: comm, payload: 7"; "" if that
-  // is nothing. `attributes` may be null.
+  // What an event has besides its message: "domain: NCCL, category: comm, payload: 7"; "" if
+  // nothing. `attributes` may be null.
   std::string details(const nvtx_abi::EventAttributes* attributes);
 
  private:

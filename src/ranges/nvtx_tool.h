@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The tool that NVTX_INJECTION64_PATH names (Nsight Systems sets it), spoken to as nvtx_abi.h says.
+// The tool that NVTX_INJECTION64_PATH names (Nsight Systems sets it), called as nvtx_abi.h
+// describes.
 
 #include <cstdint>
 
@@ -16,7 +17,7 @@ class NvtxTool {
   // Sonde records NVTX ranges, so it must not send its own recordings to NVTX.
   bool is_sonde() const { return is_sonde_; }
 
-  // The depth of the range, counted from 0; negative if nobody counts.
+  // The depth of the range, counted from 0; negative if the tool does not count.
   int push(const char* message) const;
   int pop() const;
   std::uint64_t start(const char* message) const;

@@ -7,8 +7,7 @@
 //   set_tool(kNvtx, &nvtx);
 //   set_listening(kNvtx, true);
 //
-// sonde_detail_recording holds them all, so that a scope of which nobody wants to know looks at one
-// word and no more:
+// sonde_detail_recording holds them all, so that a scope without listeners reads only one word:
 //
 //    31                  16 15     3   2     1       0
 //   +----------------------+--------+-----+------+---------+

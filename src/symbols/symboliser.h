@@ -7,9 +7,8 @@
 //   for (const SymbolFrame& frame : symboliser.frames_at("/usr/lib/libfoo.so", build_id, 0x1234))
 //     print(frame.function, frame.file, frame.line);
 //
-// Reads the binary's symbols and debug information, also where the latter lies in files of its own
-// (as Debian's -dbgsym packages do). A binary that is gone, or is another one by now, gives
-// nothing.
+// Reads the binary's symbols and debug information, including debug information in separate files
+// (as in Debian's -dbgsym packages). A binary that is missing or has been replaced gives nothing.
 
 #include <cstdint>
 #include <memory>
@@ -32,9 +31,9 @@ class Symboliser {
   Symboliser(const Symboliser&) = delete;
   Symboliser& operator=(const Symboliser&) = delete;
 
-  // The function that the call before `offset` stands in, and before it those that the compiler put
-  // into it, the innermost first. `offset` is a return address less where the binary was loaded;
-  // `build_id` is in hexadecimal digits, "": any will do.
+  // The function that contains the call before `offset`, preceded by the functions inlined there,
+  // innermost first. `offset` is a return address minus the load address of the binary. `build_id`
+  // is in hexadecimal digits; "" accepts any.
   std::vector<SymbolFrame> frames_at(std::string_view binary, std::string_view build_id,
                                      std::uint64_t offset);
 

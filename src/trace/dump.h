@@ -18,10 +18,10 @@
 
 namespace sonde {
 
-// Takes one line without its end; returns whether to go on.
+// Takes one line without its line break; returns whether to continue.
 using LineSink = std::function<bool(std::string_view line)>;
 
-// Line by line, so that no size of trace needs memory.
+// Line by line, so that memory does not depend on the size of the trace.
 void dump_text(const Trace& trace, const LineSink& sink);
 std::string dump_text(const Trace& trace);
 

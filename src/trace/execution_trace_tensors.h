@@ -24,7 +24,7 @@ inline std::size_t after_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Behind the closing quote of the string that begins at `at`.
+// The position after the closing quote of the string that begins at `at`.
 inline std::size_t after_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;
@@ -32,7 +32,7 @@ inline std::size_t after_string(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-// Five integers and a text behind the bracket at `at`: nothing else looks so.
+// Five integers and a text after the bracket at `at`: nothing else looks like this.
 inline bool read_tensor(std::string_view text, std::size_t at, TensorValue& tensor) {
   std::int64_t numbers[5] = {};
   for (std::int64_t& number : numbers) {

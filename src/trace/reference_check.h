@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Making tables of unknown origin safe to read.
+// Makes tables of unknown origin safe to read.
 
 #include <cstdint>
 #include <string>
@@ -22,12 +22,12 @@ struct Correction {
 // Fails unless all columns of each table are of one length that ids can count.
 Result<void> check_lengths(const TraceTables& tables);
 
-// Clears ids of rows that do not exist, ranges that leave their table, and numbers that are no
-// enumerator; brings times and durations into a range in which no sum or difference overflows.
+// Clears ids of rows that do not exist, ranges that exceed their table, and unknown enumerators.
+// Limits times and durations so that no sum or difference overflows.
 std::vector<Correction> correct_values(TraceTables& tables, const StringPool& strings);
 
-// Clears parents (of spans, stacks, modules) that do not stand before their child, so that no walk
-// upwards is endless. To be called when rows have their final places.
+// Clears parents (of spans, stacks, modules) that do not come before their child, so that no walk
+// upwards is endless. Call it when rows are in their final order.
 std::vector<Correction> correct_parents(TraceTables& tables);
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Bringing spans into row order, and finding their parents.
+// Puts spans into row order and finds their parents.
 
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace sonde {
 
-// Sorts spans by track, start and falling duration, stably, and lets every column that refers to a
-// span follow. Ids must be checked before. A table that is in order already costs one pass.
-// Returns the first span of each track, then the end of the last track's.
+// Sorts spans by track, start and falling duration, stably, and updates every column that refers to
+// a span. Ids must be checked before. A table that is in order already costs one pass. Returns the
+// first span of each track, then the end of the last track's.
 std::vector<std::uint32_t> order_spans(TraceTables& tables);
 
 // Gives spans on thread tracks that have no parent the innermost span that contains them. Spans

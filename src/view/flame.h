@@ -7,8 +7,8 @@
 
 namespace sonde::detail {
 
-// A flame graph as a page can hold it: without nodes that would be too narrow to see, nor more than
-// some thousands; their time stays in the nodes around them. Parents stand before their children.
+// A flame graph that fits in a page: without nodes that would be too narrow to see, and at most
+// some thousands. Their time stays in the nodes around them. Parents come before their children.
 std::vector<FlameNode> flame_for_page(const std::vector<FlameNode>& all);
 
 }  // namespace sonde::detail

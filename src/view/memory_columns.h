@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The events of a device as columns of numbers for a page, and no more of them than a page can
-// hold: beyond that the smallest blocks are drawn together, as changes of their category.
+// The events of a device as columns of numbers for a page, at most as many as a page can hold.
+// Beyond that, the smallest blocks are drawn together, as changes of their category.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How data comes into a page: as JSON that cannot break out of its element, and as base64, each in
-// the place of a mark.
+// Puts data into a page: as JSON that cannot break out of its element, and as base64, each in place
+// of a placeholder.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ class PageJson {
   PageJson& key(std::string_view name);
   void number(std::int64_t value) { out_ += std::to_string(value); }
   void text(std::string_view value);
-  // [item, …] with one call of `write` an item.
+  // [item, …] with one call of `write` per item.
   template <typename Items, typename Write>
   void list(const Items& items, Write write) {
     out_ += '[';
@@ -53,7 +53,7 @@ class PageJson {
 
 std::string base64(const std::vector<std::uint8_t>& bytes);
 
-// The first `mark` of the page becomes `with`.
+// Replaces the first `mark` of the page with `with`.
 void replace_mark(std::string& page, std::string_view mark, std::string_view with);
 
 }  // namespace sonde::detail

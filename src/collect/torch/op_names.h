@@ -14,9 +14,9 @@
 
 namespace sonde::torch {
 
-// One a thread. A name that belongs to a schema lies at one address for as long as the operator is
-// registered, so its first bytes suffice to see that it is still there; others lie in objects that
-// come and go, and their text is compared as a whole.
+// One per thread. A name that belongs to a schema lies at one address for as long as the operator
+// is registered, so its first bytes suffice to see that it is still there; others lie in objects
+// that come and go, and their text is compared as a whole.
 class OpNames {
  public:
   struct Found {

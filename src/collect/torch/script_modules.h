@@ -8,10 +8,10 @@
 
 namespace sonde::torch {
 
-// Which module of a TorchScript program runs. One a thread.
+// Which module of a TorchScript program runs. One per thread.
 class ScriptModules {
  public:
-  // The number of the innermost module, for sonde_op_place; 0 outside of scripts.
+  // The number of the innermost module, for sonde_op_place; 0 outside scripts.
   std::uint32_t here();
 
  private:

@@ -3,7 +3,7 @@
 
 // CUPTI's records as nvprof and Nsight Systems keep them: a table for each kind of record, with the
 // names of CUPTI's fields as columns. The two differ in how they write names, threads and kinds of
-// memory, and a table has the columns that the version of the profiler knew.
+// memory. A table has the columns that the version of the profiler knew.
 //
 //   SqliteCuda cuda(tables, {…});
 //   SONDE_TRY_VOID(cuda.read_calls("CUPTI_ACTIVITY_KIND_RUNTIME", SpanKind::CudaRuntime));
@@ -11,8 +11,8 @@
 //   cuda.link_calls(…);
 //   SONDE_TRY_VOID(cuda.read_kernels("CUPTI_ACTIVITY_KIND_KERNEL"));
 //
-// Work of a device belongs to the call with the same correlation, and with it to the range that the
-// call was made in.
+// Device work belongs to the call with the same correlation, and so to the range in which the call
+// was made.
 
 #include <cstdint>
 #include <map>
@@ -43,12 +43,12 @@ class SqliteCuda {
   SqliteCuda(SqliteTables& tables, const CudaDialect& dialect)
       : tables_(tables), dialect_(dialect) {}
 
-  // Of the runtime or the driver; a row that says which it is overrules `kind`.
+  // Calls of the runtime or the driver; a row that says which overrides `kind`.
   Result<void> read_calls(std::string_view table, SpanKind kind);
   // A range that a thread opened and closed; `id` is how its calls and their work refer to it.
   void add_range(TrackId thread, const When& when, std::int64_t id);
-  // Finds the ranges behind the calls. `across_threads` looks also at other threads for calls that
-  // were made in no range of their own.
+  // Finds the ranges of the calls. `across_threads` also looks at other threads for calls outside
+  // all ranges of their own thread.
   void link_calls(bool across_threads);
 
   Result<void> read_kernels(std::string_view table);
@@ -59,9 +59,9 @@ class SqliteCuda {
   // `devices` says which device a context belongs to, for tables that do not.
   Result<void> read_syncs(std::string_view table,
                           const std::map<std::int64_t, std::int64_t>& devices);
-  // What the call with that correlation stands on; nothing if there is none.
+  // The track of the call with that correlation; nothing if there is none.
   TrackId thread_of(std::int64_t pid, std::int64_t correlation) const;
-  // Writes down how much work has no call.
+  // Counts the work without a call.
   void finish();
 
  private:

@@ -8,9 +8,9 @@
 //   while (rows.next()) names[rows.integer(0).value_or(0)] = rows.text(1);
 //   if (!rows.problem().empty()) …  // the table breaks off there
 //
-// Nothing in the file is trusted. It is read from memory, so that no lock, journal or write comes
-// of it; views, virtual tables and computed columns are not there for the reader, indexes are not
-// used, and what a query may do is bounded by the size of the file. Not thread-safe.
+// Nothing in the file is trusted. It is read from memory, without locks, journals or writes. Views,
+// virtual tables and computed columns are ignored, indexes are not used, and the size of the file
+// limits what a query may return. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,10 +35,10 @@ struct CloseSqlite {
   void operator()(sqlite3_stmt* statement) const;
 };
 
-// The rows of a table, one at a time. What it hands out lives until the next one.
+// The rows of a table, one at a time. Values live until the next row.
 class SqliteRows {
  public:
-  // False at the end, and where the table cannot be read on.
+  // False at the end, and where the table becomes unreadable.
   bool next();
   bool is_null(std::size_t column) const;
   // Nothing unless it is a whole number; likewise for text and bytes.
@@ -46,7 +46,7 @@ class SqliteRows {
   std::string_view text(std::size_t column);
   std::span<const std::uint8_t> blob(std::size_t column);
   std::uint64_t rows_read() const { return rows_; }
-  // Why the table ended before its end; empty if it did not.
+  // Why the table ended early; empty if it did not.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -63,24 +63,24 @@ class SqliteRows {
 
 class SqliteDatabase {
  public:
-  // `name` stands in messages.
+  // `name` appears in messages.
   static Result<SqliteDatabase> over(PaddedBytes bytes, std::string name);
 
   const std::string& name() const { return name_; }
   // Whether parts of the file are missing or broken, as far as its first page shows.
   bool is_damaged() const { return is_damaged_; }
-  // Whether it says that newer pages may stand in another file beside it.
+  // Whether newer pages may be in a file beside it.
   bool has_write_ahead_log() const { return has_write_ahead_log_; }
   // Names of real tables, sorted.
   std::vector<std::string> tables() const;
   bool has(std::string_view table) const;
-  // Whether something else goes by that name.
+  // Whether something other than a table has that name.
   bool has_other(std::string_view table) const;
   // "has no table X", or what X is instead.
   Failure lacks(std::string_view table) const;
 
-  // All rows of a table, in the order they are stored. A column that the table has not is null; the
-  // first `required` ones must be there.
+  // All rows of a table, in the order they are stored. A missing column is null; the first
+  // `required` ones must exist.
   Result<SqliteRows> rows(std::string_view table, std::span<const char* const> columns,
                           std::size_t required = 0);
 

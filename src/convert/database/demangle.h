@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Names of C++ functions as people read them, from a file that nobody trusts: a few bytes of a
-// mangled name can stand for a text that fills the memory, since its parts refer to each other.
+// Readable names of C++ functions, from an untrusted file: a few bytes of a mangled name can expand
+// to a text that fills the memory, because its parts refer to each other.
 
 #include <cstddef>
 #include <string>

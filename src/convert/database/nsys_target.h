@@ -31,7 +31,8 @@ class NsysTarget {
   // When recording ended, as far as the report says.
   Nanos last_ns() const { return last_ns_; }
 
-  // Whether a table describes others or the report itself, so that nothing is lost without it.
+  // Whether a table describes other tables or the report itself, so that nothing is lost without
+  // it.
   static bool is_description(std::string_view table);
 
  private:

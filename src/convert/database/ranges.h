@@ -20,8 +20,8 @@ struct Stretch {
 constexpr std::uint32_t kNoRange = 0xffffffff;
 
 // For each call the range on its line that began last of those that it lies inside, or kNoRange.
-// Inside is as PyTorch means it: the range begins before the call and ends after it, at neither end
-// together with it.
+// Inside means, as in PyTorch, that the range begins before the call and ends after it, both
+// strictly.
 std::vector<std::uint32_t> innermost_ranges(std::span<const Stretch> ranges,
                                             std::span<const Stretch> calls);
 

@@ -15,8 +15,8 @@ namespace sonde {
 // Whether the bytes begin as those of every SQLite database do.
 bool is_sqlite(std::string_view bytes);
 
-// `bytes` are such a database; `name` is its path, or stands in messages. Fails as unsupported
-// where Sonde was built without SQLite.
+// `bytes` are such a database; `name` is its path and appears in messages. Fails as Unsupported if
+// Sonde was built without SQLite.
 Result<Trace> read_profiler_database(PaddedBytes bytes, const std::string& name);
 
 // Only nvprof's, with the tables that PyTorch's load_nvprof asks for.

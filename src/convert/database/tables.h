@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the readers of profilers' databases have in common: a database, the trace that is made of
-// it, names by number, and the lines that events stand on.
+// What the readers of profilers' databases share: a database, the trace made from it, names by
+// number, and the tracks of events.
 //
 //   SqliteTables tables(database, builder);
 //   SONDE_TRY_VOID(tables.read("T", {"start", "end"}, 2, [&](SqliteRows& row) {
@@ -40,24 +40,25 @@ class SqliteTables {
   SqliteDatabase& database() { return database_; }
   TraceBuilder& builder() { return builder_; }
 
-  // Visits all rows of a table; one that is not there has none, and a view in its place is an
-  // error. The first `required` columns must be there if the table is. Rows for which `visit`
-  // returns false are counted as undecodable, and a table that breaks off as damaged.
+  // Visits all rows of a table. A missing table has no rows; a view in its place is an error. If
+  // the table exists, so must its first `required` columns. Rows for which `visit` returns false
+  // count as undecodable, and a table that ends early counts as damaged.
   using Visit = std::function<bool(SqliteRows&)>;
   Result<void> read(std::string_view table, const std::vector<const char*>& columns,
                     std::size_t required, const Visit& visit);
-  // A ledger row for each table with rows that was not read, save those for which `is_known`.
+  // Adds a ledger row for each table with rows that was not read, except those for which `is_known`
+  // is true.
   void note_unread(const std::function<bool(std::string_view)>& is_known);
 
   // Times of a row from the column `start` and the one after it, on the trace's clock; nothing if
-  // they are missing or make no sense.
+  // they are missing or invalid.
   std::optional<When> when(const SqliteRows& row, std::size_t start) const;
   std::optional<Nanos> time(const SqliteRows& row, std::size_t column) const;
   // What is added to all times.
   void set_base(Nanos base_ns) { base_ns_ = base_ns; }
 
   void add_name(std::int64_t number, StringId text) { names_.emplace(number, text); }
-  // A text that says so for a number without a name.
+  // A placeholder for a number without a name.
   StringId name(std::int64_t number);
 
   ProcessId process(std::int64_t pid);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// PyTorch's execution traces, of every schema since 1.0.1. Names with quotes in them, which PyTorch
-// does not escape, cost one node and no more.
+// PyTorch's execution traces, of every schema since 1.0.1. A name with quotes, which PyTorch does
+// not escape, loses only its own node.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace sonde {
 // Whether JSON text is an execution trace rather than a trace of events.
 bool looks_like_execution_trace(std::string_view text);
 
-// `path` stands in messages.
+// `path` appears in messages.
 Result<ExecutionTrace> read_execution_trace(PaddedBytes text, const std::string& path);
 
 }  // namespace sonde

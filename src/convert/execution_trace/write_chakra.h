@@ -6,8 +6,8 @@
 //   length │ GlobalMetadata │ length │ Node │ length │ Node │ …      lengths as varints, ids ascend
 //
 // A node depends on what calls it (ctrl_deps), on the node before it in the same caller and on
-// those that made the tensors it reads (data_deps). With a trace of the same run, nodes have their
-// times, and device work stands as nodes of its own behind the operator that launched it.
+// those that made the tensors it reads (data_deps). With a trace of the same run, nodes have times,
+// and device work becomes nodes after the operator that launched it.
 
 #include <string>
 
@@ -17,7 +17,7 @@
 
 namespace sonde {
 
-// `times` may be null. Unsupported if the build lacked protozero.
+// `times` may be null. Unsupported if Sonde was built without protozero.
 Result<void> write_chakra(const ExecutionTrace& et, const std::string& path, const Trace* times);
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The bytes of a text, followed by the zeros that json_text.h asks for.
+// The bytes of a text, followed by the zeros that json_text.h needs.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ class PaddedBytes {
     return {reinterpret_cast<const std::uint8_t*>(data_), size_};
   }
 
-  // Room for more behind size(), at least `bytes`; what was written becomes part by add(). Not for
+  // Room for at least `bytes` after size(); add() makes what was written part of the text. Not for
   // files.
   Result<std::span<std::uint8_t>> room(std::size_t bytes);
   // Whether that leaves the text where it is.

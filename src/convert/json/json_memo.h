@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Numbers for texts, in the order of first sight: what stands in a file a million times is looked
-// at once.
+// Numbers for texts, in the order in which they first appear: text that a file repeats a million
+// times is examined once.
 //
 //   RawMemo names;
 //   const std::uint32_t id = names.id_of(raw);   // the same text gives the same number
 //   names.keys()[id] == raw
 //
-// Texts are not copied and must live as long, with kJsonPadding readable bytes behind them.
+// Texts are not copied and must live as long, followed by kJsonPadding readable bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ inline std::uint64_t low_bytes(std::uint64_t word, std::size_t bytes) {
 
 }  // namespace detail
 
-// Whether two texts are equal; both may be looked at up to 16 bytes behind their ends.
+// Whether two texts are equal; may read up to 16 bytes past their ends.
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   const std::size_t size = a.size();
@@ -56,7 +56,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
           (detail::load_word(a.begin() + size - 8) ^ detail::load_word(b.begin() + size - 8))) == 0;
 }
 
-// May read up to 16 bytes behind the text.
+// May read up to 16 bytes past the text.
 inline std::uint64_t hash_padded(std::string_view text) {
   const char* at = text.data();
   std::size_t left = text.size();

@@ -92,8 +92,8 @@ std::optional<std::uint64_t> to_unsigned(std::string_view token);
 // Nothing if it is not a finite number.
 std::optional<double> to_double(std::string_view token);
 
-// A number of microseconds, or one in a string, to the nearest nanosecond. False if it is none, or
-// none that 64 bits hold.
+// A number of microseconds, plain or in a string, to the nearest nanosecond. False if it is not a
+// number or does not fit in 64 bits.
 bool micros_to_nanos(std::string_view token, std::int64_t& nanos);
 
 // The same for the token at `at`, fast for what Kineto writes; returns what follows it.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Finding one's way in JSON text without taking it apart: where a string or a value ends, what an
-// integer is. Nothing is unescaped and nothing is allocated. Text that is not quite JSON (control
-// characters in strings, unknown escapes, bytes that are no UTF-8) is walked over like any other.
+// Finds where strings and values end in JSON text, and reads integers, without parsing it into a
+// tree. Nothing is unescaped or allocated. Text that is not quite JSON (control characters in
+// strings, unknown escapes, bytes that are not UTF-8) is handled like any other.
 //
 //   const char* at = skip_space(text);
 //   if (*at == '[') after = value_end(at, end);   // a null pointer if the text ends before
 //
-// All text handed in must be followed by kJsonPadding readable zero bytes: loops look 16 bytes
-// ahead, and a zero ends whatever is not a string.
+// All text must be followed by kJsonPadding readable zero bytes: loops read 16 bytes ahead, and a
+// zero ends anything but a string.
 
 #include <bit>
 #include <cstddef>
@@ -48,7 +48,7 @@ inline unsigned string_marks(const char* at) {
 #endif
 }
 
-// Quotes and brackets of both sorts; '[' and '{' differ in one bit only, and so do ']' and '}'.
+// Quotes and both kinds of brackets; '[' and '{' differ in only one bit, and so do ']' and '}'.
 inline unsigned nesting_marks(const char* at) {
 #if defined(__SSE2__)
   __m128i bytes;
@@ -69,7 +69,7 @@ inline unsigned nesting_marks(const char* at) {
 #endif
 }
 
-// Bytes that are no space: above 0x20, or zero.
+// Bytes that are not space: above 0x20, or zero.
 inline unsigned solid_marks(const char* at) {
 #if defined(__SSE2__)
   __m128i bytes;
@@ -109,8 +109,8 @@ inline unsigned first_mark(unsigned marks) {
 
 }  // namespace detail
 
-// Whether `size` bytes are equal; most that are not differ in the first few. Both may be looked at
-// up to 16 bytes behind their ends.
+// Whether `size` bytes are equal; unequal texts mostly differ in the first few bytes. May read up
+// to 16 bytes past their ends.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
   const unsigned first = detail::differing_marks(a, b);
   if (size <= detail::kBlockBytes) return (first & ((1U << size) - 1)) == 0;
@@ -123,7 +123,7 @@ inline bool same_bytes(const char* a, const char* b, std::size_t size) {
   return detail::differing_marks(a + last, b + last) == 0;
 }
 
-// Control characters count as space, save zero.
+// Control characters count as space, except zero.
 inline const char* skip_space(const char* at) {
   if (static_cast<unsigned char>(*at) > 0x20) return at;
   if (*at != '\0' && static_cast<unsigned char>(at[1]) > 0x20) return at + 1;
@@ -135,7 +135,7 @@ inline const char* skip_space(const char* at) {
   return at + detail::first_mark(marks);
 }
 
-// `at` is behind the opening quote. Returns the closing quote, or a null pointer if there is none
+// `at` is after the opening quote. Returns the closing quote, or a null pointer if there is none
 // before `end`.
 inline const char* string_end(const char* at, const char* end) {
   while (at < end) {
@@ -152,7 +152,7 @@ inline const char* string_end(const char* at, const char* end) {
 }
 
 // `at` is at '[' or '{'. Returns what follows its closing bracket; a null pointer if there is none
-// before `end`, or if it is nested too deep, in which case `failed_at` says where.
+// before `end`, or if it is nested too deeply, in which case `failed_at` says where.
 const char* nested_end(const char* at, const char* end, const char** failed_at);
 
 // What follows a number or a word.

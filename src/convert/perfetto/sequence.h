@@ -2,8 +2,8 @@
 #pragma once
 
 // A packet sequence of a Perfetto trace: the events of one line, in the order of their times. Times
-// are written as what has passed since the event before, and texts once, with a number that stands
-// for them from then on.
+// are written as differences from the previous event, and each text once, with a number that stands
+// for it from then on.
 //
 //   PerfettoSequence sequence(out, 2, track_uuid, first_ns);
 //   EventBuilder begin(sequence, EventType::SliceBegin);
@@ -45,7 +45,7 @@ class Interner {
 
 class PerfettoSequence {
  public:
-  // Events are on `track_uuid` unless they say otherwise.
+  // Events are on `track_uuid` by default.
   PerfettoSequence(std::string& out, std::uint32_t id, std::uint64_t track_uuid, Nanos first_ns);
 
   Interner categories{InternedField::EventCategories};
@@ -55,7 +55,8 @@ class PerfettoSequence {
 
  private:
   friend class EventBuilder;
-  // The event that was put together. Times may not go back: one that does is written as the last.
+  // Writes the event that was built. Times may not go back: an earlier time is replaced by the
+  // previous one.
   void write(Nanos time_ns);
 
   std::string event_;     // being put together
@@ -65,7 +66,7 @@ class PerfettoSequence {
   Nanos last_ns_;
 };
 
-// What can be said of an event, put together as bytes. One at a time for each sequence.
+// Builds the bytes of an event. One at a time for each sequence.
 class EventBuilder {
  public:
   EventBuilder(PerfettoSequence& sequence, EventType type);

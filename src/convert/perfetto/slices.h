@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Slices and instants of a track as events of Perfetto, with the arguments that people look at.
+// Slices and instants of a track as Perfetto events, with the most useful arguments.
 
 #include <cstdint>
 #include <functional>
@@ -39,8 +39,8 @@ struct PerfettoPlan {
   ExtraJoin extras;
 };
 
-// All of one track, in one pass over its spans. `flush` is called between events, where what was
-// written may be taken away; false ends the work.
+// Writes one track in one pass over its spans. `flush` is called between events and may take away
+// what was written; if it returns false, writing ends.
 class PerfettoSlices {
  public:
   PerfettoSlices(const PerfettoPlan& plan, PerfettoTracks& tracks, std::string& out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The lines of a Perfetto trace and what they are called:
+// The tracks of a Perfetto trace and their names:
 //
 //   process 407 python3
 //   ├─ thread 407            a track of the trace
@@ -23,14 +23,14 @@
 
 namespace sonde::detail {
 
-// Gives out numbers for tracks, and writes what they are when they are first asked for.
+// Assigns numbers to tracks, and describes each when it is first used.
 class PerfettoTracks {
  public:
   PerfettoTracks(const Trace& trace, std::string& out) : trace_(trace), out_(out) {}
 
   // Line `lane` of a track; an invalid track is a line of its own.
   std::uint64_t line(TrackId track, std::uint32_t lane);
-  // One of the lines for spans that overlap as they like.
+  // One of the tracks for spans that may overlap.
   std::uint64_t async_line(TrackId track, std::uint32_t lane);
   // A counter of the process that `track` is in. `unit` is a unit of CounterDescriptor, or 0.
   std::uint64_t counter(TrackId track, const std::string& name, std::uint32_t unit);
@@ -53,7 +53,7 @@ class PerfettoTracks {
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> counters_;
 };
 
-// `text` as UTF-8, with U+FFFD for what is none.
+// `text` as UTF-8, with U+FFFD for invalid bytes.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace sonde::detail

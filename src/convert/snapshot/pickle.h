@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Python's pickles, as far as they are data: numbers, texts, lists, tuples and dictionaries. A
-// pickle is a program for a small machine; whatever in it would import, call or build something is
-// refused by name and never run.
+// Reads the data in Python pickles: numbers, texts, lists, tuples and dictionaries. A pickle is a
+// program for a small machine. Anything that would import, call or build something is refused and
+// never run.
 //
 //   SONDE_TRY(const Pickle pickle, Pickle::read(bytes, "snapshot.pickle"));
 //   for (const PickleRef segment : pickle.root()["segments"]) … segment["address"].integer()
 //
 // Reading takes time and memory in proportion to the bytes. Values may be shared and may even
-// contain themselves, so whoever walks through them must not descend without end.
+// contain themselves, so code that walks through them must not recurse without a limit.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace sonde {
 
 class Pickle;
 
-// A value, or none where something was looked for that is not there.
+// A value, or none if it was not found.
 class PickleRef {
  public:
   PickleRef() = default;
@@ -36,13 +36,13 @@ class PickleRef {
   std::int64_t integer() const noexcept;
   std::string_view text() const noexcept;
   bool is_integer() const noexcept;
-  // Equal for one value that stands in several places.
+  // Equal for one value that appears in several places.
   std::uint32_t identity() const noexcept { return value_; }
 
   // Of a list; 0 of anything else.
   std::size_t size() const noexcept;
   PickleRef operator[](std::size_t i) const noexcept;
-  // Of a dictionary; the last of equal keys counts, and only its last 256 are looked at.
+  // Of a dictionary; the last of equal keys counts, and only the last 256 keys are searched.
   PickleRef operator[](std::string_view key) const noexcept;
 
   class Iterator {

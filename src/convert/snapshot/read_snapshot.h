@@ -4,8 +4,9 @@
 // Snapshots of PyTorch's CUDA allocator (`torch.cuda.memory._dump_snapshot`), as traces.
 //
 // Each entry of the history becomes a row of allocations with its stack and the allocator's totals
-// after it. A block that is in use at the end and older than the history is taken at its begin. The
-// user's annotations become spans, and what lies unused in the segments is counted in the metadata.
+// after it. A block that is in use at the end and older than the history counts as allocated at the
+// start. The user's annotations become spans, and the metadata says how much of the segments is
+// unused.
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Call stacks of a snapshot: lists of frames, the innermost first, in which equal frames are mostly
-// one and the same value.
+// Call stacks of a snapshot: lists of frames, innermost first, in which equal frames are mostly the
+// same value.
 
 #include <algorithm>
 #include <cstdint>

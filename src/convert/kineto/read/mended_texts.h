@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Texts of a file that are not quite JSON and are mended when they are read: bytes that are no
-// UTF-8, control characters, escapes that JSON has not, words such as NaN. Old profilers wrote all
-// of them.
+// Texts of a file that are not quite JSON and are mended when they are read: bytes that are not
+// UTF-8, control characters, unknown escapes, words such as NaN. Old profilers wrote all of them.
 //
 //   const MendedTexts mended = mended_texts(parts, threads);
 //   if (mended.count > 0) note(mended.count, mended.first - begin_of_file);

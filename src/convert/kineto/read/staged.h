@@ -3,8 +3,7 @@
 
 // What one stretch of a file's events holds, before it is known what its neighbours say: rows whose
 // texts are numbers of raw texts, whose times count from the file's base, and whose tracks are
-// pairs of ids as written. kineto_read_events.h fills it, kineto_read_assemble.h makes a trace of
-// all.
+// pairs of ids as written. event_stager.h fills it, and assemble.h makes a trace from all of them.
 
 #include <array>
 #include <bit>

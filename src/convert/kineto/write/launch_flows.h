@@ -7,7 +7,7 @@
 
 namespace sonde {
 
-// One flow from every call that launches work to each piece of device work it launched, as Kineto
+// One flow from every call that launches work to each kernel, copy or fill it launched, as Kineto
 // draws them. Calls without device work, and work without a call, get none.
 FlowTable launch_flows(const Trace& trace);
 
