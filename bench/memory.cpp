@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How long it takes to tell who held memory, from an open trace, on one thread.
+// How long it takes to find who held memory, from an open trace, on one thread.
 //
 //   build/release/bin/bench_memory [page.html]
 //

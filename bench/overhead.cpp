@@ -132,7 +132,7 @@ void record_scopes(std::uint64_t count) {
   }
 }
 
-// Records `count` scopes with nothing drained meanwhile and tells the mean, then stop and file.
+// Records `count` scopes with nothing drained meanwhile and prints the mean, then stop and file.
 void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, const char* how) {
   const std::string name = "bench_kept.sonde";
   const auto session = open_session(policy, std::uint64_t{256} << 20, name);

@@ -87,7 +87,7 @@ class Repeat {
     shift_ids(to.flows.id, from.flows.size());
   }
 
-  // Times are told by their names, spans by their type.
+  // Times are recognised by their names, spans by their type.
   template <typename Table>
   void append(Table& to, const Table& from) {
     Table shifted = from;

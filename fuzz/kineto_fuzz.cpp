@@ -40,7 +40,7 @@ void ask(const Trace& trace) {
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 
-// Without the row of texts that are no JSON: it tells the first that was met, be it in an event
+// Without the row of texts that are not JSON: it names the first one found, be it in an event
 // that was left out.
 std::string dumped(const Trace& trace) {
   std::string text = dump_text(trace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Recording some steps of a training loop, and looking at each cycle as it ends.
 //
-// The program teaches a perceptron of two layers to tell whether a point lies in a circle. Of its
+// The program teaches a perceptron of two layers to decide whether a point lies in a circle. Of its
 // steps, a schedule records two cycles of three: wait 5, warm up 1, record 3, twice.
 
 #include <sonde/profiler.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The profiler: when to record, and what becomes of what was recorded.
+// The profiler: when to record, and what to do with the recording.
 //
 //   sonde::Profiler prof({
 //       .output = "train.sonde",
@@ -13,8 +13,8 @@
 //   std::cout << prof.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
 // All threads of the process are recorded. Several profilers may run at once, nested or
-// overlapping; while they do, each has what any of them asks for (shapes, memory, stacks). Every
-// member may be called from any thread; calls on one profiler wait for each other.
+// overlapping; while they do, each records what any of them asks for (shapes, memory, stacks).
+// Every member may be called from any thread; calls on one profiler wait for each other.
 //
 // A profiler never disturbs the program: start(), step() and stop() return nothing. The first error
 // (an impossible schedule, a file that cannot be written) goes to the message handler and to
@@ -44,7 +44,7 @@ namespace detail {
 struct ProfilerHooks;
 }  // namespace detail
 
-// Cpu, and what the sources that were added (source.h) serve.
+// Cpu, and the activities of the added sources (source.h).
 std::vector<Activity> supported_activities();
 
 // In C++17, assign the members of a default one.
@@ -68,12 +68,12 @@ struct ProfilerOptions {
   bool with_modules = false;
   GpuLevel gpu_level = GpuLevel::Linked;
 
-  // Runs while a cycle is recorded and is cleaned up by close(); it is to be registered before.
+  // Runs while a cycle is recorded; close() cleans it up. Register it before.
   std::shared_ptr<ExecutionTraceObserver> execution_trace_observer = nullptr;
 
-  // Every cycle is in the file in any case; this makes trace() all cycles instead of the last.
+  // The file always has every cycle; with this, trace() returns all cycles instead of the last.
   bool acc_events = false;
-  // Makes the identity of each cycle; unset: 32 random hexadecimal digits.
+  // Makes the trace id of each cycle; unset: 32 random hexadecimal digits.
   std::function<std::string()> custom_trace_id_callback = nullptr;
 
   // A file for each cycle: {cycle} in `output` is its number, from 0; without {cycle} the number
@@ -83,7 +83,7 @@ struct ProfilerOptions {
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   // What becomes of more.
   BufferPolicy policy = BufferPolicy::Spill;
-  // That memory is a file beside `output`, so that a process that is killed leaves a whole trace.
+  // Keeps that memory in a file beside `output`, so that a killed process leaves a complete trace.
   bool crash_safe = true;
   // Threads to record, by kernel thread id or by name. Both empty: all.
   std::vector<std::int64_t> only_thread_ids = {};
@@ -104,15 +104,15 @@ class Profiler {
   // The end of a step of the program: closes its span `ProfilerStep#N` and moves along the
   // schedule.
   void step();
-  // May be followed by start(), which goes on where the schedule stands. It returns at once: the
-  // file is whole after close().
+  // Returns at once; the file is complete after close(). You may call start() again, which
+  // continues the schedule.
   void stop();
   // Waits until everything is in the file and finishes it. Nothing can be recorded afterwards;
-  // trace() and save() go on working.
+  // trace() and save() still work.
   Result<void> close();
 
-  // The phases that start(), step() and stop() are made of, for programs with a schedule of their
-  // own outside: prepare (file and sources are ready), start (recording) and stop.
+  // The phases of start(), step() and stop(), for programs with their own schedule: prepare (file
+  // and sources are ready), start (recording) and stop.
   void prepare_trace();
   void start_trace();
   void stop_trace();
@@ -128,7 +128,7 @@ class Profiler {
   EventList events() const;
   KeyAverages key_averages(const GroupBy& group_by = {}) const;
 
-  // Files from trace(): whole or not at all, and as often as wanted.
+  // Write trace() to files, completely or not at all, as often as you like.
   // A `.sonde` file.
   Result<void> save(const std::string& path) const;
   // Kineto's JSON, compressed if the path ends in `.gz`.
@@ -141,7 +141,8 @@ class Profiler {
   // the host): memory_timeline.h says what becomes of which suffix. An error if shapes and memory
   // were not asked for.
   Result<void> export_memory_timeline(const std::string& path, std::string_view device = "") const;
-  // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording goes on.
+  // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording
+  // continues.
   Result<void> snapshot(const std::string& path) const;
   // The file recorded to, with its pattern filled in. Empty before the first prepare, and for a
   // file without a name.
@@ -174,10 +175,10 @@ std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir,
 
 enum class MessageLevel : std::uint8_t { Warning, Error };
 
-// Receives what profilers have to say, on the thread that caused it, and so from several at once.
+// Receives messages of profilers, on the thread that caused them, so possibly from several at once.
 using MessageHandler = std::function<void(MessageLevel level, std::string_view text)>;
 
-// For the whole process. Null restores the default, a line on stderr. Returns the one before.
+// For the whole process. Null restores the default, a line on stderr. Returns the previous handler.
 MessageHandler set_message_handler(MessageHandler handler);
 
 }  // namespace sonde

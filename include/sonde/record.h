@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Marking work in the program under test. Links to Sonde::record alone.
+// Marks work in a program. Needs only Sonde::record.
 //
 //   void train(Batch& batch) {
 //     SONDE_SCOPE("train");                         // from here to the closing brace
@@ -37,7 +37,7 @@ class Scope {
   explicit Scope(Site& site) noexcept
       : begun_(__builtin_expect(detail::recording(), 0) &&
                detail::write_begin(&site, detail::WordKind::Begin)) {}
-  // Ends what was begun, also if recording stopped in between.
+  // Ends the scope, even if recording has stopped in between.
   ~Scope() {
     if (__builtin_expect(begun_, 0)) detail::write_end();
   }
@@ -48,8 +48,8 @@ class Scope {
   const bool begun_;
 };
 
-// Scopes that follow one another without a gap: the end of one and the begin of the next share a
-// single look at the clock. The last ends with the object, or at end().
+// Scopes that follow one another without a gap: the end of one and the beginning of the next share
+// a single clock read. The last ends with the object, or at end().
 //
 //   sonde::Laps laps;
 //   SONDE_LAP(laps, "load");   ...
@@ -107,8 +107,8 @@ class record_function {  // NOLINT(readability-identifier-naming): the name PyTo
   sonde_range range_ = {0, 0};
 };
 
-// Work that begins on one thread and ends on another and stands outside the nesting of both: a
-// request, a transfer. Move it to where the work ends.
+// Work that begins on one thread and may end on another, outside the nesting of both: a request, a
+// transfer. Move it to where the work ends.
 class AsyncScope {
  public:
   AsyncScope() noexcept = default;
@@ -153,7 +153,7 @@ inline bool is_recording() noexcept {
 
 #else
 
-// Of another name for the linker, so that units with and without recording may be mixed.
+// Another name for the linker, so that units with and without recording may be mixed.
 inline namespace disabled {
 
 class [[maybe_unused]] Scope {
@@ -198,8 +198,8 @@ inline bool is_recording() noexcept {
 
 #ifndef SONDE_DISABLE
 
-// `"" name` makes anything but a literal an error. The site lives for ever, as its address may be
-// recorded at any time; its number is filled in at its first use.
+// `"" name` makes anything but a literal an error. The site is never destroyed, because its address
+// may be recorded at any time; its number is filled in at its first use.
 #define SONDE_STATIC_SITE(variable, name) \
   static ::sonde::Site variable = {"" name, __func__, __FILE__, __LINE__, 0}
 
@@ -214,7 +214,7 @@ inline bool is_recording() noexcept {
                                                              __LINE__, 0};                 \
   const ::sonde::Scope SONDE_PASTE(sonde_scope_, __LINE__)(SONDE_PASTE(sonde_site_, __LINE__))
 
-// The next of a row of scopes; `laps` is a sonde::Laps.
+// The next in a series of scopes; `laps` is a sonde::Laps.
 #define SONDE_LAP(laps, name)                \
   do {                                       \
     SONDE_STATIC_SITE(sonde_lap_site, name); \

@@ -39,7 +39,7 @@ int sonde_is_recording(void);
  * sonde_begin or sonde_lap on the same thread that returned 1. */
 int sonde_begin(sonde_site* site);
 void sonde_end(void);
-/* Ends the innermost scope and begins another with one look at the clock. */
+/* Ends the innermost scope and begins another with one clock read. */
 int sonde_lap(sonde_site* site);
 
 /* A range has a name made at run time and may be ended in any order and from any thread, once. */
@@ -52,8 +52,8 @@ void sonde_range_end(sonde_range range);
 /* Text that belongs to the range or scope that this thread began last. */
 void sonde_text(const char* text, size_t text_bytes);
 
-/* Work that begins on one thread and ends on another and stands outside the nesting of both. The
- * result is 0 if nothing was recorded. */
+/* Work that begins on one thread and may end on another, outside the nesting of both. Returns 0 if
+ * nothing was recorded. */
 uint64_t sonde_async_begin(sonde_site* site);
 void sonde_async_end(uint64_t async);
 

@@ -54,7 +54,7 @@ const sonde_plugin kPlugin = {
     sizeof(kPlugin), SONDE_ACTIVITY_PRIVATEUSE1, "a plugin", &calls(), prepare, start, stop,
     nullptr};
 
-// A device's driver that tells of work only when it is asked: flushes() pieces of it.
+// A device's driver that reports work only when asked: flushes() kernels.
 std::atomic<int>& flushes() {
   static std::atomic<int> count{0};
   return count;
@@ -150,7 +150,7 @@ TEST(Plugin, ThatMakesNoSenseIsNotTaken) {
   EXPECT_NE(sonde_add_plugin(&without_start), 0);
 }
 
-// start ──flush──flush──…──stop: what it told each time is in the trace.
+// start ──flush──flush──…──stop: what it reported each time is in the trace.
 TEST(Plugin, IsFlushedWhileAWindowIsOpen) {
   calls() = {};
   const sonde_plugin plugin = plugin_with_flush();

@@ -453,7 +453,7 @@ TEST(Session, LosesNothingWhenARingAndASpillOverlap) {
   EXPECT_EQ(count_spans(*trace, "ring alone"), 2u);
 }
 
-// A source that tells what it was told.
+// A source that logs its calls.
 class FakeSource : public Source {
  public:
   std::string name() const override { return "fake"; }

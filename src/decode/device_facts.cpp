@@ -55,8 +55,8 @@ void DeviceRows::add_devices() {
   for (const auto& [key, row] : devices_) builder_.devices().push_back(row);
 }
 
-// The allocator of a tensor library takes memory in large pieces and hands out small ones. Where it
-// told of a device, the pieces would be counted twice.
+// The allocator of a tensor library takes memory in large blocks and hands out small ones. If it
+// reported a device, the memory would be counted twice.
 void DeviceRows::add_memory() {
   AllocationTable& rows = builder_.allocations();
   std::set<std::pair<DeviceType, std::int32_t>> told;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Other tools are told of scopes, and of nothing else, whatever sessions do meanwhile.
+// Other tools see scopes, and nothing else, whatever sessions do meanwhile.
 
 #include "record/listeners.h"
 
@@ -26,7 +26,7 @@ using sonde::testing::open_session;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the calling thread's tool was told.
+// What the calling thread's tool saw.
 thread_local std::vector<std::string> told;
 
 const Tool kNotes = {[](const char* name) { told.push_back(std::string("push ") + name); },

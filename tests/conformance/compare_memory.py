@@ -7,7 +7,7 @@
 all    every event has its match: the same action, bytes and category as often
 peak   the same peak, and each category there within 2 % of it: the two know different things of a few blocks
 trace  a trace of PyTorch's, which does not name tensors: the same events of the allocator at the same times, the peak at
-       the same time, the same totals at every moment, and the categories that lives and shapes tell, to the byte
+       the same time, the same totals at every moment, and the categories that follow from lifetimes and shapes, to the byte
 """
 
 import collections

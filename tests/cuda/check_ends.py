@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that the traces of tests/cuda/ends.py, together, hold its 20 additions, or tell of those that are missing.
+"""Checks that the traces of tests/cuda/ends.py, together, hold its 20 additions, or report those that are missing.
 
 usage: check_ends.py HOW TRACE.json...
 """

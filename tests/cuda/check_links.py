@@ -16,7 +16,7 @@ WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = {"cuda_runtime": "runtime", "cuda_driver": "driver"}
 # Both clocks are CLOCK_REALTIME, but Sonde's passes through the counter of the processor.
 CLOCK_NS = 50_000
-# Sonde and the tool that tags are told of an operator one after the other.
+# Sonde and the tagging tool see an operator one after the other.
 BEGIN_NS = 500_000
 problems = 0
 

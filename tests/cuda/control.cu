@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Six kernels, for other tools to be told which of them to look at: two inside of
-// sonde::cuda::profiler, three inside of a scope that emit_nvtx tells NVTX of, one outside of both.
+// Six kernels, to show that other tools can be switched on for some of them: two inside sonde::cuda::profiler, three inside a scope that emit_nvtx shows to NVTX, one outside both.
 
 #include <cuda_runtime.h>
 
@@ -24,7 +23,7 @@ int main() {
     cudaDeviceSynchronize();
   }
   outside<<<1, 1>>>();
-  // Last: once told to stop, tools look at nothing any more.
+  // Last: once stopped, tools record nothing more.
   const sonde::cuda::profiler::profile window;
   if (!window.started()) {
     std::fprintf(stderr, "control: %s\n", window.started().error().message.c_str());

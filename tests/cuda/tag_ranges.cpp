@@ -42,7 +42,7 @@ std::FILE* file() {
   return opened;
 }
 
-// Of the ranges that are open on this thread, whether CUPTI was told.
+// For each open range of this thread, whether CUPTI knows it.
 thread_local std::vector<bool> told;
 
 bool tell_begin(const char* name) {

@@ -4,7 +4,7 @@
 
 usage: train.py [--torch TRACE.json | --nvtx] [--steps N] [--times FILE]
   --torch   records them with torch.profiler and writes its trace
-  --nvtx    tells NVTX of every operator
+  --nvtx    shows every operator to NVTX
   --times   writes seconds for a step and, with --torch, for stopping, as JSON
 """
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check_perfetto.py TRACE.json TRACE.pftrace: both exports of one trace tell the same.
+"""check_perfetto.py TRACE.json TRACE.pftrace: both exports of one trace agree.
 
 Decodes Perfetto's protobuf by its own few lines, as Perfetto's importer would: sequences with texts of their own, times as
 deltas, defaults. A sequence clears its state first; texts are said before they are used, tracks described before their

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the victim tells whoever kills it, in a file both have mapped.
+// What the victim reports to its killer, in a file that both have mapped.
 
 #include <fcntl.h>
 #include <sys/mman.h>

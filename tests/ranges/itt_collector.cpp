@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A collector that INTEL_LIBITTNOTIFY64 can name: writes down what it is told, a line each, in the
+// A collector that INTEL_LIBITTNOTIFY64 can name: logs the calls it receives, one line each, in the
 // file that COLLECTED names. Built twice: with __itt_api_init, and as the older ones, without.
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A tool that NVTX_INJECTION64_PATH can name: writes down what it is told, a line each, in the file
-// that COLLECTED names.
+// A tool that NVTX_INJECTION64_PATH can name: logs the calls it receives, one line each, in the
+// file that COLLECTED names.
 
 #include <cstdint>
 #include <cstdio>
@@ -46,7 +46,7 @@ void offer(FunctionTable table, unsigned number, Type* function) {
   *table[number] = reinterpret_cast<Function*>(function);
 }
 
-// Nsight Compute refuses a program that lacks a module, also one of which it is told nothing.
+// Nsight Compute refuses a program that lacks a module, even one from which it gets no calls.
 bool has_all_modules(const CallbacksTable& callbacks) {
   constexpr struct {
     std::int32_t module;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A stand-in for libc10: what its allocators do to tell a profiler, under the names that they have.
+// A stand-in for libc10: how its allocators report to a profiler, under the same names.
 
 #include "fake_c10.h"
 

@@ -23,5 +23,5 @@ void reportOutOfMemoryToProfiler(std::int64_t bytes, std::size_t allocated, std:
 
 void fake_c10_allocate(std::int64_t bytes);
 void fake_c10_fail(std::int64_t bytes);
-// How often c10's own functions were told something.
+// How often c10's own functions were called.
 int fake_c10_reports();

@@ -9,7 +9,7 @@ using FakeTorchObserver = void (*)(int begins);
 void fake_torch_observe(FakeTorchObserver observer);
 // Operators that allocate, and one allocation that fails.
 void fake_torch_run(int operators);
-// How often a profiler of its own was told of them.
+// How often its own profiler saw them.
 int fake_torch_memory_reports(void);
 // Whether its constructor had run when the observer came: 1, or 0 if it came too early.
 int fake_torch_observed_in_time(void);

@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// What the stand-in for a tool is told while `body` runs.
+// What the stand-in for a tool sees while `body` runs.
 template <typename Emit = emit_nvtx, typename Body>
 std::vector<std::string> told_of(bool record_shapes, Body&& body) {
   const TempDir dir;

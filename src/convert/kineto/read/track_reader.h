@@ -3,7 +3,7 @@
 
 // Processes, tracks and devices, from the ids of events and the rows that name them. Kineto uses
 // the same two ids for a thread of a process and for a stream of a device; categories and labels
-// tell them apart.
+// distinguish them.
 
 #include <cstdint>
 #include <map>
