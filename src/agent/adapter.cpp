@@ -23,7 +23,7 @@ bool is_loaded(const std::string& library) {
   return true;
 }
 
-// For one whose name says for which torch it is.
+// For an adapter whose name says which torch it is for.
 Result<void> check_name(const std::string& path, const std::string& torch_library) {
   const auto name = adapter_name_of(path);
   if (!name) return {};
@@ -58,7 +58,7 @@ Result<void> attach(const std::string& path, const std::string& torch_library) {
 }  // namespace
 
 Result<void> attach_library(const std::string& path) {
-  // RTLD_LOCAL: libtorch, which Python opens so too, must not become visible to the whole program.
+  // RTLD_LOCAL, as Python does: libtorch must not become visible to the whole program.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return loader_failure(path);
   auto* const entry = reinterpret_cast<AdapterEntry*>(::dlsym(library, kAdapterEntry));

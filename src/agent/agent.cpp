@@ -69,7 +69,7 @@ struct AgentForkHandlers {
   static void in_child() {
     Agent& agent = Agent::instance();
     new (&agent.mutex_) std::timed_mutex;
-    // Never destroyed: in this process it is nothing.
+    // Never destroyed: in this process it does nothing.
     [[maybe_unused]] const Session* parents = agent.session_.release();
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
@@ -77,7 +77,7 @@ struct AgentForkHandlers {
     sonde_when_missed(begin_at_first_operator);
     agent.start_thread();
   }
-  // A child that does what is recorded is none that only calls exec().
+  // A child that runs an operator is not one that only calls exec().
   static void begin_at_first_operator() {
     Agent& agent = Agent::instance();
     const std::lock_guard lock(agent.mutex_);
@@ -142,7 +142,8 @@ void Agent::attach_cuda() {
     add_to_report(options_.report, ReportKind::Error, attached.error().message);
 }
 
-// Sources serve the sessions that are opened after them, so one that is open gives way to another.
+// Sources serve only sessions that are opened after them, so an open session is replaced by
+// another.
 void Agent::attach_torch(const std::string& torch_library) {
   if (auto attached = attach_adapter(options_.adapters, torch_library); !attached) {
     return add_to_report(options_.report, ReportKind::Adapter, attached.error().message);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kKinds = {"recording", "adapter", "error",
                                                     "execution_trace", "claim"};
 
-// The report, locked against the other processes while it lives.
+// The run log, locked against other processes while this lives.
 class LockedReport {
  public:
   explicit LockedReport(const std::string& path)

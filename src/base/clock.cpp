@@ -119,8 +119,8 @@ ClockAnchor take_anchor() {
 TickMap::TickMap(std::vector<ClockAnchor> anchors) {
   std::sort(anchors.begin(), anchors.end(),
             [](const ClockAnchor& a, const ClockAnchor& b) { return a.ticks < b.ticks; });
-  // Damaged files bring anchors that run backwards, stand still or lie in another age: those say
-  // nothing.
+  // Damaged files have anchors that run backwards, stand still or are years away: those are
+  // ignored.
   constexpr std::int64_t kLongest = std::int64_t{1} << 61;
   const auto sensible = [](std::int64_t ns) { return ns > -kLongest && ns < kLongest; };
   std::vector<ClockAnchor> kept;

@@ -34,7 +34,7 @@ struct GzipCompressor::State {
 
 bool GzipCompressor::compress(std::string_view text, CompressedBlock& block) {
   isal_zstream& stream = state_->stream;
-  // Its initialisation leaves in place what the block before taught it.
+  // Its initialisation does not clear what it learned from the previous block.
   stream = {};
   std::fill(state_->level_buffer.begin(), state_->level_buffer.end(), std::uint8_t{0});
   isal_deflate_init(&stream);

@@ -80,7 +80,7 @@ int KeptFile::descriptor() {
     return -1;
   }
   if (is_ours(fd_)) return fd_;
-  // Not to be closed: it is nobody's or someone else's.
+  // Must not be closed: the number is unused or belongs to another file.
   errno = EBADF;
   const int fd = path_.empty() ? -1 : opened_again(path_.c_str());
   if (fd < 0) return -1;

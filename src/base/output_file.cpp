@@ -41,7 +41,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   if (!where.is_file) {
     file.fd_ = open_for_writing(path, O_APPEND);
   } else {
-    // Without a name until it is whole: whoever is killed meanwhile leaves nothing behind.
+    // Without a name until it is complete: a killed process leaves nothing behind.
     file.fd_ = open_for_writing(folder_of(where.path), O_TMPFILE);
     file.unnamed_ = file.fd_ >= 0;
     if (!file.unnamed_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kKilledBase = 128;
 
-// What posix_spawn() is to do with descriptors and signals.
+// What posix_spawn() should do with descriptors and signals.
 class SpawnPlan {
  public:
   SpawnPlan(int output, ChildErrors errors) {

@@ -185,7 +185,7 @@ class JsonReport {
   JsonWriter json_;
 };
 
-// One table: what the row is of stands first.
+// One table: the first column says what the row is about.
 void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) {
   out.line("row,kind,name,calls,ops,host_us,device_us,device_pieces,triton_kernels,broken");
   const auto share = [&](std::string_view row, std::string_view kind, std::string_view name,

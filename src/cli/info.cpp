@@ -13,7 +13,7 @@
 namespace sonde::cli {
 namespace {
 
-// Also of a file that `sonde run` has made whole: the ledger remembers.
+// Also for a file that `sonde run` has completed: the ledger remembers.
 bool is_complete(const TraceFacts& facts) {
   return !facts.ledger.contains(LedgerKind::Truncated) &&
          !facts.ledger.contains(LedgerKind::DamagedBytes);

@@ -15,7 +15,7 @@
 namespace sonde::cli {
 namespace {
 
-// What JSON gives whole is cut in text, with a line that says so.
+// Text shows only part of long lists and says so; JSON has all of them.
 constexpr std::size_t kMostRows = 24;
 constexpr std::size_t kMostDetails = 3;
 constexpr std::size_t kLongestValue = 96;

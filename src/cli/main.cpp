@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The program `sonde`: words to calls. The only file that includes CLI11, which is slow to compile.
+// The program `sonde`: turns arguments into calls. The only file that includes CLI11, which is slow
+// to compile.
 
 #include <unistd.h>
 
@@ -104,7 +105,7 @@ struct Parser {
     if (!checked) throw CLI::ValidationError(checked.error().message);
   }
 
-  // What would change nothing is not taken in silence.
+  // Options without effect are rejected.
   static void only_in_text(const CLI::App* command, Format wanted) {
     if (wanted == Format::Text) return;
     for (const char* const name :
@@ -113,7 +114,7 @@ struct Parser {
         throw CLI::ValidationError(name, "only works with --format text");
   }
 
-  // Programs want all rows, people a page of them.
+  // Programs want all rows, people want a page of them.
   static void limit_rows(const CLI::App* command, Format wanted, TableOptions& options) {
     if (wanted != Format::Text && command->count("--row-limit") == 0) options.row_limit = -1;
   }
@@ -544,8 +545,8 @@ int misused(const std::string& message, const std::string& command) {
   return kMisused;
 }
 
-// `sonde run` leaves everything behind `--`, or behind its first word that is not an option, alone.
-// What is before stays in `words`.
+// `sonde run` does not touch anything after `--`, or after its first word that is not an option.
+// What comes before stays in `words`.
 void split_program(std::vector<char*>& words, std::vector<std::string>& program) {
   constexpr std::size_t kFirst = 2;  // after "sonde run"
   std::size_t at = kFirst;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde memory`: who held the bytes, and when.
+// `sonde memory`: who held memory, and when.
 
 #include "cli/memory.h"
 

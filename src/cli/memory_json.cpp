@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde memory` for programs. Keys are stable: they may be added to, not renamed.
+// `sonde memory` for programs. Keys are stable: add keys, but do not rename them.
 
 #include <algorithm>
 #include <string>

@@ -99,7 +99,7 @@ class TextReport {
     }
   }
 
-  // Nothing is said where the trace knows no such places.
+  // Prints nothing if the trace has no such places.
   void shares(std::string_view title, const std::vector<MemoryShare>& all) {
     const bool any = std::any_of(all.begin(), all.end(), [](const MemoryShare& share) {
       return !share.name.empty() && share.name.front() != '(';

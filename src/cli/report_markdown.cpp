@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 20;
 
-// A text that no reader of Markdown takes for something else.
+// A text that no Markdown reader misinterprets.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {

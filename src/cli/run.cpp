@@ -84,7 +84,7 @@ Result<Libraries> find_libraries(const std::string& folder) {
   return libraries;
 }
 
-// The tool that gets what the program says by way of NVTX, if that is not Sonde.
+// The tool that receives the program's NVTX ranges, if it is not Sonde.
 std::string other_nvtx_tool(const Libraries& libraries) {
   const char* const named = ::getenv(kNvtxInjection);
   return named == nullptr || named == libraries.nvtx ? "" : named;
@@ -98,7 +98,7 @@ Result<std::string> find_opencl_layer(const RunCommand& command, const std::stri
   return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL headers");
 }
 
-// Behind the layers that the user has asked for.
+// After the layers that the user has asked for.
 void add_opencl_layer(ChildCommand& child, const std::string& layer) {
   if (layer.empty() || child.environment.empty()) return;
   const char* const others = ::getenv(kOpenclLayers);
@@ -114,8 +114,8 @@ std::string execution_trace_beside(const std::string& output) {
   return output.substr(0, output.size() - (has_suffix ? kSuffix.size() : 0)) + ".et.json.gz";
 }
 
-// Before the program has run for hours. Words in braces are filled in later, and processes may have
-// other rights than we.
+// Checked now, before the program has run for hours. Words in braces are filled in later, and
+// processes may have other permissions than we have.
 Result<void> check_folder_of(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
@@ -189,7 +189,7 @@ Result<std::string> library_folder() {
 
 Result<void> check(const RunCommand& command) {
   const std::string& output = command.options.output;
-  // Here, before each process finds out for itself.
+  // Here, before each process runs into it.
   if (const Result<std::string> filled = fill_output_name(output); !filled)
     return Failure(filled.error());
   if (output.find_first_of("\n\t") != std::string::npos)

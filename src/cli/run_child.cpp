@@ -28,7 +28,7 @@ class BlockedSignals {
   sigset_t before_ = {};
 };
 
-// A handler for SIGCHLD, since whoever started us may ignore it; then we would not learn how a
+// A handler for SIGCHLD, because our parent may have ignored it; then we would not learn how a
 // child ended.
 class KeptChildren {
  public:

@@ -52,7 +52,7 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
-// What only has not come yet, where the process still runs.
+// What may still arrive while the process is running.
 bool may_come(LedgerKind kind) {
   return kind == LedgerKind::Truncated || kind == LedgerKind::Unfinished ||
          kind == LedgerKind::WorkMissing;
@@ -128,7 +128,7 @@ Recorded look_at(const std::string& path, bool still_runs) {
   return result;
 }
 
-// One that has ended and that nobody asked after, as happens in containers, still has its number.
+// A process that has ended but was not waited for, as happens in containers, still has its number.
 bool has_not_ended(std::int64_t pid) {
   if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -137,7 +137,7 @@ bool has_not_ended(std::int64_t pid) {
   return state == std::string::npos || state + 2 >= text.size() || text[state + 2] != 'Z';
 }
 
-// One that was just killed takes some time to end.
+// A process that was just killed takes some time to end.
 bool runs(std::int64_t pid) {
   constexpr int kTries = 10;
   for (int i = 0; i < kTries && has_not_ended(pid); ++i)
@@ -145,7 +145,7 @@ bool runs(std::int64_t pid) {
   return has_not_ended(pid);
 }
 
-// Before recorded_in(), which removes those of which there is nothing to see.
+// Called before recorded_in(), which removes empty recordings.
 std::vector<std::string> removed_files(const std::vector<ReportEntry>& report) {
   std::vector<std::string> removed;
   for (const ReportEntry& entry : report) {
@@ -156,7 +156,7 @@ std::vector<std::string> removed_files(const std::vector<ReportEntry>& report) {
   return removed;
 }
 
-// Of processes that ended while they opened their file: nothing is in it.
+// Removes files of processes that ended while opening them: they are empty.
 void remove_begun(const std::vector<ReportEntry>& report) {
   for (const ReportEntry& claim : report) {
     std::error_code ignored;
@@ -172,7 +172,7 @@ void remove_begun(const std::vector<ReportEntry>& report) {
   }
 }
 
-// The fullest first: a launcher comes before its ranks, and has nothing to show.
+// Most spans first: a launcher starts before its ranks, but has nothing to show.
 std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   std::vector<Recorded> recordings;
   for (const ReportEntry& entry : report) {
@@ -186,7 +186,7 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   return recordings;
 }
 
-// One line an execution trace; one without operators is removed.
+// One line per execution trace; one without operators is removed.
 void add_execution_traces(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
   for (const ReportEntry& entry : report) {
     std::error_code ignored;
@@ -227,7 +227,7 @@ void add_problems(const std::vector<ReportEntry>& report, const Target& target,
   }
 }
 
-// One line if GPUs were asked for and nothing of them came.
+// One line if GPUs were requested and no GPU data arrived.
 void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& options,
                   std::vector<std::string>& lines) {
   if (options.cuda_library.empty()) return;

@@ -45,7 +45,7 @@ class InterruptsAwaited {
   struct sigaction before_[2] = {};
 };
 
-// A folder for what comes in between, beside the result, so that a rename brings it there.
+// A folder for intermediate files, beside the result, so that a rename is enough at the end.
 class WorkFolder {
  public:
   static Result<WorkFolder> create(const fs::path& beside) {
@@ -85,7 +85,7 @@ Result<Words> compiler() {
   return Failure(ErrorCode::NotFound, "no C++ compiler found; install g++ or set CXX");
 }
 
-// What the headers of that torch ask for.
+// What the headers of that torch require.
 std::string standard_of(const TorchInstall& torch) {
   const auto text = read_file(torch.include + "/torch/csrc/api/include/torch/all.h");
   const bool needs_20 = text && text->find("__cplusplus < 202002L") != std::string::npos;
@@ -143,7 +143,7 @@ Result<void> call(const Words& words) {
                                              command_text(words) + first_lines(said.text));
 }
 
-// Each source in a process of its own.
+// Each source in a separate process.
 Result<void> compile_all(const Words& cxx, const Words& flags, const Words& files,
                          const Words& objects) {
   std::vector<Result<void>> results(files.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which spans are events, and in what order they stand.
+// Which spans are events, and their order.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kHiddenNames = {
 };
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
-// What a name makes of an event; looked up once for each name, not for each event.
+// What a name means for an event; looked up once per name, not per event.
 class Names {
  public:
   enum class Class : std::uint8_t { Unknown, Plain, Hidden, Step };
@@ -113,8 +113,8 @@ class Run {
   Nanos end_ns_ = 0;
 };
 
-// Visits the events of all tracks in one order. Each track's are in order already, and many of one
-// follow each other.
+// Visits the events of all tracks in one order. Each track is already in order, and many events of
+// one track follow each other.
 template <typename Visit>
 void visit_in_order(std::vector<Run> runs, const Visit& visit) {
   const auto later = [](const Run& a, const Run& b) { return b < a; };

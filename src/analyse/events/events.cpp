@@ -14,7 +14,7 @@ namespace sonde {
 namespace detail {
 namespace {
 
-// The one kind of device that the trace describes, if there is but one.
+// The kind of device that the trace describes, if there is only one.
 std::optional<DeviceType> described_device(const DeviceTable& devices) {
   std::optional<DeviceType> found;
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which operator launched which device work, and on whose thread a device's calls stand.
+// Which operator launched which device work, and on which thread device calls are shown.
 
 #include <vector>
 
@@ -76,7 +76,7 @@ class Linker {
     return track.valid() ? data_.trace.tracks().process[track].value() : kNoEvent;
   }
 
-  // A call or work of a device behind which an operator stands.
+  // A device call or device work that belongs to an operator.
   bool is_launched(std::uint32_t event) const {
     return !is_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
            spans_.external_id[SpanId(data_.row[event])] > 0;
@@ -95,11 +95,10 @@ class Linker {
     }
   }
 
-  // A call of a device's runtime stands on the thread of the operator behind it, and so does, for
-  // PyTorch, the device's work.
+  // A device call is shown on the thread of its operator, and so is, in PyTorch, the device work.
   void adopt(std::uint32_t event, std::int64_t id) {
     const std::uint32_t process = process_of(event);
-    // Of a file where all have the same id, each would have a list of all.
+    // In a file where all have the same id, each would have a list of all.
     const bool is_same =
         id == last_id_ && process == last_process_ && data_.thread[event] == data_.thread[last_];
     if (is_same) {
@@ -122,7 +121,7 @@ class Linker {
   EventData& data_;
   const SpanTable& spans_;
   EventsById launched_{0};
-  // The operator before that has a list of its own.
+  // The previous operator with a list of its own.
   std::int64_t last_id_ = 0;  // of none
   std::uint32_t last_process_ = 0;
   std::uint32_t last_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Bytes that were taken and given back while an event ran.
+// Bytes that were allocated and freed while an event ran.
 
 #include <algorithm>
 #include <map>
@@ -32,8 +32,8 @@ bool is_out_of_memory(const AllocationTable& allocations, std::uint32_t row) {
   return (allocations.flags[row] & AllocationFlags::kOutOfMemory) != 0;
 }
 
-// The records of one process in the order of time, with running sums: what lies between two of
-// them is a subtraction.
+// The records of one process in the order of time, with running sums: the sum between two of them
+// is a subtraction.
 struct Records {
   std::vector<std::uint32_t> rows;
   std::vector<Nanos> times_ns;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 
-// Frames of PyTorch's own plumbing: both texts occur in them.
+// Frames of PyTorch's internals: both texts occur in them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFrames = {{
     {"autograd/__init__", "_make_grads"},
     {"autograd/__init__", "backward"},
@@ -56,7 +56,7 @@ bool is_plumbing(const Trace& trace, FrameId frame) {
   });
 }
 
-// Without the plumbing at the inner end, if it is not all there is.
+// Without the internal frames at the inner end, unless there are no others.
 StackId first_worth_telling(const Trace& trace, StackId innermost) {
   StackId at = innermost;
   while (at.valid() && is_plumbing(trace, trace.stacks().frame[at])) at = trace.stacks().parent[at];
@@ -101,7 +101,7 @@ std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
   return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
 }
 
-// libfoo.so+0x1234: what is known of a frame that nobody could name.
+// libfoo.so+0x1234: what is known of a frame without a name.
 std::string address_text(const Trace& trace, FrameId frame) {
   std::string_view binary = trace.string(trace.frames().binary[frame]);
   binary = binary.substr(binary.rfind('/') + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Events and averages as PyTorch prints them when they are looked at one by one.
+// Events and averages as PyTorch prints single ones.
 
 #include <string>
 
@@ -20,7 +20,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// Microseconds with as many digits as it takes, and none if there is nothing behind the point.
+// Microseconds with as many digits as needed, and no decimal point if there are no decimals.
 std::string microseconds(Nanos time_ns) {
   return format_text("{}", static_cast<double>(time_ns) / 1000);
 }

@@ -48,8 +48,8 @@ void learn_from_gradients(const Trace& trace, std::vector<std::int64_t>& logical
 
 }  // namespace
 
-// What profiling itself cost, and device work of which no operator is known, stand on no thread of
-// the program; PyTorch shows them on the main one.
+// Profiling overhead, and device work without a known operator, belong to no thread of the program;
+// PyTorch shows them on the main thread.
 void place_what_has_no_thread(EventData& data) {
   const TrackTable& tracks = data.trace.tracks();
   const std::uint32_t main = main_thread(data);

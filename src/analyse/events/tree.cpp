@@ -21,8 +21,8 @@ class Tree {
   }
 
  private:
-  // The top of each thread's stack is the parent, once all that ended is taken off. What overlaps
-  // in part has no relation.
+  // The top of each thread's stack is the parent, once ended events are removed. Events that partly
+  // overlap are not related.
   void find_parents() {
     const std::size_t count = data_.size();
     data_.parent.assign(count, kNoEvent);
@@ -53,8 +53,8 @@ class Tree {
     }
   }
 
-  // An only child of its parent's name is the same thing seen twice: the parent takes its place.
-  // Parents stand before their children, so that one pass does it.
+  // An only child with its parent's name is the same event seen twice: the parent takes its place.
+  // Parents come before their children, so one pass is enough.
   void remove_duplicates() {
     const std::size_t count = data_.size();
     BigVector<std::uint32_t> children(count, 0);
@@ -76,7 +76,7 @@ class Tree {
     if (!heir.empty()) drop(heir);
   }
 
-  // Removes the events that have an heir; places in the list follow.
+  // Removes the events that were merged, and updates indexes into the list.
   void drop(const std::vector<std::uint32_t>& heir) {
     const std::size_t count = data_.size();
     std::vector<std::uint32_t> place(count);
@@ -109,8 +109,8 @@ class Tree {
     compact(data_.device_bytes);
   }
 
-  // Children stand after their parents: backwards, all of a subtree is there before its root. Those
-  // of one parent are added in their order, since sums of floating-point numbers depend on it.
+  // Children come after their parents, so going backwards a subtree is complete before its root.
+  // Children of one parent are added in order, because floating-point sums depend on it.
   void add_up_children() {
     const std::size_t count = data_.size();
     data_.children_cpu_us.assign(count, 0.0);

@@ -78,7 +78,7 @@ class Maker {
     return {};
   }
 
-  // By the numbers of the tensor library; threads without one come behind them.
+  // By the tensor library's numbers; threads without one come after them.
   void number_threads() {
     std::int64_t last = 0;
     for (std::size_t i = 0; i < trace_.tracks().size(); ++i)
@@ -153,7 +153,7 @@ class Maker {
     return thread.open.empty() ? thread.node : node_of_[thread.open.back().value()];
   }
 
-  // Children have larger ids than their parent, and stand before it.
+  // Children have larger ids than their parent, and come before it.
   void order_by_end() {
     std::vector<std::size_t> order(out_.nodes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

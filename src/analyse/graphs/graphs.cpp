@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// To whom a span's time belongs: a row of the regions, or one of the operators outside.
+// What a span's time belongs to: a region, or an operator outside.
 struct Owner {
   enum class Kind : std::uint8_t { Nobody, Overhead, Region, Outside };
   Kind kind = Kind::Nobody;
   std::uint32_t row = kNone;
 };
 
-// What is known of the place a span stands at.
+// What is known about a span's surroundings.
 struct Place {
   SpanId span;     // whose place it is
   SpanId counted;  // the innermost span around whose time counts
@@ -55,7 +55,7 @@ class Coverage {
  private:
   using RegionKey = std::tuple<GraphKind, std::uint32_t, std::uint32_t, bool>;
 
-  // Which frames call graphs that show, and which frame's graph a gradient is of.
+  // Which frames have visible graphs, and which frame's graph a gradient belongs to.
   void find_graphs_of_frames() {
     calls_graphs_.assign(spans_.size(), 0);
     BigVector<std::uint32_t> frame_of(spans_.size(), kNone);  // the innermost, itself included
@@ -197,7 +197,7 @@ class Coverage {
     return text;
   }
 
-  // From here on the time is the owner's, and no longer that of whoever is around.
+  // From here on the time belongs to the owner, and no longer to the span around it.
   Place counted(SpanId span, Place place, Owner owner) {
     const Nanos duration_ns = spans_.duration_ns[span];
     if (place.counted.valid()) add_host_time(place.owner, -duration_ns);

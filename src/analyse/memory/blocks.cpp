@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which life of an address each allocation, each release and each use of a tensor belongs to.
+// Which block each allocation, each free and each use of a tensor belongs to.
 
 #include <algorithm>
 #include <utility>
@@ -86,7 +86,7 @@ class BlockFollower {
     const auto found = std::find_if(out_.devices.begin(), out_.devices.end(), is_it);
     last_device_ = static_cast<DeviceNumber>(found - out_.devices.begin());
     if (found != out_.devices.end()) return last_device_;
-    // More is nonsense of a damaged file: it shares the last one.
+    // More come only from a damaged file: they share the last one.
     if (out_.devices.size() == kMostDevices) return --last_device_;
     out_.devices.push_back({wanted, process, {}, {}});
     last_block_.emplace_back();
@@ -165,7 +165,7 @@ class BlockFollower {
     out_.block_of_allocation[row.index()] = block;
   }
 
-  // The arguments of a call and its tensors stand in the same order.
+  // The arguments of a call and its tensors have the same order.
   void follow_call(const Call& call) {
     const SpanId span = uses_.span[out_.uses_by_span[call.first]];
     const ProcessId process = process_of(trace_.spans().track[span]);

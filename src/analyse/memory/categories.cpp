@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What blocks were for, by the order of passes of PyTorch's memory profiler. PyTorch also asks
-// Python's modules and optimisers; here parameters and the state of optimisers are found by what
-// flows where.
+// Python's modules and optimisers; here parameters and the state of optimisers are found by
+// following the data flow.
 
 #include <algorithm>
 #include <string_view>
@@ -61,7 +61,7 @@ class Categoriser {
     if (by_version_[version] == kUnknown) by_version_[version] = category;
   }
 
-  // What the last step of a gradient is given, or keeps.
+  // What the last step of a gradient receives or keeps.
   void set_gradients() {
     const SpanTable& spans = trace_.spans();
     for (std::size_t leaf = 0; leaf < leaf_count(); ++leaf) {
@@ -97,7 +97,7 @@ class Categoriser {
     }
   }
 
-  // Blocks that in some version took part in a call with a gradient, or came of such a call.
+  // Blocks of which some version was used or made by a call with a gradient.
   void find_what_depends_on_gradients() {
     depends_.assign(followed_.blocks.size(), 0);
     std::vector<std::uint32_t> readers_first;
@@ -175,7 +175,7 @@ class Categoriser {
     }
   }
 
-  // What meets the inputs on their way forward, is used for gradients and changed by them.
+  // What is combined with the inputs in the forward pass, used for gradients and changed by them.
   void set_parameters() {
     Set forward(by_version_.size(), 0);
     Set candidate(by_version_.size(), 0);
@@ -240,8 +240,8 @@ class Categoriser {
     }
   }
 
-  // What is written to outside backward by a call that is given gradients or what was made of
-  // them, lives on until the next gradients come, and is given to no call that autograd follows:
+  // What a call that receives gradients or values made from them writes outside the backward pass.
+  // It lives until the next gradients arrive, and is not passed to any call that autograd tracks:
   // those get parameters.
   void set_optimizer_state() {
     const Set has_gradient = followed_by_autograd();
@@ -263,7 +263,7 @@ class Categoriser {
     }
   }
 
-  // Optimisers work with autograd off, and their calls have no sequence number.
+  // Optimisers run with autograd off, and their calls have no sequence number.
   Set followed_by_autograd() const {
     Set result(followed_.blocks.size(), 0);
     for (std::size_t leaf = 0; leaf < leaf_count(); ++leaf) {

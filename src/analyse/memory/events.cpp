@@ -53,7 +53,7 @@ class EventLister {
     return out_[place_[followed_.device_of_block[block]]];
   }
 
-  // Of what was there before and never showed its size nothing can be said.
+  // Nothing is known of blocks that were held before and never showed their size.
   void hand_out_blocks() {
     number_.assign(followed_.blocks.size(), kNoBlock);
     current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);

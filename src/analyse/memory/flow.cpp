@@ -13,7 +13,7 @@
 namespace sonde::detail {
 namespace {
 
-// A gradient's call. Where a foreign trace does not say so, the engine's call around it names it.
+// A gradient's call. If the trace does not mark it, the engine's call around it names it.
 bool is_backward(const Trace& trace, SpanId span) {
   if (trace.spans().scope[span] == RecordScope::BackwardFunction) return true;
   const SpanId parent = trace.spans().parent[span];
@@ -43,7 +43,7 @@ class FlowTracer {
   }
 
  private:
-  // Parents stand before their children.
+  // Parents come before their children.
   void find_leaves() {
     const SpanTable& spans = trace_.spans();
     flow_.leaf_of_span.assign(spans.size(), kNoLeaf);
@@ -142,7 +142,7 @@ class FlowTracer {
                                      static_cast<std::uint32_t>(last) + 1);
   }
 
-  // What nothing is known of may write.
+  // An unknown operator may write.
   static void apply(Effect effect, Edge& edge, std::uint8_t& only_unknown) {
     if (effect != Effect::NotKnown) only_unknown = 0;
     if (effect == Effect::Writes) edge.written = true;

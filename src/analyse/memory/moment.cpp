@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What was alive at one moment, and whose it was.
+// What was held at one moment, and by whom.
 
 #include <algorithm>
 #include <unordered_map>
@@ -35,7 +35,7 @@ void ask_allocator(const MemoryProfile& profile, const DeviceMemory& device, std
     if (!row.valid()) continue;
     moment.reserved_bytes = allocations.total_reserved_bytes[row];
     if (allocations.total_allocated_bytes[row] < 0) return;
-    // Both are within what one process can have; nonsense may wrap.
+    // Both are within what one process can have; invalid values may wrap.
     moment.allocated_bytes = static_cast<std::int64_t>(
         static_cast<std::uint64_t>(allocations.total_allocated_bytes[row]) -
         static_cast<std::uint64_t>(allocations.bytes[row]));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What operators and steps did to memory, and what they never gave back.
+// What operators and steps did to memory, and what they never freed.
 
 #include <algorithm>
 #include <map>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Tensors that were there before recording and stayed, in traces that do not name tensors: nothing
-// is allocated or freed, so only the inputs of operators show them.
+// Tensors that were held before and after recording, in traces that do not name tensors: nothing is
+// allocated or freed, so only the inputs of operators show them.
 //
 //   parameters   each has one AccumulateGrad in every backward, which is given its gradient
 //   state        how many tensors an optimizer keeps for each of those, by the optimizer's name
 //   inputs       what a call was given when no block was alive that could have held it
 //
-// Blocks that may be the same tensor are taken to be. An optimizer is taken to have all parameters
-// that get gradients.
+// Blocks that may be the same tensor are assumed to be. An optimizer is assumed to have all
+// parameters that get gradients.
 
 #include <algorithm>
 #include <limits>
@@ -42,7 +42,7 @@ struct Kind {
 };
 using Counts = std::map<Kind, std::int64_t>;
 
-// CUDA's allocator gives out whole multiples.
+// CUDA's allocator hands out whole multiples.
 std::int64_t given_out(std::int64_t bytes) {
   constexpr std::int64_t kUnit = 512;
   return (bytes + kUnit - 1) / kUnit * kUnit;
@@ -171,8 +171,8 @@ class UnseenTensors {
     if (phase != phases.end()) end_phase();
   }
 
-  // Which parameters are whose is not said: each is taken to have what the least of all optimizers
-  // keeps.
+  // Which optimizer has which parameters is not known: each is assumed to keep as little as the
+  // smallest optimizer.
   void find_states() {
     std::int64_t each = std::numeric_limits<std::int64_t>::max();
     for (const SpanId span : trace_.all_spans()) {
@@ -250,8 +250,8 @@ class UnseenTensors {
     std::vector<std::priority_queue<std::pair<std::int64_t, Nanos>>> blocks_;
   };
 
-  // Only calls that allocate on their thread's device are asked: their tensors lie there too, but
-  // for those that bring tensors from elsewhere.
+  // Only calls that allocate on their thread's device count: their tensors are there too, except
+  // for calls that copy tensors from elsewhere.
   void find_inputs(std::size_t blocks_seen) {
     const AllocationTable& allocations = trace_.allocations();
     const auto death_of = [&](const MemoryBlock& block) {

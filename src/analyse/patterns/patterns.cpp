@@ -22,7 +22,7 @@ constexpr std::string_view kNoTf32 =
 
 constexpr std::int32_t kFirstWithTf32 = 8;
 
-// What a trace has for the patterns to go by.
+// What the trace contains that patterns need.
 struct Contents {
   explicit Contents(const Trace& trace) {
     const SpanTable& spans = trace.spans();

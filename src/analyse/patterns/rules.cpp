@@ -51,7 +51,7 @@ PatternRules::PatternRules(const Trace& trace, const PatternTree& tree, const La
   }
 }
 
-// A copy between the same types, behind something whose innermost last call filled a tensor.
+// A copy between the same types, after a call whose innermost last call filled a tensor.
 bool PatternRules::is_extra_copy(SpanId span) const {
   if (!tree_.is(span, Word::To)) return false;
   const SpanId to_copy = tree_.last_child(span);

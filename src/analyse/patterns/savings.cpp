@@ -9,7 +9,7 @@ void PatternSavings::add_work(Stretches& to, SpanId first, SpanId last) const {
   for (const Launch& launch : launches_.below(first, last)) add_span(to, launch.work);
 }
 
-// The call, and the device work that comes of it.
+// The call, and the device work that it launched.
 void PatternSavings::add_call(Stretches& to, SpanId span) const {
   add_span(to, span);
   add_work(to, span, span);
@@ -22,7 +22,7 @@ void PatternSavings::add_kernels(Stretches& to, SpanId span) const {
   if (to.size() == before) add_span(to, span);
 }
 
-// The addition of the bias, where it is a call of its own.
+// The addition of the bias, if it is a separate call.
 void PatternSavings::add_bias(Stretches& to, SpanId conv2d) const {
   const std::size_t before = to.size();
   const std::uint32_t end = rows_end(trace_, conv2d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the patterns are called, what is said of them, and where in the program they are.
+// Names, advice and source locations of the patterns.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Communication between ranks that nothing hides.
+// Communication between ranks that nothing overlaps.
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Copies between host and devices that could be cheaper, or need not be.
+// Copies between host and devices that could be cheaper, or are not needed.
 
 #include <algorithm>
 #include <string>

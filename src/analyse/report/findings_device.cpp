@@ -18,7 +18,7 @@ namespace {
 // Launching one takes the host about as long.
 constexpr Nanos kSmallKernelNs = 10'000;
 
-// The gaps of one sort, of all devices.
+// The gaps of one kind, on all devices.
 struct Gaps {
   std::uint64_t count = 0;
   Nanos total_ns = 0;

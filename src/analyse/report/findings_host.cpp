@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Steps that are not like the others, data that is waited for, time outside operators, memory.
+// Outlier steps, waiting for data, time outside operators, memory.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 namespace sonde::detail {
 namespace {
 
-// Shorter stretches between operators are what calling them takes.
+// Shorter intervals between operators are the cost of calling them.
 constexpr Nanos kShortestStretchNs = 100'000;
 constexpr Nanos kLeastLeakSteps = 3;
 
@@ -135,8 +135,7 @@ void stretches_without(const Coverage& busy, const StepTime& step, Found found) 
   }
 }
 
-// When some thread of a process was within an operator, or loaded data: of that data_loading()
-// speaks.
+// When some thread of a process was in an operator, or loaded data, which data_loading() reports.
 Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
   Stretches all = data.operators_of(process);
   for (const SpanId span : loading)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What operators alone give away, without Python's calls: the same causes as PyTorch's patterns, in
-// programs of any language. Where the two find the same, report() keeps the larger bound.
+// What operators alone show, without Python calls: the same causes as PyTorch's patterns, in
+// programs of any language. If both find the same cause, report() keeps the larger bound.
 
 #include <algorithm>
 #include <map>

@@ -51,7 +51,7 @@ class SiblingLists {
   std::size_t depth_ = 0;
 };
 
-// How many of the names from the first on are those that stood `period` before them.
+// How many of the names from the first on equal the name `period` positions before them.
 std::size_t repeated(const std::vector<StringId>& names, std::size_t first, std::size_t period) {
   std::size_t at = first + period;
   while (at < names.size() && names[at] == names[at - period]) ++at;

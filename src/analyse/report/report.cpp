@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastShare = 0.01;
 constexpr std::size_t kMostSpans = 8;
-// A device that does nothing for less than a tenth of the time limits the program.
+// A device that is idle for less than a tenth of the time limits the program.
 constexpr double kBusyShare = 0.9;
 
 // From the first span to the last; a recording as a whole is none.
@@ -61,7 +61,7 @@ std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   for (const DeviceMemory* const device : data.memory_devices()) {
     const MemoryMoment peak = memory_moment(data.memory, *device, device->peak.event);
     if (peak.by_op.empty()) continue;
-    // Rather an operator than what was there before, of which no operator can be changed.
+    // Prefers an operator to memory held before recording, for which no operator can be changed.
     const bool has_other = peak.by_op.size() > 1;
     const bool was_before = peak.by_op.front().name == detail::kNoOpButBefore;
     const MemoryShare& most = peak.by_op[was_before && has_other ? 1 : 0];
@@ -70,7 +70,7 @@ std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   return out;
 }
 
-// One cause may be found in two ways: the larger bound stays.
+// One cause may be found in two ways: the larger bound is kept.
 void rank(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.saving_ns > b.saving_ns; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Figures that PyTorch has not. docs/metrics.md defines them.
+// Figures that PyTorch does not have. docs/metrics.md defines them.
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +26,8 @@ bool is_same(const Work& a, const Work& b) {
   return a.row == b.row && a.event == b.event;
 }
 
-// Device work of each row: of device events their own, of host events what they or events inside
-// them launched. Annotations are no work.
+// Device work of each row: for device events the events themselves, for host events what they or
+// events inside them launched. Annotations are not work.
 std::vector<Work> work_of_rows(const EventData& data,
                                const std::vector<std::uint32_t>& row_of_event) {
   std::vector<Work> all;

@@ -339,7 +339,7 @@ std::string list_text(const Names& names) {
   return text;
 }
 
-// What is wrong with what was asked for; empty if nothing.
+// What is wrong with the options; empty if nothing.
 std::string complaint(const TableOptions& options) {
   if (!options.sort_by.empty() && !is_sort_key(options.sort_by)) {
     return "no table: cannot sort by '" + options.sort_by +
