@@ -92,7 +92,7 @@ SessionOptions with_plugins() {
 
 Trace record_with_plugin(bool shapes) {
   EXPECT_EQ(sonde_add_plugin(&kPlugin), 0);
-  EXPECT_EQ(sonde_add_plugin(&kPlugin), 0) << "again is nothing";
+  EXPECT_EQ(sonde_add_plugin(&kPlugin), 0) << "adding it again has no effect";
   SessionOptions options = with_plugins();
   options.request.record_shapes = shapes;
   const auto session = testing::open_session(std::move(options));
