@@ -10,7 +10,7 @@
 //   for (const MemoryShare& share : peak.by_op) std::cout << share.name << " " << share.bytes;
 //
 // The shares by category, by operator, by module and by stack each add up to the live bytes. The
-// live bytes and the bytes not seen add up to the allocator's own total.
+// live bytes and what was held before add up to the allocator's own total.
 
 #include <cstddef>
 #include <cstdint>
