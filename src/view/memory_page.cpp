@@ -41,8 +41,7 @@ std::vector<std::pair<std::string, std::string>> facts(const MemoryProfile& prof
   const MemoryMoment peak = memory_moment(profile, device, device.peak.event);
   out.emplace_back("peak", signed_bytes(peak.live_bytes));
   out.emplace_back("at", duration_text(peak.time_ns - profile.trace.first_ns()));
-  if (peak.unseen_bytes > 0)
-    out.emplace_back("held before", signed_bytes(peak.unseen_bytes));
+  if (peak.unseen_bytes > 0) out.emplace_back("held before", signed_bytes(peak.unseen_bytes));
   if (peak.reserved_bytes > 0) out.emplace_back("reserved", signed_bytes(peak.reserved_bytes));
   out.emplace_back("events", count_text(device.events.size()));
   return out;
