@@ -18,16 +18,12 @@
 namespace sonde::cli {
 namespace {
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // The format that a file's name asks for, or --format where there is no file.
 Result<std::string> format_of(const ReportCommand& options) {
   if (options.output.empty()) return options.format;
   for (const auto& [suffix, format] : {std::pair(".html", "html"), std::pair(".md", "md"),
                                        std::pair(".json", "json"), std::pair(".txt", "text")})
-    if (ends_with(options.output, suffix)) return std::string(format);
+    if (options.output.ends_with(suffix)) return std::string(format);
   return Failure(ErrorCode::Invalid,
                  options.output + ": the name of a report must end in .html, .md, .json or .txt");
 }

@@ -14,10 +14,6 @@
 namespace sonde {
 namespace {
 
-bool ends_with(std::string_view path, std::string_view suffix) {
-  return path.size() >= suffix.size() && path.substr(path.size() - suffix.size()) == suffix;
-}
-
 Result<void> write_compressed(const std::string& path, std::string_view text) {
   SONDE_TRY(const std::vector<std::uint8_t> bytes, detail::compressed(text));
   return write_file_whole(path, std::span<const std::uint8_t>(bytes));
@@ -27,13 +23,13 @@ Result<void> write_compressed(const std::string& path, std::string_view text) {
 
 Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMemory& device,
                                     const std::string& path) {
-  if (ends_with(path, ".html")) {
+  if (path.ends_with(".html")) {
     SONDE_TRY(const std::string page, memory_page(profile, device));
     return write_file_whole(path, page);
   }
-  if (ends_with(path, ".svg")) return write_file_whole(path, memory_svg(profile, device));
-  if (ends_with(path, "raw.json.gz")) return write_compressed(path, memory_events_json(device));
-  if (ends_with(path, ".gz")) return write_compressed(path, memory_series_json(device));
+  if (path.ends_with(".svg")) return write_file_whole(path, memory_svg(profile, device));
+  if (path.ends_with("raw.json.gz")) return write_compressed(path, memory_events_json(device));
+  if (path.ends_with(".gz")) return write_compressed(path, memory_series_json(device));
   return write_file_whole(path, memory_series_json(device));
 }
 

@@ -15,13 +15,6 @@ bool is_word(std::string_view text) noexcept {
   });
 }
 
-bool begins_with(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-bool ends_with(std::string_view text, std::string_view with) {
-  return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
-}
-
 struct Exception {
   std::string_view name;
   std::uint64_t written;
@@ -51,8 +44,8 @@ std::uint64_t written_by(std::string_view function) {
   for (const Exception& exception : kExceptions) {
     if (exception.name == function) return exception.written;
   }
-  const bool in_place = ends_with(function, "_") && !ends_with(function, "__");
-  if (in_place && begins_with(function, "_fused_")) return kFusedOptimiser;
+  const bool in_place = function.ends_with("_") && !function.ends_with("__");
+  if (in_place && function.starts_with("_fused_")) return kFusedOptimiser;
   return in_place ? bits({0}) : 0;
 }
 
@@ -79,7 +72,7 @@ bool OpEffects::has_out(StringId id) {
   Overload& overload = overloads_[id.index()];
   if (overload == Overload::NotLookedAt) {
     const std::string_view text = trace_.string(id);
-    const bool out = text == "out" || ends_with(text, "_out") || text == "grad_input";
+    const bool out = text == "out" || text.ends_with("_out") || text == "grad_input";
     overload = out ? Overload::Out : Overload::Plain;
   }
   return overload == Overload::Out;

@@ -165,7 +165,7 @@ FlopsOfCalls::FlopsOfCalls(const Trace& trace) {
   bool any = false;
   for (std::size_t i = 0; i < formula_of_name_.size(); ++i) {
     const std::string_view name = trace.string(StringId(i));
-    if (name.substr(0, 6) != "aten::") continue;
+    if (!name.starts_with("aten::")) continue;
     formula_of_name_[i] = flops_formula(name);
     any = any || formula_of_name_[i] != FlopsFormula::None;
   }

@@ -54,7 +54,7 @@ std::int64_t element_bytes(const Trace& trace, OpArgumentId argument) {
   for (const ElementType& type : kElementTypes) {
     if (type.name == name) return type.bytes;
   }
-  return name.substr(0, 11) == "c10::Float8" ? 1 : 0;
+  return name.starts_with("c10::Float8") ? 1 : 0;
 }
 
 std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument) {

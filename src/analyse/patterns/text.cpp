@@ -51,13 +51,9 @@ const PatternText& text_of(Pattern pattern) {
   return kTexts[std::min<std::size_t>(static_cast<std::size_t>(pattern), kPatterns - 1)];
 }
 
-bool begins_with(std::string_view text, std::string_view begin) {
-  return text.substr(0, begin.size()) == begin;
-}
-
 // "train.py(12): step" as "train.py:12"; empty for what has no file, or one of PyTorch's own.
 std::string user_place(std::string_view frame) {
-  if (begins_with(frame, "torch/") || begins_with(frame, "<") || begins_with(frame, "nn.Module"))
+  if (frame.starts_with("torch/") || frame.starts_with("<") || frame.starts_with("nn.Module"))
     return {};
   const std::size_t end = frame.find("): ");
   const std::size_t begin = frame.rfind('(', end);

@@ -53,19 +53,14 @@ constexpr std::array<Rule, 4> kLoaderRules = {{
     {Word::LoaderNext, Where::End, ": __next__"},
 }};
 
-bool begins_with(std::string_view text, std::string_view begin) {
-  return text.substr(0, begin.size()) == begin;
-}
-
 bool applies(const Rule& rule, std::string_view name) {
   switch (rule.where) {
     case Where::Whole:
       return name == rule.text;
     case Where::Begin:
-      return begins_with(name, rule.text);
+      return name.starts_with(rule.text);
     case Where::End:
-      return name.size() >= rule.text.size() &&
-             name.substr(name.size() - rule.text.size()) == rule.text;
+      return name.ends_with(rule.text);
     case Where::Anywhere:
       return name.find(rule.text) != std::string_view::npos;
   }
@@ -82,7 +77,7 @@ std::uint32_t words_of(std::string_view name) {
     }
   };
   look(kRules);
-  if (begins_with(name, kDataLoader)) look(kLoaderRules);
+  if (name.starts_with(kDataLoader)) look(kLoaderRules);
   return words;
 }
 

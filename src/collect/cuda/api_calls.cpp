@@ -80,7 +80,7 @@ void on_call(void* /*user*/, std::uint32_t domain, std::uint32_t id, const void*
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
-                     [name](std::string_view text) { return name.substr(0, text.size()) == text; });
+                     [name](std::string_view text) { return name.starts_with(text); });
 }
 
 bool is_any(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -95,9 +95,9 @@ bool is_noise(std::string_view function) {
 
 // Launches, copies, graphs, waits, memory: `prefix` is what the interface's names begin with.
 bool matters(std::string_view function, std::string_view prefix) {
-  if (function.substr(0, prefix.size()) != prefix) return false;
+  if (!function.starts_with(prefix)) return false;
   const std::string_view rest = function.substr(prefix.size());
-  if (rest.find("Async") != std::string_view::npos && rest.substr(0, 3) == "Mem") return true;
+  if (rest.find("Async") != std::string_view::npos && rest.starts_with("Mem")) return true;
   return starts_with_any(rest, {"Launch",
                                 "Memcpy",
                                 "Memset",
@@ -127,7 +127,7 @@ bool matters(std::string_view function, std::string_view prefix) {
 // CUPTI's callback at the runtime's launches asks the driver for the kernel's name every time and
 // costs several times what the one in the driver does, which all of them come to.
 bool is_seen_in_driver(std::string_view runtime_function) {
-  return starts_with_any(runtime_function, {"cudaLaunch"});
+  return runtime_function.starts_with("cudaLaunch");
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ bool is_recorded(CallbackDomain domain, std::string_view callback_name, Level le
   if (level == Level::Lean) return false;
   const std::string_view function = function_of(callback_name);
   if (domain == CallbackDomain::Driver) return matters(function, "cu");
-  return level == Level::Full ? function.substr(0, 4) == "cuda" && !is_noise(function)
+  return level == Level::Full ? function.starts_with("cuda") && !is_noise(function)
                               : matters(function, "cuda") && !is_seen_in_driver(function);
 }
 

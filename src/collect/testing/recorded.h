@@ -63,7 +63,7 @@ inline std::uint64_t ledger_sum(const Trace& trace, LedgerKind kind, std::string
   std::uint64_t sum = 0;
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
-    const bool fits = trace.string(ledger.detail[i]).substr(0, detail.size()) == detail;
+    const bool fits = trace.string(ledger.detail[i]).starts_with(detail);
     if (ledger.kind[i] == kind && fits) sum += ledger.count[i];
   }
   return sum;

@@ -15,7 +15,7 @@ namespace sonde {
 
 bool is_sqlite(std::string_view bytes) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  return bytes.substr(0, kMagic.size()) == kMagic;
+  return bytes.starts_with(kMagic);
 }
 
 #if SONDE_HAS_SQLITE

@@ -48,7 +48,7 @@ bool next_member(const char*& at, const char* end, Member& member) {
 // Where the text of the object begins, behind a mark of its encoding; null if it is none.
 const char* object_begin(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
-  if (text.substr(0, kMark.size()) == kMark) text.remove_prefix(kMark.size());
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first == std::string_view::npos || text[first] != '{' ? nullptr : text.data() + first;
 }
@@ -138,7 +138,7 @@ class Reader {
       if (at == nullptr) break;
       constexpr std::string_view kId = "\"id\"";
       const char* const key = skip_space(at + 1);
-      if (key < end_ && between(key, end_).substr(0, kId.size()) == kId) break;
+      if (key < end_ && between(key, end_).starts_with(kId)) break;
       ++at;
     }
     // A node in which the file ends is reported with that end.

@@ -33,7 +33,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 
 // 7 for "stream7" if `prefix` is "stream".
 std::optional<std::int32_t> number_after(std::string_view text, std::string_view prefix) {
-  if (text.substr(0, prefix.size()) != prefix) return std::nullopt;
+  if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
   std::int32_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -226,7 +226,7 @@ class Assembler {
       return;
     }
     const std::size_t arrow = ends.find(" -> ");
-    if (what.substr(0, 7) != "Memcpy " || arrow == std::string_view::npos) return;
+    if (!what.starts_with("Memcpy ") || arrow == std::string_view::npos) return;
     row.kind = parse_copy_kind(what.substr(7)).value_or(CopyKind::Unknown);
     row.source_kind = memory(ends.substr(0, arrow));
     row.destination_kind = memory(ends.substr(arrow + 4));

@@ -17,10 +17,6 @@ namespace sonde {
 
 namespace {
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // Renderers that are not in use: there are never more than threads.
 class RendererPool {
  public:
@@ -91,7 +87,7 @@ Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
                                  const ChromeExportOptions& options) {
   SONDE_TRY(OutputFile file, OutputFile::create(path));
   const KinetoPlan plan(trace);
-  OrderedOutput output(file, ends_with(path, ".gz"));
+  OrderedOutput output(file, path.ends_with(".gz"));
   write_all(plan, path, options.threads, output);
   SONDE_TRY_VOID(output.finish());
   return file.commit();
