@@ -41,9 +41,42 @@ class Schema:
         for enum in self.enums:
             for number, value in enumerate(enum["values"]):
                 value.setdefault("value", number)
+        self.kind_sets = data["kind_set"]
         self.enum_names = {e["name"] for e in self.enums}
         self.tables_by_id_type = {t["row"] + "Id": t for t in self.tables}
         self.check()
+        self.check_kinds()
+
+    def enum_values(self, name):
+        return next(e["values"] for e in self.enums if e["name"] == name)
+
+    def check_kinds(self):
+        """Every kind has a class and a device, and fits into a word of bits."""
+        classes = {v["name"] for v in self.enum_values("SpanClass")}
+        devices = {v["name"] for v in self.enum_values("DeviceType")}
+        kinds = self.enum_values("SpanKind")
+        for kind in kinds:
+            if kind.get("class") not in classes:
+                sys.exit(f"{SCHEMA}: SpanKind {kind['name']}: no class, or an unknown one")
+            if kind.get("device") not in devices or kind.get("calls", "Cpu") not in devices:
+                sys.exit(f"{SCHEMA}: SpanKind {kind['name']}: no device, or an unknown one")
+            if kind["value"] >= 64:
+                sys.exit(f"{SCHEMA}: SpanKind {kind['name']}: sets of kinds are words of 64 bits")
+        for kind_set in self.kind_sets:
+            unknown = set(kind_set.get("classes", [])) - classes
+            unknown |= set(kind_set.get("kinds", [])) - {kind["name"] for kind in kinds}
+            unknown |= {kind_set.get("device", "Cpu").lstrip("!")} - devices
+            if unknown or not self.kinds_in(kind_set):
+                sys.exit(f"{SCHEMA}: {kind_set['name']}: empty, or unknown: {', '.join(sorted(unknown))}")
+
+    def kinds_in(self, kind_set):
+        device = kind_set.get("device")
+        return [
+            kind for kind in self.enum_values("SpanKind")
+            if kind["name"] in kind_set.get("kinds", [kind["name"]])
+            and kind["class"] in kind_set.get("classes", [kind["class"]])
+            and (device is None or (kind["device"] == device.lstrip("!")) != device.startswith("!"))
+        ]
 
     def check(self):
         for named in [*self.enums, *self.flags, *self.tables]:
@@ -122,6 +155,90 @@ def emit_enums(schema):
         yield "// The names of the bits that are set, joined by commas."
         yield f"std::string {snake(flags['name'])}_text(std::uint16_t flags);"
         yield ""
+
+
+def emit_kinds(schema):
+    """What kinds of spans are, in functions that cost an instruction or two."""
+    kinds = schema.enum_values("SpanKind")
+    yield "// The device that a span of this kind ran on; Cpu: the host."
+    yield from emit_kind_switch("DeviceType device_of", [
+        (k["name"], f"DeviceType::{k['device']}") for k in kinds if k["device"] != "Cpu"], "DeviceType::Cpu")
+    yield "// The device whose runtime or driver a call is a call of; Unknown: no call, or of none."
+    yield from emit_kind_switch("DeviceType device_called", [
+        (k["name"], f"DeviceType::{k['calls']}") for k in kinds if "calls" in k], "DeviceType::Unknown")
+    yield from emit_kind_switch("SpanClass span_class", [
+        (k["name"], f"SpanClass::{k['class']}") for k in kinds], "SpanClass::Foreign")
+    yield "// Its category in Kineto's files, unless spans.category has another."
+    yield "std::string_view kineto_category(SpanKind kind);"
+    yield ""
+    for kind_set in schema.kind_sets:
+        bits = sum(1 << kind["value"] for kind in schema.kinds_in(kind_set))
+        yield f"// {kind_set['doc']}"
+        yield f"constexpr bool {kind_set['name']}(SpanKind kind) noexcept {{"
+        yield f"  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{{{bits:#x}}} >> static_cast<unsigned>(kind)) & 1) != 0;"
+        yield "}"
+    yield ""
+
+
+def emit_kind_switch(declaration, cases, otherwise):
+    yield f"constexpr {declaration}(SpanKind kind) noexcept {{"
+    yield "  switch (kind) {"
+    by_value = {}
+    for kind, value in cases:
+        if value != otherwise:
+            by_value.setdefault(value, []).append(kind)
+    for value, names in by_value.items():
+        for name in names:
+            yield f"    case SpanKind::{name}:"
+        yield f"      return {value};"
+    yield "    default:"
+    yield f"      return {otherwise};"
+    yield "  }"
+    yield "}"
+
+
+def emit_kineto_category(schema):
+    yield "std::string_view kineto_category(SpanKind kind) {"
+    for kind in schema.enum_values("SpanKind"):
+        if "kineto" in kind:
+            yield f"  if (kind == SpanKind::{kind['name']}) return \"{kind['kineto']}\";"
+    yield "  return to_string(kind);"
+    yield "}"
+    yield ""
+
+
+def emit_derived(schema):
+    """The columns that files do not hold."""
+    yield "bool is_derived(TableKind table, std::string_view column) {"
+    for table in schema.tables:
+        for column in table["columns"]:
+            if column.get("derived"):
+                yield f"  if (table == TableKind::{camel(table['name'])} && column == \"{column['name']}\") return true;"
+    yield "  return false;"
+    yield "}"
+    yield ""
+
+
+def page_kinds(schema):
+    yield ""
+    yield "## Kinds of spans"
+    yield ""
+    yield "Every kind has a class and a device it ran on; a call also has the device it is a call for. `span_class()`,"
+    yield "`device_of()`, `device_called()` and `kineto_category()` return them."
+    yield ""
+    yield "| kind | class | device | calls | Kineto's category |"
+    yield "|---|---|---|---|---|"
+    for kind in schema.enum_values("SpanKind"):
+        kineto = kind.get("kineto", kind["text"])
+        yield f"| {kind['name']} | {kind['class']} | {kind['device']} | {kind.get('calls', '')} | {kineto} |"
+    yield ""
+    yield "These functions of `include/sonde/trace/tables_gen.h` say which set a kind belongs to. No other code lists kinds."
+    yield ""
+    yield "| function | meaning | kinds |"
+    yield "|---|---|---|"
+    for kind_set in schema.kind_sets:
+        names = ", ".join(kind["name"] for kind in schema.kinds_in(kind_set))
+        yield f"| `{kind_set['name']}` | {kind_set['doc']} | {names} |"
 
 
 def emit_ids(schema):
@@ -232,6 +349,10 @@ def header(schema):
         yield f"#include <{name}>"
     yield from ("", '#include "sonde/trace/column.h"', "", "// clang-format off", "", "namespace sonde {", "")
     yield from emit_enums(schema)
+    yield from emit_kinds(schema)
+    yield "// Whether a column is found when a trace is built; files do not hold it."
+    yield "bool is_derived(TableKind table, std::string_view column);"
+    yield ""
     yield from emit_ids(schema)
     for table in schema.tables:
         yield from emit_table(schema, table)
@@ -275,6 +396,8 @@ def source(schema):
         yield "  return text.empty() ? text : text.substr(1);"
         yield "}"
         yield ""
+    yield from emit_kineto_category(schema)
+    yield from emit_derived(schema)
     for table in schema.tables:
         yield from emit_table_members(table)
     yield "std::size_t TraceTables::rows(TableKind table) const noexcept {"
@@ -312,6 +435,7 @@ def page(schema):
         yield "|---|---|---|---|---|---|"
         for c in t["columns"]:
             yield f"| {c['name']} | {c['type']} | {c.get('unit', '')} | {schema.null_text(c)} | {target(schema, c)} | {c.get('doc', '')} |"
+    yield from page_kinds(schema)
     yield ""
     yield "## Enumerations"
     for e in schema.enums:

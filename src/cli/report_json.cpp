@@ -121,6 +121,8 @@ class JsonReport {
     json_.key("memory_hidden_ns").value(device.memory_hidden_ns);
     json_.key("kernels").value(device.compute.count + device.communication.count);
     json_.key("copies").value(device.memory.count);
+    json_.key("other_work_ns").value(device.other.union_ns);
+    json_.key("other_work").value(device.other.count);
   }
 
   void names(std::string_view key, const std::vector<NameTime>& all) {

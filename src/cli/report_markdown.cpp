@@ -56,7 +56,7 @@ class Markdown {
     steps();
     devices();
     names("Operators on the host, by self time", report_.host.operators);
-    names("Kernels, copies and fills", report_.device_work);
+    names("Device work", report_.device_work);
   }
 
  private:

@@ -53,7 +53,7 @@ class TextReport {
     steps();
     devices();
     names("Operators on the host, by self time", report_.host.operators);
-    names("Kernels, copies and fills", report_.device_work);
+    names("Device work", report_.device_work);
     copies();
     missing();
   }
@@ -156,6 +156,7 @@ class TextReport {
       row("    overlapped by kernels", device.communication_hidden_ns);
       row("  copies and fills", device.memory.union_ns);
       row("    overlapped by kernels", device.memory_hidden_ns);
+      row("  other work", device.other.union_ns);
       row("idle", device.idle_ns);
       row("  host wait", device.idle_of(IdleCause::HostWait));
       row("    the host was communicating", device.host_wait_of(HostDoing::Communicated));

@@ -90,13 +90,12 @@ void look_for_gpu(const Trace& trace, Recorded& result) {
   const auto& kinds = trace.spans().kind;
   const ApiCallTable& calls = trace.api_calls();
   for (std::size_t i = 0; i < calls.size() && !result.has_calls; ++i) {
-    const SpanKind kind = kinds[calls.span[i]];
-    result.has_calls = kind == SpanKind::CudaRuntime || kind == SpanKind::CudaDriver;
+    result.has_calls = device_called(kinds[calls.span[i]]) == DeviceType::Cuda;
   }
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const std::string_view detail = trace.string(ledger.detail[i]);
-    const bool is_of_cuda = detail.substr(0, 6) == "cuda: ";
+    const bool is_of_cuda = detail.starts_with("cuda: ");
     if (ledger.kind[i] == LedgerKind::SourceFailed && is_of_cuda)
       result.why_no_gpu = detail.substr(6);
     if (ledger.kind[i] == LedgerKind::WorkMissing ||

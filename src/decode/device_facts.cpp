@@ -86,7 +86,7 @@ AllocationRow DeviceRows::allocation_row(const sonde_device_allocation& memory) 
       row.memory_kind == MemoryKind::Pinned || row.memory_kind == MemoryKind::Pageable;
   row.device_type = is_host ? DeviceType::Cpu : known_or(memory.device_type, DeviceType::Unknown);
   row.device_index = is_host ? -1 : memory.device_index;
-  row.span = call_of(memory.correlation);
+  row.span = calls_.find(process_, static_cast<std::int64_t>(memory.correlation));
   if (row.span.valid()) row.track = builder_.spans().track[row.span];
   return row;
 }

@@ -2,52 +2,18 @@
 #include "decode/device_rows.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 
 #include "decode/occupancy.h"
+#include "trace/known_names.h"
 #include "wire/device.h"
 
 namespace sonde {
 
 using detail::ExtendedKind;
 using detail::FieldUnpacker;
-
-namespace {
-
-bool is_annotation(SpanKind kind) {
-  return kind == SpanKind::UserAnnotation || kind == SpanKind::Step;
-}
-
-// What stands for the program in PyTorch's tables where there is no operator.
-bool is_scope(SpanKind kind) {
-  return kind == SpanKind::Scope || is_annotation(kind);
-}
-
-bool is_device_work(SpanKind kind) {
-  return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
-}
-
-bool begins_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(), [name](std::string_view beginning) {
-    return name.substr(0, beginning.size()) == beginning;
-  });
-}
-
-// By how its name begins: versions and variants follow. Other calls ask, wait or allocate.
-bool starts_work(std::string_view call) {
-  if (begins_with_any(call, {"clEnqueueMarker", "clEnqueueBarrier", "clEnqueueWaitForEvents"}))
-    return false;
-  return begins_with_any(
-      call, {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch", "cudaMemcpy",
-             "cudaMemset", "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch",
-             "cuMemcpy", "cuMemset", "clEnqueue"});
-}
-
-}  // namespace
 
 DeviceRows::DeviceRows(Recording& recording, const DecodeContext& context)
     : recording_(recording),
@@ -75,7 +41,7 @@ void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, Spa
     for (SpanId at = local.parent[row]; at.valid(); at = local.parent[at.value() - first]) {
       const std::uint32_t around = at.value() - first;
       if (local.kind[around] == SpanKind::CpuOp) return around;
-      if (scope == SpanId::kInvalid && is_scope(local.kind[around])) scope = around;
+      if (scope == SpanId::kInvalid && is_host_annotation(local.kind[around])) scope = around;
     }
     return scope;
   };
@@ -91,7 +57,6 @@ void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, Spa
       if (local.external_id[owner] == 0) local.external_id.set(owner, ++last_external_id);
       local.external_id.set(call.span, local.external_id[owner]);
     }
-    if (call.correlation != 0) calls_.push_back({call.correlation, span});
   }
 }
 
@@ -116,9 +81,7 @@ SpanId DeviceRows::maker_of(std::uint64_t graph_node) const {
 }
 
 void DeviceRows::finish(bool cut_short) {
-  // Of calls inside of one another that share a number the outer stands first, and is the one.
-  std::stable_sort(calls_.begin(), calls_.end(),
-                   [](const Call& a, const Call& b) { return a.correlation < b.correlation; });
+  calls_ = CallsByNumber(builder_.tables());
   add_devices();
   add_all_work();
   if (cut_short) count_missing_work();
@@ -136,22 +99,6 @@ void DeviceRows::add_all_work() {
     work.more_words = words.size() - kDeviceSpanWords;
     add_work(work);
   });
-}
-
-SpanId DeviceRows::call_of(std::uint64_t correlation) const {
-  if (correlation == 0) return {};
-  auto at = std::lower_bound(
-      calls_.begin(), calls_.end(), correlation,
-      [](const Call& call, std::uint64_t wanted) { return call.correlation < wanted; });
-  if (at == calls_.end() || at->correlation != correlation) return {};
-  // Of calls after one another that share a number the last is the one: CUDA's runtime loads a
-  // kernel when it is first launched, and what it asks of the driver has the launch's number.
-  const SpanTable& spans = builder_.spans();
-  SpanId call = at->span;
-  for (++at; at != calls_.end() && at->correlation == correlation; ++at) {
-    if (spans.start_ns[at->span] >= spans.start_ns[call] + spans.duration_ns[call]) call = at->span;
-  }
-  return call;
 }
 
 // The window that the work lies in or reaches into; -1: none.
@@ -219,23 +166,21 @@ void DeviceRows::add_work(const Work& work) {
   row.name = text_of(work.span.name);
   row.correlation = static_cast<std::int64_t>(work.span.correlation);
   row.track = track_of(work.span);
-  const SpanId call = call_of(work.span.correlation);
+  const SpanId call = calls_.find(process_, row.correlation);
   if (call.valid()) {
     row.external_id = builder_.spans().external_id[call];
   } else if (is_device_work(row.kind)) {
     ++uncorrelated_;
   }
   const SpanId span = builder_.spans().push_back(row);
-  switch (row.kind) {
-    case SpanKind::Kernel:
+  switch (span_class(row.kind)) {
+    case SpanClass::Kernel:
       add_kernel(work, span);
       break;
-    case SpanKind::GpuMemcpy:
-    case SpanKind::GpuMemset:
+    case SpanClass::Copy:
       add_copy(work, span, row.duration_ns);
       break;
-    case SpanKind::CudaSync:
-    case SpanKind::CudaEvent:
+    case SpanClass::Wait:
       add_sync(work, span);
       break;
     default:
@@ -267,10 +212,10 @@ void DeviceRows::count_missing_work() {
     if (node.maker.valid()) captured.insert(node.maker.value());
   }
   const SpanTable& spans = builder_.spans();
-  for (const Call& call : calls_) {
-    if (captured.count(call.span.value()) != 0) continue;
-    if (!starts_work(builder_.strings()[spans.name[call.span]])) continue;
-    if (done.insert(call.correlation).second) ++work_missing_;
+  for (std::uint32_t row = 0; row < spans.size(); ++row) {
+    if (spans.correlation[row] == 0 || !is_call(spans.kind[row])) continue;
+    if (captured.count(row) != 0 || !starts_work(builder_.strings()[spans.name[row]])) continue;
+    if (done.insert(static_cast<std::uint64_t>(spans.correlation[row])).second) ++work_missing_;
   }
 }
 
@@ -362,7 +307,7 @@ void DeviceRows::add_sync(const Work& work, SpanId span) {
 void DeviceRows::cover_annotations(SpanId call, TrackId track, Nanos start_ns, Nanos end_ns) {
   const SpanTable& spans = builder_.spans();
   for (SpanId at = spans.parent[call]; at.valid(); at = spans.parent[at]) {
-    if (!is_annotation(spans.kind[at])) continue;
+    if (!is_covered_on_device(spans.kind[at])) continue;
     const auto [found, is_new] =
         covers_.try_emplace({at.value(), track.value()}, Cover{start_ns, end_ns});
     if (is_new) continue;

@@ -16,6 +16,7 @@
 #include "decode/recording_blocks.h"
 #include "decode/thread_decoder.h"
 #include "sonde/source/device.h"
+#include "trace/launches.h"
 
 namespace sonde {
 
@@ -36,10 +37,6 @@ class DeviceRows {
   void finish(bool cut_short);
 
  private:
-  struct Call {
-    std::uint64_t correlation;
-    SpanId span;
-  };
   struct Work {
     sonde_device_span span;
     const std::uint64_t* more;
@@ -72,7 +69,6 @@ class DeviceRows {
   void add_sync(const Work& work, SpanId span);
   void add_covers();
   void count_missing_work();
-  SpanId call_of(std::uint64_t correlation) const;
   SpanId maker_of(std::uint64_t graph_node) const;
   TrackId track_of(const sonde_device_span& span);
   int window_of(Nanos start_ns, Nanos end_ns) const;
@@ -85,7 +81,7 @@ class DeviceRows {
   RealtimeMap clock_;
   ProcessId process_;
   std::vector<std::pair<Nanos, Nanos>> windows_;
-  std::vector<Call> calls_;  // ascending by correlation once all are there
+  CallsByNumber calls_;  // once all are there
   std::vector<std::vector<std::uint64_t>> words_;
   struct GraphNode {
     std::uint64_t copied_from;

@@ -2,11 +2,11 @@
 #include "decode/recording_blocks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "base/parallel.h"
 #include "file/file_upgrade.h"
+#include "trace/known_names.h"
 #include "wire/dictionary.h"
 
 namespace sonde {
@@ -138,15 +138,6 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 }
 
 }  // namespace
-
-std::int64_t step_number(std::string_view name) {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
-  if (name.substr(0, kPrefix.size()) != kPrefix) return -1;
-  name.remove_prefix(kPrefix.size());
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  return error == std::errc() && end == name.data() + name.size() ? step : -1;
-}
 
 void read_blocks(const BlockFile& file, Recording& recording) {
   std::vector<std::size_t> events;

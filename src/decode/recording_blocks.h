@@ -39,9 +39,6 @@ struct Recording {
   std::uint64_t undecodable = 0;
 };
 
-// N of a name ProfilerStep#N, -1 of any other.
-std::int64_t step_number(std::string_view name);
-
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
 void read_blocks(const BlockFile& file, Recording& recording);
 // The live buffers that a file without an end names, or why they cannot be had; nothing where it

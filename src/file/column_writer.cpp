@@ -46,11 +46,12 @@ void add_column(std::vector<Job>& jobs, const char* table, const char* name,
 }
 
 // Columns that are all null are left out, except for the first of a table, which says how many rows
-// there are.
+// there are. Derived columns are left out too: they are computed when the trace is built.
 void add_table(std::vector<Job>& jobs, const char* table_name, const auto& table) {
   bool is_first = true;
   table.visit_columns([&](const char* name, const auto& column) {
-    if (is_first || column.materialised()) add_column(jobs, table_name, name, column);
+    const bool is_stored = column.materialised() && !is_derived(table.kTable, name);
+    if (is_first || is_stored) add_column(jobs, table_name, name, column);
     is_first = false;
   });
 }

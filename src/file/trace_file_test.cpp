@@ -60,6 +60,8 @@ Trace rich_trace() {
                                                .track = track,
                                                .kind = SpanKind::CpuOp,
                                                .arguments = arguments});
+  builder.spans().push_back({.track = track, .kind = SpanKind::CudaRuntime, .correlation = 5});
+  builder.spans().push_back({.track = track, .kind = SpanKind::Kernel, .correlation = 5});
   builder.tensor_uses().push_back({.span = op, .tensor_address = 0x7f00});
   builder.counters().push_back({.track = track, .name = builder.intern(""), .value = -0.0});
   builder.windows().push_back({.process = process, .start_ns = 1, .end_ns = 2, .first_step = 3});

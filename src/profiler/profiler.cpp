@@ -17,6 +17,7 @@
 #include "profiler/message.h"
 #include "profiler/transition.h"
 #include "sonde/record.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 namespace {
@@ -212,7 +213,7 @@ class Profiler::Impl {
 
   void open_step_scope() {
     if (!status_ || !options_.schedule.given()) return;
-    step_scope_.emplace("ProfilerStep#" + std::to_string(step_num_));
+    step_scope_.emplace(std::string(kStepPrefix) + std::to_string(step_num_));
   }
 
   bool device_stopped() const {

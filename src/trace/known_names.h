@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Names that PyTorch gives to spans and that mean something, each in one place.
+// Names of spans that mean something, each in one place: those that PyTorch gives, and those of
+// calls that launch, copy or wait.
 
+#include <cstdint>
 #include <string_view>
 
 namespace sonde {
@@ -11,5 +13,25 @@ namespace sonde {
 inline constexpr std::string_view kEvaluateFunction = "autograd::engine::evaluate_function: ";
 // The gradient that adds to a parameter's .grad.
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
+
+// A step of a schedule; its number follows.
+inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
+// All steps together, in tables.
+inline constexpr std::string_view kAllSteps = "ProfilerStep*";
+// N of a name ProfilerStep#N, -1 of any other. 07 and +7 are no numbers: they would not come back
+// as they were written.
+std::int64_t step_number(std::string_view name) noexcept;
+
+// Whether a call of this name starts a kernel, a graph, a copy or a fill. Versions and variants of
+// a name count: cudaLaunchKernelExC, cuMemcpyHtoD_v2. Other calls ask, wait or allocate.
+bool starts_work(std::string_view call) noexcept;
+bool launches_graph(std::string_view call) noexcept;
+bool copies_memory(std::string_view call) noexcept;
+// Whether the host waits for a device in it.
+bool waits_for_device(std::string_view call) noexcept;
+// Whether a device's work of this name is a wait of its own: MTIA lists those among its work.
+bool waits_on_device(std::string_view work) noexcept;
+// Of the calls that wait, those that Kineto draws an arrow from to the wait on the device.
+bool has_kineto_arrow_to_wait(std::string_view call) noexcept;
 
 }  // namespace sonde

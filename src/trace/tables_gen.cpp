@@ -42,6 +42,7 @@ std::string_view to_string(SpanKind value) {
     case SpanKind::PrivateUse1Driver: return "privateuse1_driver";
     case SpanKind::TraceSpan: return "Trace";
     case SpanKind::Other: return "other";
+    case SpanKind::MtiaWorkload: return "mtia_workloadd";
   }
   return "?";
 }
@@ -81,6 +82,7 @@ std::optional<SpanKind> parse_span_kind(std::string_view text) {
   if (text == "privateuse1_driver") return SpanKind::PrivateUse1Driver;
   if (text == "Trace") return SpanKind::TraceSpan;
   if (text == "other") return SpanKind::Other;
+  if (text == "mtia_workloadd") return SpanKind::MtiaWorkload;
   return std::nullopt;
 }
 
@@ -120,6 +122,60 @@ bool is_known(SpanKind value) {
     case SpanKind::PrivateUse1Driver:
     case SpanKind::TraceSpan:
     case SpanKind::Other:
+    case SpanKind::MtiaWorkload:
+      return true;
+  }
+  return false;
+}
+
+std::string_view to_string(SpanClass value) {
+  switch (value) {
+    case SpanClass::Operator: return "operator";
+    case SpanClass::Annotation: return "annotation";
+    case SpanClass::Function: return "function";
+    case SpanClass::Call: return "call";
+    case SpanClass::Kernel: return "kernel";
+    case SpanClass::Copy: return "copy";
+    case SpanClass::Work: return "work";
+    case SpanClass::Wait: return "wait";
+    case SpanClass::Measurement: return "measurement";
+    case SpanClass::Overhead: return "overhead";
+    case SpanClass::Record: return "record";
+    case SpanClass::Foreign: return "foreign";
+  }
+  return "?";
+}
+
+std::optional<SpanClass> parse_span_class(std::string_view text) {
+  if (text == "operator") return SpanClass::Operator;
+  if (text == "annotation") return SpanClass::Annotation;
+  if (text == "function") return SpanClass::Function;
+  if (text == "call") return SpanClass::Call;
+  if (text == "kernel") return SpanClass::Kernel;
+  if (text == "copy") return SpanClass::Copy;
+  if (text == "work") return SpanClass::Work;
+  if (text == "wait") return SpanClass::Wait;
+  if (text == "measurement") return SpanClass::Measurement;
+  if (text == "overhead") return SpanClass::Overhead;
+  if (text == "record") return SpanClass::Record;
+  if (text == "foreign") return SpanClass::Foreign;
+  return std::nullopt;
+}
+
+bool is_known(SpanClass value) {
+  switch (value) {
+    case SpanClass::Operator:
+    case SpanClass::Annotation:
+    case SpanClass::Function:
+    case SpanClass::Call:
+    case SpanClass::Kernel:
+    case SpanClass::Copy:
+    case SpanClass::Work:
+    case SpanClass::Wait:
+    case SpanClass::Measurement:
+    case SpanClass::Overhead:
+    case SpanClass::Record:
+    case SpanClass::Foreign:
       return true;
   }
   return false;
@@ -758,6 +814,17 @@ std::string allocation_flags_text(std::uint16_t flags) {
   return text.empty() ? text : text.substr(1);
 }
 
+std::string_view kineto_category(SpanKind kind) {
+  if (kind == SpanKind::Scope) return "user_annotation";
+  if (kind == SpanKind::Step) return "user_annotation";
+  return to_string(kind);
+}
+
+bool is_derived(TableKind table, std::string_view column) {
+  if (table == TableKind::Spans && column == "launch") return true;
+  return false;
+}
+
 ProcessId ProcessTable::push_back(const ProcessRow& values) {
   pid.push_back(values.pid);
   parent_pid.push_back(values.parent_pid);
@@ -893,6 +960,7 @@ SpanId SpanTable::push_back(const SpanRow& values) {
   source_file.push_back(values.source_file);
   source_line.push_back(values.source_line);
   source_function.push_back(values.source_function);
+  launch.push_back(values.launch);
   return SpanId(size() - 1);
 }
 
@@ -923,6 +991,7 @@ SpanRow SpanTable::row(std::size_t at) const {
   values.source_file = source_file[at];
   values.source_line = source_line[at];
   values.source_function = source_function[at];
+  values.launch = launch[at];
   return values;
 }
 
@@ -952,6 +1021,7 @@ void SpanTable::append(SpanTable&& other) {
   source_file.append(std::move(other.source_file));
   source_line.append(std::move(other.source_line));
   source_function.append(std::move(other.source_function));
+  launch.append(std::move(other.launch));
 }
 
 void SpanTable::resize(std::size_t rows) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "trace/launches.h"
 #include "trace/reference_check.h"
 #include "trace/span_order.h"
 
@@ -92,6 +93,7 @@ Result<Trace> TraceBuilder::build() && {
   data_.track_begin = order_spans(data_.tables);
   find_parents(data_.tables, data_.track_begin);
   note(correct_parents(data_.tables));
+  fill_launches(data_.tables);
   const Extent extent = extent_of(data_.tables);
   data_.first_ns = extent.first();
   data_.last_ns = extent.last();

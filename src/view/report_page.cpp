@@ -121,6 +121,8 @@ class ReportJson {
         json_.key("memory_hidden_ns").number(device.memory_hidden_ns);
         json_.key("kernels").number(
             static_cast<std::int64_t>(device.compute.count + device.communication.count));
+        json_.key("other_work_ns").number(device.other.union_ns);
+        json_.key("other_work").number(static_cast<std::int64_t>(device.other.count));
       });
     });
   }

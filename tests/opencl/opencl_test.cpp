@@ -35,13 +35,10 @@ class OpenCl : public ::testing::Test {
     trace_ = *std::move(trace);
   }
 
-  static bool is_work(SpanKind kind) {
-    return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
-  }
   std::vector<SpanId> work() const {
     std::vector<SpanId> found;
     for (const SpanId span : trace_.all_spans()) {
-      if (is_work(trace_.spans().kind[span])) found.push_back(span);
+      if (is_device_work(trace_.spans().kind[span])) found.push_back(span);
     }
     return found;
   }

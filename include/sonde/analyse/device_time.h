@@ -7,9 +7,9 @@
 //     std::cout << device.device << " busy " << device.busy_ns << " of " << device.extent_ns();
 //   }
 //
-// A device is busy while at least one kernel, copy or fill runs on any of its streams; overlaps
-// count once. Its time lasts from the first of them to the last. For every device, busy + idle ==
-// extent. The causes of idle time add up to it, and so do the gaps.
+// A device is busy while at least one kernel, copy, fill or other work runs on any of its streams;
+// overlaps count once. Its time lasts from the first of them to the last. For every device, busy +
+// idle == extent. The causes of idle time add up to it, and so do the gaps.
 
 #include <array>
 #include <cstddef>
@@ -69,6 +69,7 @@ struct DeviceTime {
   WorkTime compute;                                     // kernels that do not communicate
   WorkTime communication;                               // collectives
   WorkTime memory;                                      // copies and fills
+  WorkTime other;                                       // work of which the trace says no more
   Nanos communication_hidden_ns = 0;                    // while kernels computed
   Nanos memory_hidden_ns = 0;                           // while kernels computed
   std::vector<DeviceGap> gaps;                          // in the order of time

@@ -61,7 +61,7 @@ class TraceBuilder {
   // Spans on thread tracks without a parent get the innermost span that contains them. Spans that
   // partly overlap are not related, and spans flagged Async do not nest. Spans are sorted into row
   // order (a stable sort; of equal spans, the one added first is the outer one), and every id that
-  // refers to a span is updated.
+  // refers to a span is updated. spans.launch is computed here; what was in it is replaced.
   //
   // Invalid values are left out and counted in the ledger as Undecodable: ids of rows that do not
   // exist, unknown enumerators, negative durations, parents that come after their children. Fails

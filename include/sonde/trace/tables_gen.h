@@ -25,7 +25,7 @@ enum class SpanKind : std::uint8_t {
   UserAnnotation = 1,  // record_function and similar ranges
   Step = 2,  // One step of a schedule, named ProfilerStep#N; a user_annotation to Kineto
   CpuOp = 3,  // An operator of a tensor library, on the host
-  PythonFunction = 4,
+  PythonFunction = 4,  // A call of a Python function
   CudaRuntime = 5,  // A call of the CUDA runtime
   CudaDriver = 6,  // A call of the CUDA driver
   Kernel = 7,
@@ -42,23 +42,43 @@ enum class SpanKind : std::uint8_t {
   CudaProfilerRange = 18,
   HardwareCounters = 19,
   GlowRuntime = 20,
-  MtiaRuntime = 21,
-  MtiaCcpEvents = 22,
+  MtiaRuntime = 21,  // A call of the MTIA runtime
+  MtiaCcpEvents = 22,  // What an MTIA's control processor ran
   MtiaInsight = 23,
   MtiaCounters = 24,
-  HpuOp = 25,
-  XpuRuntime = 26,
-  XpuDriver = 27,
+  HpuOp = 25,  // Work of an HPU
+  XpuRuntime = 26,  // A call of the XPU runtime
+  XpuDriver = 27,  // A call of the XPU driver
   XpuSync = 28,
   XpuScopeProfiler = 29,
   PrivateUse1Runtime = 30,
   PrivateUse1Driver = 31,
   TraceSpan = 32,  // A recording as a whole, as Kineto draws it
   Other = 33,  // A kind of another tool; spans.category has its name
+  MtiaWorkload = 34,  // Work of an MTIA, as Kineto named it until 2025
 };
 std::string_view to_string(SpanKind value);
 std::optional<SpanKind> parse_span_kind(std::string_view text);
 bool is_known(SpanKind value);
+
+// What kinds of spans have in common, whichever device or library they are of.
+enum class SpanClass : std::uint8_t {
+  Operator = 0,  // A tensor library's operator, on the host
+  Annotation = 1,  // A range that somebody marked, or what it covers on a device
+  Function = 2,  // A function of the program
+  Call = 3,  // A call of a device's runtime or driver
+  Kernel = 4,  // Work of a device: a kernel
+  Copy = 5,  // Work of a device: a copy or a fill
+  Work = 6,  // Work of a device of which the kind says no more
+  Wait = 7,  // A wait for a device, or an event on it that can be waited for
+  Measurement = 8,  // What was measured on a device; the work itself has spans of its own
+  Overhead = 9,  // Time that profiling itself took
+  Record = 10,  // A note of a profiler about its recording
+  Foreign = 11,  // A kind that the model does not know
+};
+std::string_view to_string(SpanClass value);
+std::optional<SpanClass> parse_span_class(std::string_view text);
+bool is_known(SpanClass value);
 
 // What the spans of a track have in common.
 enum class TrackKind : std::uint8_t {
@@ -300,6 +320,168 @@ struct AllocationFlags {
 };
 // The names of the bits that are set, joined by commas.
 std::string allocation_flags_text(std::uint16_t flags);
+
+// The device that a span of this kind ran on; Cpu: the host.
+constexpr DeviceType device_of(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::Kernel:
+    case SpanKind::GpuMemcpy:
+    case SpanKind::GpuMemset:
+    case SpanKind::GpuUserAnnotation:
+    case SpanKind::CudaSync:
+    case SpanKind::CudaEvent:
+    case SpanKind::CudaProfilerRange:
+    case SpanKind::HardwareCounters:
+      return DeviceType::Cuda;
+    case SpanKind::MtiaCcpEvents:
+    case SpanKind::MtiaInsight:
+    case SpanKind::MtiaCounters:
+    case SpanKind::MtiaWorkload:
+      return DeviceType::Mtia;
+    case SpanKind::HpuOp:
+      return DeviceType::Hpu;
+    case SpanKind::XpuSync:
+    case SpanKind::XpuScopeProfiler:
+      return DeviceType::Xpu;
+    default:
+      return DeviceType::Cpu;
+  }
+}
+// The device whose runtime or driver a call is a call of; Unknown: no call, or of none.
+constexpr DeviceType device_called(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::CudaRuntime:
+    case SpanKind::CudaDriver:
+      return DeviceType::Cuda;
+    case SpanKind::MtiaRuntime:
+      return DeviceType::Mtia;
+    case SpanKind::XpuRuntime:
+    case SpanKind::XpuDriver:
+      return DeviceType::Xpu;
+    case SpanKind::PrivateUse1Runtime:
+    case SpanKind::PrivateUse1Driver:
+      return DeviceType::PrivateUse1;
+    default:
+      return DeviceType::Unknown;
+  }
+}
+constexpr SpanClass span_class(SpanKind kind) noexcept {
+  switch (kind) {
+    case SpanKind::Scope:
+    case SpanKind::UserAnnotation:
+    case SpanKind::Step:
+    case SpanKind::GpuUserAnnotation:
+    case SpanKind::Async:
+      return SpanClass::Annotation;
+    case SpanKind::CpuOp:
+    case SpanKind::Collective:
+      return SpanClass::Operator;
+    case SpanKind::PythonFunction:
+      return SpanClass::Function;
+    case SpanKind::CudaRuntime:
+    case SpanKind::CudaDriver:
+    case SpanKind::GlowRuntime:
+    case SpanKind::MtiaRuntime:
+    case SpanKind::XpuRuntime:
+    case SpanKind::XpuDriver:
+    case SpanKind::PrivateUse1Runtime:
+    case SpanKind::PrivateUse1Driver:
+      return SpanClass::Call;
+    case SpanKind::Kernel:
+      return SpanClass::Kernel;
+    case SpanKind::GpuMemcpy:
+    case SpanKind::GpuMemset:
+      return SpanClass::Copy;
+    case SpanKind::CudaSync:
+    case SpanKind::CudaEvent:
+    case SpanKind::XpuSync:
+      return SpanClass::Wait;
+    case SpanKind::Overhead:
+      return SpanClass::Overhead;
+    case SpanKind::CpuInstantEvent:
+    case SpanKind::ExternalCorrelation:
+    case SpanKind::TraceSpan:
+      return SpanClass::Record;
+    case SpanKind::CudaProfilerRange:
+    case SpanKind::HardwareCounters:
+    case SpanKind::MtiaInsight:
+    case SpanKind::MtiaCounters:
+    case SpanKind::XpuScopeProfiler:
+      return SpanClass::Measurement;
+    case SpanKind::MtiaCcpEvents:
+    case SpanKind::HpuOp:
+    case SpanKind::MtiaWorkload:
+      return SpanClass::Work;
+    default:
+      return SpanClass::Foreign;
+  }
+}
+// Its category in Kineto's files, unless spans.category has another.
+std::string_view kineto_category(SpanKind kind);
+
+// An operator of a tensor library.
+constexpr bool is_operator(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x4008} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// A range that somebody marked, or what it covers on a device.
+constexpr bool is_annotation(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x8407} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// A call of a device's runtime or driver; device_called() says whose.
+constexpr bool is_call(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0xcc300060} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// Kernels, copies, fills and whatever else keeps a device busy.
+constexpr bool is_device_work(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x402400380} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// Work that copies or fills memory.
+constexpr bool is_copy(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x300} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// A wait for a device, or an event on it that can be waited for.
+constexpr bool is_wait(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x10001800} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What a call on the host starts: work and waits. It has a spans.launch where that is known.
+constexpr bool is_launched(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x412401b80} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// Anything that stands on a device's track, not on a thread's.
+constexpr bool is_on_device(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x433cc1f80} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// A range that somebody marked on the host.
+constexpr bool is_host_annotation(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x8007} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// A range that the program marked and named; steps, which a profiler marks, are none.
+constexpr bool is_user_range(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x3} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What has a GpuUserAnnotation over its work on every stream, as PyTorch gives record_function and steps one.
+constexpr bool is_covered_on_device(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x6} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What PyTorch's list of events treats as an operator: all that the program or a tensor library opened. They own the ids that spans.external_id refers to.
+constexpr bool is_pytorch_operator(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x20000c00f} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What PyTorch's list of events has in it at all.
+constexpr bool is_pytorch_event(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x6fffcffef} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What PyTorch's execution traces have a node for.
+constexpr bool is_execution_trace_node(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0xf} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+// What Kineto writes its device and its stream for among the arguments, besides pid and tid.
+constexpr bool is_kineto_stream_event(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x1b80} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
+
+// Whether a column is found when a trace is built; files do not hold it.
+bool is_derived(TableKind table, std::string_view column);
 
 // Row numbers, each of its own table.
 struct StringTag {};
@@ -565,6 +747,7 @@ struct SpanRow {
   StringId source_file{};  // File of the call site
   std::int32_t source_line = -1;  // Line of the call site
   StringId source_function{};  // Function of the call site
+  SpanId launch{};  // The call, else the operator, that launched this work or wait; found when a trace is built, and not stored in files
 };
 
 struct SpanTable {
@@ -595,6 +778,7 @@ struct SpanTable {
   Column<StringId> source_file;
   Column<std::int32_t> source_line{-1};
   Column<StringId> source_function;
+  Column<SpanId> launch;
 
   std::size_t size() const noexcept { return start_ns.size(); }
   bool empty() const noexcept { return size() == 0; }
@@ -642,6 +826,7 @@ struct SpanTable {
     visit("source_file", self.source_file);
     visit("source_line", self.source_line);
     visit("source_function", self.source_function);
+    visit("launch", self.launch);
   }
 };
 

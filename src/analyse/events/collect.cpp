@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyse/events/event_data.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
@@ -20,7 +21,6 @@ constexpr std::array<std::string_view, 6> kHiddenNames = {
     "aten::output_nr",
     "aten::_version",
 };
-constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 // What a name means for an event; looked up once per name, not per event.
 class Names {
@@ -38,7 +38,7 @@ class Names {
 
  private:
   static Class classify(std::string_view name) {
-    if (name.substr(0, kStepPrefix.size()) == kStepPrefix) return Class::Step;
+    if (name.starts_with(kStepPrefix)) return Class::Step;
     const bool hidden =
         std::find(kHiddenNames.begin(), kHiddenNames.end(), name) != kHiddenNames.end();
     return hidden ? Class::Hidden : Class::Plain;
@@ -47,18 +47,6 @@ class Names {
   const Trace& trace_;
   std::vector<Class> class_;
 };
-
-bool is_event(SpanKind kind) {
-  switch (kind) {
-    case SpanKind::PythonFunction:
-    case SpanKind::TraceSpan:
-    case SpanKind::ExternalCorrelation:
-    case SpanKind::CpuInstantEvent:
-      return false;
-    default:
-      return true;
-  }
-}
 
 // The events of one track from here on.
 class Run {
@@ -94,7 +82,7 @@ class Run {
     const SpanTable& spans = trace_->spans();
     for (; at_ < spans_.size(); ++at_) {
       const SpanId span = spans_[at_];
-      if (!is_event(spans.kind[span])) continue;
+      if (!is_pytorch_event(spans.kind[span])) continue;
       const Names::Class name = (*names_)(spans.name[span]);
       if (name == Names::Class::Hidden) continue;
       is_step_ = name == Names::Class::Step;
@@ -152,7 +140,7 @@ std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
     flags |= kEventAsync;
   }
   if (is_annotation(kind)) flags |= kEventAnnotation;
-  if (device_of(kind) != DeviceType::Cpu) flags |= kEventDevice;
+  if (is_on_device(kind)) flags |= kEventDevice;
   return static_cast<std::uint8_t>(flags);
 }
 

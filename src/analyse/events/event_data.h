@@ -121,12 +121,6 @@ struct EventData {
   mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
 };
 
-// Where work of this kind ran; Cpu for everything on the host.
-DeviceType device_of(SpanKind kind) noexcept;
-// Whether the span was opened by the program or a tensor library, not by a device's runtime.
-bool is_operator(SpanKind kind) noexcept;
-bool is_annotation(SpanKind kind) noexcept;
-
 // The steps of making a list, in their order.
 void collect_events(EventData& data);
 void link_device_work(EventData& data);

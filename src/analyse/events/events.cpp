@@ -9,6 +9,7 @@
 #include "analyse/events/stacks.h"
 #include "analyse/flags.h"
 #include "analyse/operators/shapes.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 namespace detail {
@@ -31,8 +32,7 @@ std::string find_device(const EventData& data) {
   for (std::size_t event = 0; event < data.size(); ++event) {
     if (type == DeviceType::Cpu && data.has(event, kEventDevice))
       type = device_of(data.kind(event));
-    const SpanKind kind = data.kind(event);
-    intel = intel || kind == SpanKind::XpuRuntime || kind == SpanKind::XpuDriver;
+    intel = intel || device_called(data.kind(event)) == DeviceType::Xpu;
   }
   if (intel) return "xpu";
   // Work of other devices has the kinds that CUDA's has; the trace says whose it is.
@@ -58,7 +58,7 @@ Nanos recording_start(const Trace& trace) {
 
 std::string_view EventData::name_text(NameNumber number) const noexcept {
   if (number < trace.strings().size()) return trace.string(StringId(number));
-  if (number == made_up(MadeUpName::ProfilerStep)) return "ProfilerStep*";
+  if (number == made_up(MadeUpName::ProfilerStep)) return kAllSteps;
   if (number == made_up(MadeUpName::Memory)) return "[memory]";
   if (number == made_up(MadeUpName::OutOfMemory)) return "[OutOfMemory]";
   return {};
@@ -159,12 +159,12 @@ std::int64_t FunctionEvent::id() const noexcept {
   if (!span.valid()) return 0;
   const SpanTable& spans = data_->trace.spans();
   const SpanKind kind = spans.kind[span];
-  if (detail::is_operator(kind) || kind == SpanKind::GpuUserAnnotation) {
+  if (is_pytorch_operator(kind) || kind == SpanKind::GpuUserAnnotation) {
     return spans.external_id[span];
   }
   if (spans.correlation[span] != 0) return spans.correlation[span];
   for (std::uint32_t at = data_->parent[index_]; at != detail::kNoEvent; at = data_->parent[at]) {
-    if (detail::is_operator(data_->kind(at))) return FunctionEvent(data_, at).id();
+    if (is_pytorch_operator(data_->kind(at))) return FunctionEvent(data_, at).id();
   }
   return 0;
 }

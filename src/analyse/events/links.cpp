@@ -64,7 +64,7 @@ class Linker {
     data_.kernels_count.assign(count, 0);
     if (!spans_.external_id.materialised()) return;
     for (std::uint32_t event = 0; event < count; ++event) {
-      if (!data_.nests(event) || !is_operator(data_.kind(event))) continue;
+      if (!data_.nests(event) || !is_pytorch_operator(data_.kind(event))) continue;
       const std::int64_t id = spans_.external_id[SpanId(data_.row[event])];
       if (id != 0) adopt(event, id);
     }
@@ -78,7 +78,7 @@ class Linker {
 
   // A device call or device work that belongs to an operator.
   bool is_launched(std::uint32_t event) const {
-    return !is_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
+    return !is_pytorch_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
            spans_.external_id[SpanId(data_.row[event])] > 0;
   }
 

@@ -11,11 +11,10 @@
 
 #include "analyse/events/event_data.h"
 #include "analyse/events/stacks.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
-
-constexpr std::string_view kEvaluate = "autograd::engine::evaluate_function: ";
 
 // Frames of PyTorch's internals: both texts occur in them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFrames = {{
@@ -46,14 +45,13 @@ bool is_plumbing(const Trace& trace, FrameId frame) {
   if (!frame.valid() || trace.frames().kind[frame] != FrameKind::Native) return false;
   std::string_view binary = trace.string(trace.frames().binary[frame]);
   binary = binary.substr(binary.rfind('/') + 1);
-  if (!binary.empty()) return binary.substr(0, 8) == "libtorch" || binary.substr(0, 6) == "libc10";
+  if (!binary.empty()) return binary.starts_with("libtorch") || binary.starts_with("libc10");
   // A snapshot of the allocator names functions alone.
   std::string_view function = trace.string(trace.frames().function[frame]);
   function = function.substr(0, function.find_first_of("(<"));
   function = function.substr(function.rfind(' ') + 1);  // the type of its result stands before
-  return std::any_of(kTensorLibrary.begin(), kTensorLibrary.end(), [&](std::string_view begin) {
-    return function.substr(0, begin.size()) == begin;
-  });
+  return std::any_of(kTensorLibrary.begin(), kTensorLibrary.end(),
+                     [&](std::string_view begin) { return function.starts_with(begin); });
 }
 
 // Without the internal frames at the inner end, unless there are no others.
@@ -133,8 +131,8 @@ bool EventData::is_backward(std::size_t event) const noexcept {
   if (kind(event) != SpanKind::CpuOp || parent[event] == kNoEvent) return false;
   // A gradient without a sequence number is recognised by the call around it.
   const std::string_view around = name_text(name[parent[event]]);
-  return around.substr(0, kEvaluate.size()) == kEvaluate &&
-         around.substr(kEvaluate.size()) == name_text(name[event]);
+  return around.starts_with(kEvaluateFunction) &&
+         around.substr(kEvaluateFunction.size()) == name_text(name[event]);
 }
 
 const std::vector<ForwardOp>& EventData::forward_ops() const {

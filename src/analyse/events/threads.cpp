@@ -18,7 +18,7 @@ std::uint32_t main_thread(const EventData& data) {
   std::uint32_t found = kNoEvent;
   bool found_by_id = false;
   for (std::size_t event = 0; event < data.size(); ++event) {
-    if (!data.nests(event) || !is_operator(data.kind(event))) continue;
+    if (!data.nests(event) || !is_pytorch_operator(data.kind(event))) continue;
     const TrackId track(data.thread[event]);
     if (!track.valid()) continue;
     if (data.name[event] == data.made_up(MadeUpName::ProfilerStep)) return track.value();

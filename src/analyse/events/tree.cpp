@@ -46,7 +46,8 @@ class Tree {
     for (std::uint32_t event = 0; event < data_.size(); ++event) {
       if (data_.kind(event) != SpanKind::Overhead) continue;
       std::uint32_t around = data_.parent[event];
-      while (around != kNoEvent && !is_operator(data_.kind(around))) around = data_.parent[around];
+      while (around != kNoEvent && !is_pytorch_operator(data_.kind(around)))
+        around = data_.parent[around];
       if (around == kNoEvent) continue;
       data_.kernels_first[event] = data_.kernels_first[around];
       data_.kernels_count[event] = data_.kernels_count[around];

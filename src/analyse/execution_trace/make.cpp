@@ -20,15 +20,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 bool becomes_a_node(const Trace& trace, SpanId span) {
   const TrackId track = trace.spans().track[span];
   if (!track.valid() || trace.tracks().kind[track] != TrackKind::Thread) return false;
-  switch (trace.spans().kind[span]) {
-    case SpanKind::CpuOp:
-    case SpanKind::UserAnnotation:
-    case SpanKind::Step:
-    case SpanKind::Scope:
-      return true;
-    default:
-      return false;
-  }
+  return is_execution_trace_node(trace.spans().kind[span]);
 }
 
 class Maker {

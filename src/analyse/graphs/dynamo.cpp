@@ -14,7 +14,7 @@ namespace {
 
 // Calls of a device's runtime, and its work, are not what PyTorch records for this.
 bool is_counted(const EventList& events, const FunctionEvent& event) {
-  return event.span().valid() && detail::is_operator(events.trace().spans().kind[event.span()]);
+  return event.span().valid() && is_pytorch_operator(events.trace().spans().kind[event.span()]);
 }
 
 // What a walk over the events in the order of their starts finds.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sonde/analyse/dynamo.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
@@ -20,7 +21,7 @@ struct Rule {
   std::string_view text;
 };
 
-constexpr std::array<Rule, 19> kRules = {{
+constexpr std::array<Rule, 15> kRules = {{
     {GraphMark::Frame, Where::Begin, kFramePrefix},
     {GraphMark::GraphCall, Where::Whole, "CompiledFunction"},
     {GraphMark::GraphCall, Where::Begin, kInductorPrefix},
@@ -34,31 +35,26 @@ constexpr std::array<Rule, 19> kRules = {{
     {GraphMark::Script, Where::Whole, "<forward op>"},
     {GraphMark::Script, Where::Whole, "<backward op>"},
     {GraphMark::ScriptGradient, Where::End, "::DifferentiableGraphBackward"},
-    {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch"},
-    {GraphMark::CudaGraph, Where::Whole, "cudaGraphLaunch_ptsz"},
-    {GraphMark::CudaGraph, Where::Whole, "cuGraphLaunch"},
-    {GraphMark::CudaGraph, Where::Whole, "hipGraphLaunch"},
     {GraphMark::Marked, Where::Whole, dynamo::kRegionName},
-    {GraphMark::Wrapper, Where::Begin, "autograd::engine::evaluate_function: "},
+    {GraphMark::Wrapper, Where::Begin, kEvaluateFunction},
     {GraphMark::Wrapper, Where::Begin, kTritonPrefix},
 }};
 
 bool applies(const Rule& rule, std::string_view name) {
-  if (name.size() < rule.text.size()) return false;
   switch (rule.where) {
     case Where::Whole:
       return name == rule.text;
     case Where::Begin:
-      return name.substr(0, rule.text.size()) == rule.text;
+      return name.starts_with(rule.text);
     case Where::End:
-      return name.substr(name.size() - rule.text.size()) == rule.text;
+      return name.ends_with(rule.text);
   }
   return false;
 }
 
 // The gradient's wrapper ends like what it wraps: the wrapper counts.
 GraphMark mark_of(std::string_view name) {
-  GraphMark found = GraphMark::None;
+  GraphMark found = launches_graph(name) ? GraphMark::CudaGraph : GraphMark::None;
   for (const Rule& rule : kRules) {
     if (!applies(rule, name)) continue;
     if (rule.mark == GraphMark::Wrapper || found == GraphMark::None) found = rule.mark;
@@ -73,16 +69,16 @@ bool is_annotation_mark(GraphMark mark) {
 }  // namespace
 
 std::string_view frame_name(std::string_view name) noexcept {
-  const bool is_frame = name.substr(0, kFramePrefix.size()) == kFramePrefix;
+  const bool is_frame = name.starts_with(kFramePrefix);
   return is_frame ? name.substr(kFramePrefix.size()) : name;
 }
 
 bool is_inductor_call(std::string_view name) noexcept {
-  return name.substr(0, kInductorPrefix.size()) == kInductorPrefix;
+  return name.starts_with(kInductorPrefix);
 }
 
 bool is_triton_kernel(std::string_view name) noexcept {
-  return name.substr(0, kTritonPrefix.size()) == kTritonPrefix;
+  return name.starts_with(kTritonPrefix);
 }
 
 GraphMarks::GraphMarks(const Trace& trace) : trace_(trace) {
@@ -95,21 +91,16 @@ GraphMark GraphMarks::of(SpanId span) const {
   const SpanTable& spans = trace_.spans();
   const StringId name = spans.name[span];
   const GraphMark mark = name.valid() ? of_name_[name.index()] : GraphMark::None;
-  switch (spans.kind[span]) {
-    case SpanKind::CpuOp:
-      if (mark == GraphMark::CudaGraph || mark == GraphMark::Marked) return GraphMark::None;
-      if (mark == GraphMark::None && spans.scope[span] == RecordScope::TorchscriptFunction)
-        return GraphMark::Script;
-      return mark;
-    case SpanKind::UserAnnotation:
-    case SpanKind::Scope:
-      return is_annotation_mark(mark) ? mark : GraphMark::Wrapper;
-    case SpanKind::CudaRuntime:
-    case SpanKind::CudaDriver:
-      return mark == GraphMark::CudaGraph ? mark : GraphMark::Wrapper;
-    default:
-      return GraphMark::Wrapper;
+  const SpanKind kind = spans.kind[span];
+  if (kind == SpanKind::CpuOp) {
+    if (mark == GraphMark::CudaGraph || mark == GraphMark::Marked) return GraphMark::None;
+    if (mark == GraphMark::None && spans.scope[span] == RecordScope::TorchscriptFunction)
+      return GraphMark::Script;
+    return mark;
   }
+  const bool is_mark = (is_user_range(kind) && is_annotation_mark(mark)) ||
+                       (is_call(kind) && mark == GraphMark::CudaGraph);
+  return is_mark ? mark : GraphMark::Wrapper;
 }
 
 }  // namespace sonde::detail

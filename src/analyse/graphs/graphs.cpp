@@ -84,7 +84,7 @@ class Coverage {
     std::vector<Place> open;  // of the spans that have not ended, the innermost last
     for (const SpanId span : of_track) {
       const bool nests = (spans_.flags[span] & SpanFlags::kAsync) == 0;
-      if (!nests || device_of(spans_.kind[span]) != DeviceType::Cpu) continue;
+      if (!nests || is_on_device(spans_.kind[span])) continue;
       const SpanId parent = spans_.parent[span];
       while (!open.empty() && open.back().span != parent &&
              trace_.end_ns(open.back().span) <= spans_.start_ns[span]) {

@@ -176,10 +176,9 @@ class UnseenTensors {
   void find_states() {
     std::int64_t each = std::numeric_limits<std::int64_t>::max();
     for (const SpanId span : trace_.all_spans()) {
-      const SpanKind span_kind = trace_.spans().kind[span];
-      if (span_kind != SpanKind::UserAnnotation && span_kind != SpanKind::Scope) continue;
+      if (!is_user_range(trace_.spans().kind[span])) continue;
       const std::string_view name = trace_.name(span);
-      if (name.substr(0, kOptimizer.size()) != kOptimizer) continue;
+      if (!name.starts_with(kOptimizer)) continue;
       const std::string_view rest = name.substr(kOptimizer.size());
       optimizer_steps_.push_back(span);
       each = std::min(each, states_of(rest.substr(0, rest.find('.')), span));

@@ -79,7 +79,7 @@ void exposed(const ReportData& data, Report& report) {
   WorstSpans spans;
   for (const DeviceWork& device : data.work) {
     for (const Work& work : device.work) {
-      if (report.trace.spans().kind[work.span] == SpanKind::Kernel) continue;
+      if (!is_copy(report.trace.spans().kind[work.span])) continue;
       if (std::binary_search(told.begin(), told.end(), work.span)) continue;
       spans.add(work.end_ns - work.begin_ns, work.span);
     }

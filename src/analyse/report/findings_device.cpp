@@ -120,8 +120,22 @@ std::string small_kernels(const Report& report) {
     ++kernels;
     small += spans.duration_ns[span] < kSmallKernelNs ? 1 : 0;
   }
+  if (kernels == 0) return {};
   return format_text(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
                      duration_text(kSmallKernelNs));
+}
+
+// Other devices' work is not made of kernels, and CUDA's means are of no use to them.
+std::string_view larger_work_advice(const Report& report) {
+  const bool runs_kernels =
+      std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceTime& device) {
+        return device.compute.count + device.communication.count > 0;
+      });
+  return runs_kernels
+             ? "Launch fewer, larger kernels: use a larger batch, torch.compile, or fused or "
+               "foreach optimisers. Or launch many at once as a CUDA graph."
+             : "Give the device less but larger work: use a larger batch, torch.compile, or fused "
+               "or foreach optimisers.";
 }
 
 void slow_launches(Report& report) {
@@ -129,12 +143,11 @@ void slow_launches(Report& report) {
   if (gaps.count == 0) return;
   add(report, gaps,
       {.id = "launch_bound",
-       .title = "The device waits for the next kernel to be launched",
+       .title = "The device waits for the next work to be launched",
        .detail = format_text("The device finished before the host, which was running operators, "
                              "had launched the next work: {}.{}",
                              lengths(gaps), small_kernels(report)),
-       .advice = "Launch fewer, larger kernels: use a larger batch, torch.compile, or fused or "
-                 "foreach optimisers. Or launch many at once as a CUDA graph.",
+       .advice = std::string(larger_work_advice(report)),
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"});
 }
 
@@ -155,12 +168,11 @@ void delays(Report& report) {
   Gaps gaps = gaps_of(report, idle(IdleCause::KernelWait), work_after);
   add(report, gaps,
       {.id = "kernel_wait",
-       .title = "Short pauses from one kernel to the next add up",
+       .title = "Short pauses between launched work add up",
        .detail = format_text(
            "Work that had been launched in time began a little after the previous work ended: {}.",
            lengths(gaps)),
-       .advice = "Launch fewer, larger kernels, or use a CUDA graph, whose kernels follow each "
-                 "other faster.",
+       .advice = std::string(larger_work_advice(report)),
        .command = "sonde table TRACE --sort-by count"});
   gaps = gaps_of(report, idle(IdleCause::Other), work_after);
   add(report, gaps,

@@ -52,8 +52,7 @@ class LoadingMarks {
   bool is_mark(SpanId span) const {
     const SpanKind kind = trace_.spans().kind[span];
     const StringId name = trace_.spans().name[span];
-    return (kind == SpanKind::Scope || kind == SpanKind::UserAnnotation) && name.valid() &&
-           by_name_[name.index()];
+    return is_user_range(kind) && name.valid() && by_name_[name.index()];
   }
   bool is_within(SpanId span) const {
     for (SpanId at = trace_.spans().parent[span]; at.valid(); at = trace_.spans().parent[at])

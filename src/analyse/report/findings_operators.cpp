@@ -81,8 +81,8 @@ struct Cause {
 
 class OperatorFindings {
  public:
-  OperatorFindings(const ReportData& data, Report& report) : report_(report), trace_(report.trace) {
-    find_moves(data);
+  explicit OperatorFindings(Report& report) : report_(report), trace_(report.trace) {
+    find_moves();
     roles_.reserve(trace_.strings().size());
     for (std::size_t i = 0; i < trace_.strings().size(); ++i)
       roles_.push_back(role_of(trace_.strings()[StringId(i)]));
@@ -159,11 +159,11 @@ class OperatorFindings {
   }
 
   // Where the host asked for copies between itself and a device.
-  void find_moves(const ReportData& data) {
+  void find_moves() {
     const CopyTable& copies = trace_.copies();
     for (std::size_t i = 0; i < copies.size(); ++i) {
       if (copies.kind[i] != CopyKind::HtoD && copies.kind[i] != CopyKind::DtoH) continue;
-      const SpanId call = copies.span[i].valid() ? data.calls.launch_of(copies.span[i]) : SpanId();
+      const SpanId call = copies.span[i].valid() ? trace_.spans().launch[copies.span[i]] : SpanId();
       if (call.valid()) moves_.push_back(call.value());
     }
     std::sort(moves_.begin(), moves_.end());
@@ -239,8 +239,8 @@ bool could_be_looked_for(const Report& report, Pattern pattern) {
 
 }  // namespace
 
-void find_in_operators(const ReportData& data, Report& report) {
-  OperatorFindings(data, report).run();
+void find_in_operators(const ReportData& /*data*/, Report& report) {
+  OperatorFindings(report).run();
 }
 
 void find_patterns(const ReportData& /*data*/, Report& report) {

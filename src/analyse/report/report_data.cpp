@@ -13,7 +13,7 @@ namespace {
 // Libraries whose collectives run on threads of the host, as PyTorch marks them.
 bool is_host_collective(std::string_view name) {
   for (const std::string_view begin : {"gloo:", "mpi:", "ucc:"})
-    if (name.substr(0, begin.size()) == begin) return true;
+    if (name.starts_with(begin)) return true;
   return false;
 }
 
@@ -36,8 +36,7 @@ void ReportData::join_devices() {
     OfProcess& all = by_process[device.process.value()];
     for (const Work& one : device.work) {
       all.busy.add(one.begin_ns, one.end_ns);
-      if (trace.spans().kind[one.span] != SpanKind::Kernel)
-        all.copies.add(one.begin_ns, one.end_ns);
+      if (is_copy(trace.spans().kind[one.span])) all.copies.add(one.begin_ns, one.end_ns);
     }
   }
   for (auto& [process, all] : by_process)
@@ -90,7 +89,7 @@ const Coverage& ReportData::in_operators(TrackId thread) const {
   if (!is_new) return found->second;
   for (const SpanId span : trace.track_spans(thread)) {
     const SpanKind kind = trace.spans().kind[span];
-    if (kind != SpanKind::CpuOp && !is_device_call(kind)) continue;
+    if (kind != SpanKind::CpuOp && !is_call(kind)) continue;
     found->second.add(trace.spans().start_ns[span], trace.end_ns(span));
   }
   return found->second;

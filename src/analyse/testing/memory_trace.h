@@ -11,10 +11,12 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "analyse/testing/op_trace.h"
 #include "sonde/analyse/memory.h"
+#include "trace/known_names.h"
 
 namespace sonde::testing {
 
@@ -39,8 +41,8 @@ class MemoryTrace {
     op("aten::detach", start_us + 1, start_us + 2, {gradient});
   }
   void step(std::int64_t number, Nanos start_us, Nanos end_us) {
-    const OpTrace::Span span = ops_.span("ProfilerStep#" + std::to_string(number), SpanKind::Step,
-                                         ops_.main(), start_us, end_us);
+    const OpTrace::Span span = ops_.span(std::string(kStepPrefix) + std::to_string(number),
+                                         SpanKind::Step, ops_.main(), start_us, end_us);
     ops_.builder().spans().step.set(span.span(), number);
   }
 

@@ -131,8 +131,11 @@ class OpTrace {
   Span runtime(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::CudaRuntime, main_, start_us, end_us);
   }
+  Span on_stream(std::string_view name, SpanKind kind, Nanos start_us, Nanos end_us) {
+    return span(name, kind, stream_, start_us, end_us);
+  }
   Span kernel(std::string_view name, Nanos start_us, Nanos end_us) {
-    return span(name, SpanKind::Kernel, stream_, start_us, end_us);
+    return on_stream(name, SpanKind::Kernel, start_us, end_us);
   }
   Span gpu_annotation(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::GpuUserAnnotation, stream_, start_us, end_us);

@@ -63,10 +63,10 @@ class CopyMaker {
   }
 
   Nanos seen_by_host_ns(SpanId span) const {
-    const SpanId call = data_.calls.launch_of(span);
+    const SpanId launch = trace_.spans().launch[span];
     const Nanos begin_ns = trace_.spans().start_ns[span];
-    const bool is_call = call.valid() && detail::is_device_call(trace_.spans().kind[call]);
-    const Nanos call_end_ns = is_call ? trace_.end_ns(call) : begin_ns;
+    const bool has_call = launch.valid() && is_call(trace_.spans().kind[launch]);
+    const Nanos call_end_ns = has_call ? trace_.end_ns(launch) : begin_ns;
     return std::max(trace_.end_ns(span), call_end_ns) - begin_ns;
   }
 

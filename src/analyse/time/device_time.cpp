@@ -35,13 +35,16 @@ class DeviceTimes {
     Coverage compute;
     Coverage communication;
     Coverage memory;
+    Coverage other;
     out.end_ns = out.begin_ns;
     for (const Work& work : device.work) {
       if (work.begin_ns > out.end_ns) add_gap(work, out);
       out.end_ns = std::max(out.end_ns, work.end_ns);
-      const bool is_kernel = trace_.spans().kind[work.span] == SpanKind::Kernel;
-      if (!is_kernel) {
+      const SpanClass sort = span_class(trace_.spans().kind[work.span]);
+      if (sort == SpanClass::Copy) {
         take(work, out.memory, memory);
+      } else if (sort != SpanClass::Kernel) {
+        take(work, out.other, other);
       } else if (communication_.is(work.span)) {
         take(work, out.communication, communication);
       } else {
@@ -51,6 +54,7 @@ class DeviceTimes {
     out.compute.union_ns = compute.total_ns();
     out.communication.union_ns = communication.total_ns();
     out.memory.union_ns = memory.total_ns();
+    out.other.union_ns = other.total_ns();
     out.communication_hidden_ns = overlap_ns(communication, compute);
     out.memory_hidden_ns = overlap_ns(memory, compute);
   }
@@ -74,7 +78,7 @@ class DeviceTimes {
   }
 
   void explain(DeviceGap& gap, ProcessId process) {
-    const SpanId launch = data_.calls.launch_of(gap.after);
+    const SpanId launch = trace_.spans().launch[gap.after];
     if (!launch.valid()) return;
     const Nanos launched_ns = trace_.spans().start_ns[launch];
     if (launched_ns <= gap.begin_ns) {

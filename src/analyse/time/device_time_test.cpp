@@ -73,6 +73,44 @@ TEST(DeviceTime, OfATraceWithoutDevicesIsEmpty) {
   EXPECT_TRUE(device_times(Trace()).empty());
 }
 
+TEST(DeviceTime, CountsTheWorkOfEveryDevice) {
+  for (const SpanKind kind : {SpanKind::MtiaCcpEvents, SpanKind::MtiaWorkload, SpanKind::HpuOp}) {
+    OpTrace t;
+    t.span("runFunction", SpanKind::MtiaRuntime, t.main(), 0, 2).correlation(1);
+    t.on_stream("job_exe", kind, 10, 40).correlation(1);
+    t.on_stream("pe_exe", kind, 20, 30);
+    const DeviceTime device = only(t.build());
+    EXPECT_EQ(device.busy_ns, 30'000) << to_string(kind);
+    EXPECT_EQ(device.other.count, 2U) << to_string(kind);
+    EXPECT_EQ(device.other.union_ns, 30'000) << to_string(kind);
+    EXPECT_EQ(device.compute.count + device.memory.count, 0U) << to_string(kind);
+  }
+}
+
+TEST(DeviceTime, AWaitThatADeviceListsAmongItsWorkIsNotBusy) {
+  OpTrace t;
+  t.on_stream("pe_exe", SpanKind::MtiaCcpEvents, 10, 20);
+  t.on_stream("event_wait", SpanKind::MtiaCcpEvents, 15, 80);
+  t.on_stream("pe_exe", SpanKind::MtiaCcpEvents, 80, 90);
+  const DeviceTime device = only(t.build());
+  EXPECT_EQ(device.busy_ns, 20'000);
+  EXPECT_EQ(device.idle_ns, 60'000);
+}
+
+// CUDA loads a kernel when it is first launched; what it asks of the driver has the launch's
+// number.
+TEST(DeviceTime, AGapInWhichAKernelWasLoadedIsTheHosts) {
+  OpTrace t;
+  t.span("cuLaunchKernel", SpanKind::CudaDriver, t.main(), 0, 2).correlation(1);
+  t.kernel("first", 10, 100).correlation(1);
+  t.span("cuLibraryLoadData", SpanKind::CudaDriver, t.main(), 50, 4900).correlation(2);
+  t.span("cuLaunchKernel", SpanKind::CudaDriver, t.main(), 4910, 4920).correlation(2);
+  t.kernel("second", 5000, 5100).correlation(2);
+  const DeviceTime device = only(t.build());
+  EXPECT_EQ(device.idle_of(IdleCause::HostWait), 4'900'000);
+  EXPECT_EQ(device.idle_of(IdleCause::Other), 0);
+}
+
 TEST(DeviceTime, NamesHtasThreeCauses) {
   OpTrace t;
   launch(t, 1, 0, 10, 100);

@@ -6,20 +6,26 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/time/host_calls.h"
 #include "base/run_sort.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
 
 bool communicates_by_name(std::string_view name) {
   for (const std::string_view begin : {"nccl", "rccl", "hccl", "oneccl"})
-    if (name.substr(0, begin.size()) == begin) return true;
+    if (name.starts_with(begin)) return true;
   return name.find("ncclKernel") != std::string_view::npos ||
          name.find("ncclDevKernel") != std::string_view::npos;
 }
 
 }  // namespace
+
+bool keeps_busy(const Trace& trace, SpanId span) {
+  const SpanKind kind = trace.spans().kind[span];
+  if (!is_device_work(kind)) return false;
+  return span_class(kind) != SpanClass::Work || !waits_on_device(trace.name(span));
+}
 
 std::vector<DeviceWork> device_work(const Trace& trace) {
   const SpanTable& spans = trace.spans();
@@ -30,7 +36,7 @@ std::vector<DeviceWork> device_work(const Trace& trace) {
     if (tracks.kind[track] == TrackKind::Thread) continue;
     DeviceWork* device = nullptr;
     for (const SpanId span : trace.track_spans(track)) {
-      if (!is_device_work(spans.kind[span])) continue;
+      if (!keeps_busy(trace, span)) continue;
       if (device == nullptr) {
         device = &devices[{tracks.process[track].value(), tracks.device_index[track]}];
         device->process = tracks.process[track];

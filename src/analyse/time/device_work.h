@@ -22,6 +22,9 @@ struct DeviceWork {
   std::vector<Work> work;  // by begin
 };
 
+// Whether it is work, and not a wait that a device lists among its work.
+bool keeps_busy(const Trace& trace, SpanId span);
+
 // By process and device; only those that worked.
 std::vector<DeviceWork> device_work(const Trace& trace);
 

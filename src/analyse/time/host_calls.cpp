@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/run_sort.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
@@ -13,18 +14,11 @@ namespace {
 // How far a device's times may be from the host's.
 constexpr Nanos kClockSlackNs = 2'000;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool waits_by_name(std::string_view call) {
-  return contains(call, "Synchronize") || call == "clFinish" || call == "clWaitForEvents";
-}
-
 // What is so of each name of a trace, found out once a name.
 class NameSet {
  public:
-  NameSet(const Trace& trace, bool (*holds)(std::string_view)) : trace_(trace), holds_(holds) {
+  NameSet(const Trace& trace, bool (*holds)(std::string_view) noexcept)
+      : trace_(trace), holds_(holds) {
     known_.assign(trace.strings().size(), kUnknown);
   }
   bool has(StringId name) {
@@ -39,34 +33,13 @@ class NameSet {
   static constexpr std::uint8_t kNo = 1;
   static constexpr std::uint8_t kYes = 2;
   const Trace& trace_;
-  bool (*holds_)(std::string_view);
+  bool (*holds_)(std::string_view) noexcept;
   std::vector<std::uint8_t> known_;
 };
 
 }  // namespace
 
-bool is_device_work(SpanKind kind) noexcept {
-  return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset;
-}
-
-bool is_device_call(SpanKind kind) noexcept {
-  switch (kind) {
-    case SpanKind::CudaRuntime:
-    case SpanKind::CudaDriver:
-    case SpanKind::MtiaRuntime:
-    case SpanKind::XpuRuntime:
-    case SpanKind::XpuDriver:
-    case SpanKind::PrivateUse1Runtime:
-    case SpanKind::PrivateUse1Driver:
-      return true;
-    default:
-      return false;
-  }
-}
-
-HostCalls::HostCalls(const Trace& trace) : trace_(trace), launches_(Launches(trace).all()) {
-  std::sort(launches_.begin(), launches_.end(),
-            [](const Launch& a, const Launch& b) { return a.work < b.work; });
+HostCalls::HostCalls(const Trace& trace) : trace_(trace) {
   collect_waits();
 }
 
@@ -75,21 +48,14 @@ std::uint32_t HostCalls::process_of(SpanId span) const noexcept {
   return track.valid() ? trace_.tracks().process[track].value() : ProcessId::kInvalid;
 }
 
-SpanId HostCalls::launch_of(SpanId work) const noexcept {
-  const auto found =
-      std::lower_bound(launches_.begin(), launches_.end(), work,
-                       [](const Launch& launch, SpanId row) { return launch.work < row; });
-  return found != launches_.end() && found->work == work ? found->host : SpanId();
-}
-
 // A call that copies and comes back only when the copy is done has waited for it.
 void HostCalls::mark_blocking_copies(std::vector<std::uint32_t>& waiting) const {
   const CopyTable& copies = trace_.copies();
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const SpanId copy = copies.span[i];
     if (!copy.valid() || trace_.spans().kind[copy] != SpanKind::GpuMemcpy) continue;
-    const SpanId call = launch_of(copy);
-    if (!call.valid() || !contains(trace_.name(call), "emcpy")) continue;
+    const SpanId call = trace_.spans().launch[copy];
+    if (!call.valid() || !copies_memory(trace_.name(call))) continue;
     if (trace_.end_ns(call) >= trace_.end_ns(copy)) waiting.push_back(call.value());
   }
 }
@@ -97,10 +63,9 @@ void HostCalls::mark_blocking_copies(std::vector<std::uint32_t>& waiting) const 
 void HostCalls::collect_waits() {
   const SpanTable& spans = trace_.spans();
   std::vector<std::uint32_t> waiting;
-  NameSet waits(trace_, waits_by_name);
+  NameSet waits(trace_, waits_for_device);
   for (const SpanId span : trace_.all_spans()) {
-    if (is_device_call(spans.kind[span]) && waits.has(spans.name[span]))
-      waiting.push_back(span.value());
+    if (is_call(spans.kind[span]) && waits.has(spans.name[span])) waiting.push_back(span.value());
   }
   mark_blocking_copies(waiting);
   std::sort(waiting.begin(), waiting.end());

@@ -6,7 +6,8 @@
 #include <unordered_map>
 
 #include "analyse/sum.h"
-#include "analyse/time/host_calls.h"
+#include "analyse/time/device_work.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 namespace {
@@ -90,8 +91,7 @@ class HostTimeMaker {
   bool nests(SpanId span) const {
     const SpanKind kind = spans_.kind[span];
     return (spans_.flags[span] & SpanFlags::kAsync) == 0 && kind != SpanKind::TraceSpan &&
-           kind != SpanKind::CudaSync && kind != SpanKind::CudaEvent &&
-           !detail::is_device_work(kind);
+           !is_launched(kind);
   }
 
   void add_thread(TrackId track) {
@@ -154,7 +154,7 @@ class HostTimeMaker {
   std::string text(const Node& node) const {
     if (node.depth == 0) return "all threads";
     if (!node.thread.valid())
-      return node.name.valid() ? std::string(trace_.string(node.name)) : "ProfilerStep*";
+      return node.name.valid() ? std::string(trace_.string(node.name)) : std::string(kAllSteps);
     const std::string_view name = trace_.string(trace_.tracks().name[node.thread]);
     return name.empty() ? "thread " + std::to_string(trace_.tracks().id[node.thread])
                         : std::string(name);
@@ -186,7 +186,7 @@ HostTime host_time(const Trace& trace) {
 std::vector<NameTime> device_work_by_name(const Trace& trace) {
   ByName work(trace);
   for (const SpanId span : trace.all_spans()) {
-    if (detail::is_device_work(trace.spans().kind[span]))
+    if (detail::keeps_busy(trace, span))
       work.add(trace.spans().name[span], trace.spans().duration_ns[span]);
   }
   return work.sorted();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Which call on the host is behind which work on a device.
+// Device work by the span of the host that launched it: spans.launch, turned round.
 //
 //   const Launches launches(trace);
 //   for (const Launch& launch : launches.below(op)) … trace.end_ns(launch.work)
@@ -14,8 +14,8 @@
 namespace sonde::detail {
 
 struct Launch {
-  SpanId host;  // the call of the device's runtime, else the operator; invalid: not known
-  SpanId work;  // a kernel, a copy or a fill
+  SpanId host;  // invalid: not known
+  SpanId work;
 };
 
 // The row after the last span that begins within this one, on its thread.

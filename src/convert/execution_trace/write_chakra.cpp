@@ -61,7 +61,7 @@ std::int64_t bytes_of_type(std::string_view name) {
       {"Half", 2},           {"BFloat16", 2},     {"Int", 4},   {"Float", 4},  {"Long", 8},
       {"ComplexDouble", 16}, {"ComplexFloat", 8}, {"Double", 8}};
   for (const auto& [known, bytes] : kTypes) {
-    if (name.substr(0, known.size()) == known) return bytes;
+    if (name.starts_with(known)) return bytes;
   }
   return 1;
 }
@@ -262,13 +262,11 @@ class ChakraExport {
     const SpanTable& spans = times_->spans();
     std::map<TrackId, std::uint64_t> last_of_stream;
     for (const SpanId span : times_->all_spans()) {
-      const SpanKind kind = spans.kind[span];
-      if (kind != SpanKind::Kernel && kind != SpanKind::GpuMemcpy && kind != SpanKind::GpuMemset)
-        continue;
+      if (!is_device_work(spans.kind[span])) continue;
       const auto launcher = launcher_.find(spans.external_id[span]);
       if (spans.external_id[span] == 0 || launcher == launcher_.end()) continue;
       const std::string letters = letters_of(times_->name(span));
-      const bool is_nccl = letters.substr(0, 4) == "nccl";
+      const bool is_nccl = letters.starts_with("nccl");
       const auto collective = is_nccl ? collective_number(letters) : std::nullopt;
       NodeMessage message(++last_id_, times_->name(span),
                           collective ? ChakraNodeType::Collective : ChakraNodeType::Compute);

@@ -23,11 +23,6 @@ std::uint64_t hash_of(std::string_view text) {
   return std::hash<std::string_view>()(text) >> 8;
 }
 
-std::string_view category_of(SpanKind kind) {
-  const bool is_ours = kind == SpanKind::Scope || kind == SpanKind::Step;
-  return to_string(is_ours ? SpanKind::UserAnnotation : kind);
-}
-
 }  // namespace
 
 PerfettoPlan::PerfettoPlan(const Trace& source)
@@ -138,7 +133,7 @@ void PerfettoSlices::begin(Line& line, SpanId span, Cursors& cursors) {
   } else {
     const SpanKind kind = spans_.kind[span];
     event.category(text_key(TextOf::Kind, static_cast<std::uint64_t>(kind)),
-                   [&] { return std::string(category_of(kind)); });
+                   [&] { return std::string(kineto_category(kind)); });
   }
   annotate(event, span, cursors);
   add_flows(event, span, cursors);

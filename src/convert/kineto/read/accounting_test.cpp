@@ -112,9 +112,7 @@ class TraceAccount {
   }
 
   std::string category(SpanId span) const {
-    const SpanKind kind = trace_.spans().kind[span];
-    if (kind == SpanKind::Step || kind == SpanKind::Scope) return "user_annotation";
-    return std::string(to_string(kind));
+    return std::string(kineto_category(trace_.spans().kind[span]));
   }
   void put(SpanId span, std::string_view key, double value) {
     add(account_, category(span), key, value);

@@ -162,31 +162,12 @@ struct NamedKind {
 };
 
 // As Kineto wrote them before 2022, and as ONNX Runtime does.
-constexpr std::array<NamedKind, 5> kOldNames = {{{"Kernel", SpanKind::Kernel},
+constexpr std::array<NamedKind, 6> kOldNames = {{{"Kernel", SpanKind::Kernel},
                                                  {"Memcpy", SpanKind::GpuMemcpy},
                                                  {"Memset", SpanKind::GpuMemset},
                                                  {"Operator", SpanKind::CpuOp},
+                                                 {"mtia_workload", SpanKind::MtiaWorkload},
                                                  {"Runtime", SpanKind::CudaRuntime}}};
-
-bool is_on_device(SpanKind kind) {
-  switch (kind) {
-    case SpanKind::Kernel:
-    case SpanKind::GpuMemcpy:
-    case SpanKind::GpuMemset:
-    case SpanKind::GpuUserAnnotation:
-    case SpanKind::CudaSync:
-    case SpanKind::CudaEvent:
-    case SpanKind::XpuSync:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Kinds that Kineto has no category of that name for.
-bool is_ours_alone(SpanKind kind) {
-  return kind == SpanKind::Scope || kind == SpanKind::Step || kind == SpanKind::Other;
-}
 
 }  // namespace
 
@@ -246,7 +227,9 @@ Category category_of(std::string_view text) {
     if (old.text == text) return {old.kind, true, is_on_device(old.kind)};
   }
   const std::optional<SpanKind> kind = parse_span_kind(text);
-  if (!kind || is_ours_alone(*kind)) return {SpanKind::Other, true, false};
+  // Kinds that are Sonde's alone have another category in such files.
+  const bool is_known = kind && *kind != SpanKind::Other && kineto_category(*kind) == text;
+  if (!is_known) return {SpanKind::Other, true, false};
   return {*kind, false, is_on_device(*kind)};
 }
 

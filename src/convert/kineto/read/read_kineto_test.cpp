@@ -115,6 +115,33 @@ TEST(KinetoRead, TellsAProcessFromADeviceOfTheSameNumber) {
   EXPECT_EQ(trace.string(trace.devices().label[DeviceId(0)]), "GPU 1");
 }
 
+TEST(KinetoRead, KnowsDevicesThatAreNoGpus) {
+  const Trace trace = read_events(R"(
+    {"ph": "M", "name": "process_labels", "pid": 9, "args": {"labels": "MTIA 9"}},
+    {"ph": "M", "name": "process_labels", "pid": 100, "args": {"labels": "CPU"}},
+    {"ph": "X", "cat": "mtia_runtime", "name": "run", "pid": 100, "tid": 1, "ts": 1, "dur": 9,
+     "args": {"correlation": 3}},
+    {"ph": "X", "cat": "mtia_ccp_events", "name": "job", "pid": 9, "tid": 8, "ts": 1, "dur": 9,
+     "args": {"correlation": 3}},
+    {"ph": "X", "cat": "mtia_runtime", "name": "sync", "pid": 9, "tid": 8, "ts": 20, "dur": 1})");
+  ASSERT_EQ(trace.tracks().size(), 2U);
+  EXPECT_EQ(trace.tracks().kind[TrackId(0)], TrackKind::Thread);
+  EXPECT_EQ(trace.tracks().kind[TrackId(1)], TrackKind::Stream);
+  EXPECT_EQ(trace.tracks().device_index[TrackId(1)], 9);
+  ASSERT_EQ(trace.devices().size(), 1U);
+  EXPECT_EQ(trace.devices().type[DeviceId(0)], DeviceType::Mtia);
+  EXPECT_EQ(trace.name(trace.spans().launch[SpanId(1)]), "run");
+}
+
+TEST(KinetoRead, KeepsTheOlderNamesOfMtiasWork) {
+  for (const std::string_view category : {"mtia_workload", "mtia_workloadd"}) {
+    const Trace trace = read_events(R"({"ph": "X", "name": "job", "pid": 9, "tid": 8, "ts": 1,
+                                        "dur": 9, "cat": ")" +
+                                    std::string(category) + "\"}");
+    EXPECT_EQ(trace.spans().kind[SpanId(0)], SpanKind::MtiaWorkload) << category;
+  }
+}
+
 TEST(KinetoRead, KeepsTheFirstNameOfAThreadAndTheOthersAsExtras) {
   const Trace trace = read_events(R"(
     {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "autograd"}},

@@ -2,7 +2,6 @@
 #include "convert/kineto/read/span_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/big_vector.h"
 #include "base/parallel.h"
 #include "base/run_sort.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 
@@ -70,18 +70,7 @@ struct NameFacts {
 };
 
 NameFacts facts_of(std::string_view name) {
-  static constexpr std::string_view kStep = "ProfilerStep#";
-  static constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
-  NameFacts facts;
-  facts.is_evaluation = name.substr(0, kEvaluation.size()) == kEvaluation;
-  if (name.substr(0, kStep.size()) == kStep) {
-    const char* end = name.data() + name.size();
-    const auto [after, error] = std::from_chars(name.data() + kStep.size(), end, facts.step);
-    const bool whole = error == std::errc() && after == end && facts.step >= 0 &&
-                       std::to_string(facts.step) == name.substr(kStep.size());
-    if (!whole) facts.step = -1;
-  }
-  return facts;
+  return {.step = step_number(name), .is_evaluation = name.starts_with(kEvaluateFunction)};
 }
 
 bool has_ids(const StagedSpan& span) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "convert/json/json_number.h"
 #include "convert/json/json_string.h"
@@ -38,8 +39,17 @@ std::string_view meta_text(MetaKind kind) {
   return {};
 }
 
-bool is_gpu_label(std::string_view raw) {
-  return raw.substr(0, 5) == "\"GPU ";
+// Of the label that Kineto gives a device's rows, such as "GPU 0" or "MTIA 9"; nothing for others.
+std::optional<DeviceType> labelled_device(std::string_view raw) {
+  if (!is_quoted(raw)) return std::nullopt;
+  const std::string_view label = unquoted(raw);
+  const std::size_t space = label.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  std::string name(label.substr(0, space));
+  if (name == "GPU") return DeviceType::Cuda;
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::optional<DeviceType> type = parse_device_type(name);
+  return type == DeviceType::Cpu ? std::nullopt : type;
 }
 
 struct DeviceColumn32 {
@@ -87,7 +97,7 @@ bool set_property(DeviceRow& row, std::string_view key, std::int64_t value) {
 
 bool TrackReader::Pid::is_device() const {
   if (has_cpu_label) return false;
-  return has_gpu_label || (has_device_events && !has_host_events);
+  return has_device_label || (has_device_events && !has_host_events);
 }
 
 TrackReader::TrackReader(TraceBuilder& builder, const std::vector<Staged>& stretches)
@@ -158,9 +168,9 @@ void TrackReader::collect_pids() {
       const StagedTrack& track = stretch.tracks[meta.track];
       if (meta.kind == MetaKind::ProcessLabels) {
         Pid& pid = pids_[track.pid];
-        const bool is_gpu = is_gpu_label(meta.value) && device_index(track.pid);
-        pid.has_gpu_label |= is_gpu;
-        pid.has_cpu_label |= !is_gpu;
+        const bool is_device = labelled_device(meta.value) && device_index(track.pid);
+        pid.has_device_label |= is_device;
+        pid.has_cpu_label |= !is_device;
       } else if (meta.kind == MetaKind::ThreadLaneOf) {
         lanes_[{track.pid, track.tid}] = meta.value;
       }
@@ -294,9 +304,9 @@ void TrackReader::apply(const StagedTrack& staged, TrackId track, const StagedMe
   const Pid& pid = pids_.at(staged.pid);
   const int before = process_metas_[{staged.pid, meta.kind}]++;
   bool of_device = pid.is_device();
-  if (pid.has_cpu_label && pid.has_gpu_label) {
+  if (pid.has_cpu_label && pid.has_device_label) {
     // A process whose number a device has too: Kineto writes the process's rows first.
-    of_device = meta.kind == MetaKind::ProcessLabels ? is_gpu_label(meta.value)
+    of_device = meta.kind == MetaKind::ProcessLabels ? labelled_device(meta.value).has_value()
                 : meta.kind == MetaKind::ProcessSortIndex
                     ? to_integer(meta.value).value_or(0) >= kFirstDeviceSortIndex
                     : before > 0;
@@ -331,6 +341,7 @@ void TrackReader::name_device(std::string_view pid, const StagedMeta& meta) {
     set_number(devices.sort_index, row, TableKind::Devices, key, meta.value);
   } else if (meta.kind == MetaKind::ProcessLabels) {
     set_text(devices.label, row, TableKind::Devices, key, meta.value);
+    devices.type.set(row, labelled_device(meta.value).value_or(devices.type[row]));
   } else if (builder_.strings()[builder_.processes().name[host_]] !=
              decode_json_string(unquoted(meta.value))) {
     keep(TableKind::Devices, row, key, meta.value);

@@ -38,7 +38,7 @@ class TrackReader {
   // What is known of a pid.
   struct Pid {
     bool has_cpu_label = false;
-    bool has_gpu_label = false;
+    bool has_device_label = false;
     bool has_host_events = false;
     bool has_device_events = false;
     bool is_device() const;

@@ -9,12 +9,6 @@ namespace sonde {
 
 namespace {
 
-// The kinds that a reader distinguishes from host work by their stream.
-bool runs_on_stream(SpanKind kind) {
-  return kind == SpanKind::Kernel || kind == SpanKind::GpuMemcpy || kind == SpanKind::GpuMemset ||
-         kind == SpanKind::CudaSync || kind == SpanKind::CudaEvent;
-}
-
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace
@@ -62,7 +56,7 @@ char* KinetoEvents::device_args(char* at, SpanId span, Cursors& cursors) {
     at = integer_unless(at, ", \"context\": ", calls.context[call], -1);
   }
   if (is_plain) {
-    if (runs_on_stream(spans_.kind[span])) return device_and_stream(at, span, -1);
+    if (is_kineto_stream_event(spans_.kind[span])) return device_and_stream(at, span, -1);
     return integer_unless(at, ", \"correlation\": ", spans_.correlation[span], 0);
   }
   const bool has_kernel = cursors.kernels.has(span);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 
@@ -11,14 +12,6 @@ namespace {
 
 // Text is handed on when there is this much.
 constexpr std::size_t kFlushBytes = std::size_t{4} << 20;
-
-// A scope that a program marked is what record_function makes to Kineto.
-std::string_view category_of(SpanKind kind) {
-  if (kind == SpanKind::Scope || kind == SpanKind::Step) {
-    return to_string(SpanKind::UserAnnotation);
-  }
-  return to_string(kind);
-}
 
 std::string_view scope_letter(InstantScope scope) {
   switch (scope) {
@@ -48,7 +41,7 @@ KinetoEvents::KinetoEvents(const KinetoPlan& plan) : plan_(plan), spans_(plan.tr
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     const auto kind = static_cast<SpanKind>(i);
     if (!is_known(kind)) continue;
-    heads_[i] = ",\n  {\n    \"ph\": \"X\", \"cat\": \"" + std::string(category_of(kind)) +
+    heads_[i] = ",\n  {\n    \"ph\": \"X\", \"cat\": \"" + std::string(kineto_category(kind)) +
                 "\", \"name\": \"";
   }
 }
@@ -105,7 +98,7 @@ char* KinetoEvents::category(char* at, SpanId span) {
   if (spans_.category[span].valid()) {
     at = put(string(put(at, ", \"cat\": \""), spans_.category[span]), "\"");
   } else if (kind != SpanKind::Other) {
-    at = put(put(put(at, ", \"cat\": \""), category_of(kind)), "\"");
+    at = put(put(put(at, ", \"cat\": \""), kineto_category(kind)), "\"");
   }
   return at;
 }
@@ -136,7 +129,7 @@ void KinetoEvents::span(SpanId span, Cursors& cursors) {
   if (spans_.name[span].valid() || spans_.step[span] < 0) {
     at = string(at, spans_.name[span]);
   } else {
-    at = integer(at, "ProfilerStep#", spans_.step[span]);
+    at = put_integer(put(at, kStepPrefix), spans_.step[span]);
   }
   at = text(put(at, "\", "), plan_.identity.line(track_, plan_.lanes.lane(span)).both);
   const Nanos wider = widening_ns(spans_.kind[span]);

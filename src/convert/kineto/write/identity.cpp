@@ -29,7 +29,7 @@ bool is_real(const Trace& trace, const WrittenDevice& device) {
   return !device.row.valid() || trace.devices().name[device.row].valid();
 }
 
-bool is_on_device(const Trace& trace, std::size_t track) {
+bool is_device_track(const Trace& trace, std::size_t track) {
   const TrackKind kind = trace.tracks().kind[track];
   return (kind == TrackKind::Stream || kind == TrackKind::Device) &&
          trace.tracks().device_index[track] >= 0;
@@ -72,7 +72,7 @@ void KinetoIdentity::find_devices(const Trace& trace) {
   }
   std::set<std::size_t> used;
   for (std::size_t track = 0; track < trace.tracks().size(); ++track) {
-    if (!is_on_device(trace, track)) continue;
+    if (!is_device_track(trace, track)) continue;
     const WrittenDevice& device =
         device_of(trace, trace.tracks().process[track], trace.tracks().device_index[track]);
     used.insert(static_cast<std::size_t>(&device - devices_.data()));
@@ -115,7 +115,7 @@ void KinetoIdentity::number_processes(const Trace& trace, const JsonStrings& str
 std::string KinetoIdentity::pid_of_track(const Trace& trace, std::size_t track) const {
   if (track < trace.tracks().size()) {
     const ProcessId process = trace.tracks().process[track];
-    if (is_on_device(trace, track)) {
+    if (is_device_track(trace, track)) {
       const ProcessId host = trace.processes().empty() ? ProcessId() : host_of(process);
       const auto found = device_at_.find({host.value(), trace.tracks().device_index[track]});
       return std::to_string(devices_[found->second].pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The arrows of a trace that has none, but whose calls and device work share correlation numbers.
+// The arrows of a trace that has none, from spans.launch.
 
 #include "sonde/trace.h"
 
