@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "base/big_vector.h"
@@ -27,24 +26,69 @@ struct SpanKey {
   std::uint32_t stretch;
 };
 
-// Columns that hold nothing are not filled.
-struct Used {
-  std::uint16_t fields = 0;
-  bool flags = false;
-  bool arguments = false;
+// What some span has: columns that would hold nothing are not filled.
+class Used {
+ public:
+  using Bits = std::uint32_t;
+  static constexpr Bits kAlways = 0;
+  static constexpr Bits kFlags = 1U << 16;
+  static constexpr Bits kArguments = 1U << 17;
+  static constexpr Bits kSource = bit_of(SpanField::OverloadName) | bit_of(SpanField::SourceFile) |
+                                  bit_of(SpanField::SourceLine) | bit_of(SpanField::SourceFunction);
 
   void add(const StagedSpan& span) {
-    fields |= span.fields;
-    flags |= span.flags != 0;
-    arguments |= span.arguments != kNoRaw;
+    bits_ |= span.fields;
+    if (span.flags != 0) bits_ |= kFlags;
+    if (span.arguments != kNoRaw) bits_ |= kArguments;
   }
-  void add(const Used& other) {
-    fields |= other.fields;
-    flags |= other.flags;
-    arguments |= other.arguments;
+  void add(const Used& other) { bits_ |= other.bits_; }
+  // Any of `wanted`, which are bits of SpanField and the ones above.
+  bool has(Bits wanted) const { return wanted == kAlways || (bits_ & wanted) != 0; }
+
+ private:
+  Bits bits_ = 0;
+};
+
+// A column of the spans while its rows are filled, in any order and on any thread.
+class FilledColumn {
+ public:
+  FilledColumn(std::vector<FilledColumn*>& all, Used::Bits wanted) : wanted_(wanted) {
+    all.push_back(this);
   }
-  bool has(SpanField field) const { return (fields & bit_of(field)) != 0; }
-  bool has_source() const { return fields >= bit_of(SpanField::OverloadName); }
+  FilledColumn(const FilledColumn&) = delete;
+  FilledColumn& operator=(const FilledColumn&) = delete;
+  virtual ~FilledColumn() = default;
+
+  virtual void reserve(std::size_t rows) = 0;
+  // The system clears the pages, which takes longest.
+  virtual void allocate(std::size_t rows) = 0;
+  virtual void assign() = 0;
+  bool is_wanted(const Used& used) const { return used.has(wanted_); }
+
+ private:
+  Used::Bits wanted_;
+};
+
+template <typename T>
+class Filled final : public FilledColumn {
+ public:
+  Filled(std::vector<FilledColumn*>& all, Column<T>& column, Used::Bits wanted = Used::kAlways)
+      : FilledColumn(all, wanted), column_(column) {}
+
+  T& operator[](std::size_t row) { return values_[row]; }
+
+  void reserve(std::size_t rows) override { reserve_big(values_, rows); }
+  void allocate(std::size_t rows) override {
+    touch_reserved(values_);
+    values_.assign(rows, T());
+  }
+  void assign() override {
+    if (!values_.empty()) column_.assign(std::move(values_));
+  }
+
+ private:
+  Column<T>& column_;
+  std::vector<T> values_;
 };
 
 // The values of a span's fields, asked for in the order of SpanField.
@@ -208,44 +252,24 @@ class SpanFiller {
       names_.push_back(facts_of(strings[StringId(i)]));
   }
 
-  // The system clears the pages, which takes longest, on all threads.
+  // On all threads.
   void allocate() {
+    reserve_big(new_rows_, staged_total_);
+    reserve_big(keys_, keys_total_);
     std::vector<std::function<void()>> tasks;
-    const auto add_rows = [&](auto& column, std::size_t rows, auto value) {
-      reserve_big(column, rows);
-      tasks.emplace_back([&column, rows, value] {
-        touch_reserved(column);
-        column.assign(rows, value);
-      });
-    };
-    const auto add = [&](auto& column, bool wanted) {
-      using Value = typename std::remove_reference_t<decltype(column)>::value_type;
-      if (wanted) add_rows(column, keys_total_, Value());
-    };
-    add_rows(new_rows_, staged_total_, SpanId::kInvalid);
-    add(keys_, true);
-    add(start_, true);
-    add(duration_, true);
-    add(name_, true);
-    add(track_, true);
-    add(kind_, true);
-    add(scope_, true);
-    add(step_, true);
-    add(correlation_, used_.has(SpanField::Correlation));
-    add(external_id_, used_.has(SpanField::ExternalId));
-    add(sequence_number_, used_.has(SpanField::SequenceNumber));
-    add(forward_thread_, used_.has(SpanField::ForwardThread));
-    add(record_function_id_, used_.has(SpanField::RecordFunctionId));
-    add(event_index_, used_.has(SpanField::EventIndex));
-    add(flags_, used_.flags);
-    add(stack_, used_.has(SpanField::Stack));
-    add(module_, used_.has(SpanField::Module));
-    add(arguments_, used_.arguments);
-    add(category_, used_.has(SpanField::Category));
-    add(overload_name_, used_.has(SpanField::OverloadName));
-    add(source_file_, used_.has(SpanField::SourceFile));
-    add(source_line_, used_.has(SpanField::SourceLine));
-    add(source_function_, used_.has(SpanField::SourceFunction));
+    tasks.emplace_back([this] {
+      touch_reserved(new_rows_);
+      new_rows_.assign(staged_total_, SpanId::kInvalid);
+    });
+    tasks.emplace_back([this] {
+      touch_reserved(keys_);
+      keys_.assign(keys_total_, SpanKey());
+    });
+    for (FilledColumn* const column : columns_) {
+      if (!column->is_wanted(used_)) continue;
+      column->reserve(keys_total_);
+      tasks.emplace_back([this, column] { column->allocate(keys_total_); });
+    }
     parallel_for(tasks.size(), [&tasks](std::size_t i) { tasks[i](); }, joined_.threads);
   }
 
@@ -271,8 +295,8 @@ class SpanFiller {
     track_[row] = track;
     kind_[row] = kind;
     step_[row] = kind == SpanKind::Step ? facts.step : -1;
-    if (used_.flags) flags_[row] = span.flags;
-    if (used_.arguments && span.arguments != kNoRaw) {
+    if (used_.has(Used::kFlags)) flags_[row] = span.flags;
+    if (span.arguments != kNoRaw) {
       arguments_[row] = joined_.lists[stretch][span.arguments];
     }
     const std::int64_t forward_thread = fill_values(row, stretch, span);
@@ -282,9 +306,9 @@ class SpanFiller {
   // Returns the forward thread, which also gives the scope.
   std::int64_t fill_values(std::size_t row, std::size_t stretch, const StagedSpan& span) {
     Values values(joined_.stretches[stretch], span);
-    const auto fill = [&](std::vector<std::int64_t>& column, SpanField field, std::int64_t none) {
+    const auto fill = [&](Filled<std::int64_t>& column, SpanField field, std::int64_t none) {
       const std::int64_t value = values.number(field, none);
-      if (used_.has(field)) column[row] = value;
+      if (used_.has(bit_of(field))) column[row] = value;
       return value;
     };
     const RawId category = values.raw(SpanField::Category);
@@ -299,50 +323,26 @@ class SpanFiller {
     if (category != kNoRaw) category_[row] = joined_.text(stretch, category);
     if (stack != kNoRaw) stack_[row] = joined_.stacks[stretch][stack];
     if (module != kNoRaw) module_[row] = joined_.modules[stretch][module];
-    if (used_.has_source()) fill_source(row, stretch, values);
+    if (used_.has(Used::kSource)) fill_source(row, stretch, values);
     return forward_thread;
   }
 
   void fill_source(std::size_t row, std::size_t stretch, Values& values) {
-    const auto fill = [&](std::vector<StringId>& column, SpanField field) {
+    const auto fill = [&](Filled<StringId>& column, SpanField field) {
       const RawId text = values.raw(field);
       if (text != kNoRaw) column[row] = joined_.text(stretch, text);
     };
     fill(overload_name_, SpanField::OverloadName);
     fill(source_file_, SpanField::SourceFile);
     const std::int64_t line = values.number(SpanField::SourceLine, -1);
-    if (used_.has(SpanField::SourceLine)) source_line_[row] = static_cast<std::int32_t>(line);
+    if (used_.has(bit_of(SpanField::SourceLine)))
+      source_line_[row] = static_cast<std::int32_t>(line);
     fill(source_function_, SpanField::SourceFunction);
   }
 
   void assign() {
-    SpanTable& spans = builder_.spans();
-    spans.visit_columns([this](const char*, auto& column) { column.resize(keys_total_); });
-    const auto move = [](auto& column, auto& values) {
-      if (!values.empty()) column.assign(std::move(values));
-    };
-    move(spans.start_ns, start_);
-    move(spans.duration_ns, duration_);
-    move(spans.name, name_);
-    move(spans.track, track_);
-    move(spans.kind, kind_);
-    move(spans.scope, scope_);
-    move(spans.step, step_);
-    move(spans.correlation, correlation_);
-    move(spans.external_id, external_id_);
-    move(spans.sequence_number, sequence_number_);
-    move(spans.forward_thread, forward_thread_);
-    move(spans.record_function_id, record_function_id_);
-    move(spans.event_index, event_index_);
-    move(spans.flags, flags_);
-    move(spans.stack, stack_);
-    move(spans.module, module_);
-    move(spans.arguments, arguments_);
-    move(spans.category, category_);
-    move(spans.overload_name, overload_name_);
-    move(spans.source_file, source_file_);
-    move(spans.source_line, source_line_);
-    move(spans.source_function, source_function_);
+    spans_.visit_columns([this](const char*, auto& column) { column.resize(keys_total_); });
+    for (FilledColumn* const column : columns_) column->assign();
   }
 
   TraceBuilder& builder_;
@@ -357,28 +357,34 @@ class SpanFiller {
   std::vector<std::uint32_t> new_rows_;
   std::vector<NameFacts> names_;
 
-  std::vector<Nanos> start_;
-  std::vector<Nanos> duration_;
-  std::vector<StringId> name_;
-  std::vector<TrackId> track_;
-  std::vector<SpanKind> kind_;
-  std::vector<RecordScope> scope_;
-  std::vector<std::int64_t> step_;
-  std::vector<std::int64_t> correlation_;
-  std::vector<std::int64_t> external_id_;
-  std::vector<std::int64_t> sequence_number_;
-  std::vector<std::int64_t> forward_thread_;
-  std::vector<std::int64_t> record_function_id_;
-  std::vector<std::int64_t> event_index_;
-  std::vector<std::uint16_t> flags_;
-  std::vector<StackId> stack_;
-  std::vector<ModuleId> module_;
-  std::vector<ArgumentListId> arguments_;
-  std::vector<StringId> category_;
-  std::vector<StringId> overload_name_;
-  std::vector<StringId> source_file_;
-  std::vector<std::int32_t> source_line_;
-  std::vector<StringId> source_function_;
+  SpanTable& spans_ = builder_.spans();
+  std::vector<FilledColumn*> columns_;  // all of the following
+  Filled<Nanos> start_{columns_, spans_.start_ns};
+  Filled<Nanos> duration_{columns_, spans_.duration_ns};
+  Filled<StringId> name_{columns_, spans_.name};
+  Filled<TrackId> track_{columns_, spans_.track};
+  Filled<SpanKind> kind_{columns_, spans_.kind};
+  Filled<RecordScope> scope_{columns_, spans_.scope};
+  Filled<std::int64_t> step_{columns_, spans_.step};
+  Filled<std::int64_t> correlation_{columns_, spans_.correlation, bit_of(SpanField::Correlation)};
+  Filled<std::int64_t> external_id_{columns_, spans_.external_id, bit_of(SpanField::ExternalId)};
+  Filled<std::int64_t> sequence_number_{columns_, spans_.sequence_number,
+                                        bit_of(SpanField::SequenceNumber)};
+  Filled<std::int64_t> forward_thread_{columns_, spans_.forward_thread,
+                                       bit_of(SpanField::ForwardThread)};
+  Filled<std::int64_t> record_function_id_{columns_, spans_.record_function_id,
+                                           bit_of(SpanField::RecordFunctionId)};
+  Filled<std::int64_t> event_index_{columns_, spans_.event_index, bit_of(SpanField::EventIndex)};
+  Filled<std::uint16_t> flags_{columns_, spans_.flags, Used::kFlags};
+  Filled<StackId> stack_{columns_, spans_.stack, bit_of(SpanField::Stack)};
+  Filled<ModuleId> module_{columns_, spans_.module, bit_of(SpanField::Module)};
+  Filled<ArgumentListId> arguments_{columns_, spans_.arguments, Used::kArguments};
+  Filled<StringId> category_{columns_, spans_.category, bit_of(SpanField::Category)};
+  Filled<StringId> overload_name_{columns_, spans_.overload_name, bit_of(SpanField::OverloadName)};
+  Filled<StringId> source_file_{columns_, spans_.source_file, bit_of(SpanField::SourceFile)};
+  Filled<std::int32_t> source_line_{columns_, spans_.source_line, bit_of(SpanField::SourceLine)};
+  Filled<StringId> source_function_{columns_, spans_.source_function,
+                                    bit_of(SpanField::SourceFunction)};
 };
 
 }  // namespace
