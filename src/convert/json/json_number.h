@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -89,6 +90,14 @@ inline JsonInteger scan_integer(const char* at) {
 // Of a whole token, also with 19 digits; nothing if it is not an integer of 64 bits.
 std::optional<std::int64_t> to_integer(std::string_view token);
 std::optional<std::uint64_t> to_unsigned(std::string_view token);
+// A whole number that is not negative. False if it is not, or if `out` cannot hold it.
+template <typename Number>
+bool to_count(std::string_view token, Number& out) {
+  const std::optional<std::int64_t> number = to_integer(token);
+  if (!number || *number < 0 || *number > std::numeric_limits<Number>::max()) return false;
+  out = static_cast<Number>(*number);
+  return true;
+}
 // Nothing if it is not a finite number.
 std::optional<double> to_double(std::string_view token);
 

@@ -181,9 +181,7 @@ class Assembler {
         [&] { fill_side_table(builder_.syncs(), &Staged::syncs, nothing); },
         [this] {
           fill_side_table(builder_.kernels(), &Staged::kernels,
-                          [this](KernelRow& row, std::size_t s) {
-                            row.limiting_factors = text(s, row.limiting_factors);
-                          });
+                          [this](KernelRow& row, std::size_t s) { read_texts(row, s); });
         },
         [this] {
           fill_side_table(builder_.copies(), &Staged::copies,
@@ -200,14 +198,19 @@ class Assembler {
     parallel_for(tasks.size(), [&tasks](std::size_t i) { tasks[i](); }, joined_.threads);
   }
 
-  void read_texts(CollectiveRow& row, std::size_t stretch) const {
-    for (StringId CollectiveRow::* column :
-         {&CollectiveRow::name, &CollectiveRow::dtype, &CollectiveRow::in_split,
-          &CollectiveRow::out_split, &CollectiveRow::group_name, &CollectiveRow::group_description,
-          &CollectiveRow::group_ranks, &CollectiveRow::input_addresses,
-          &CollectiveRow::output_addresses}) {
-      row.*column = text(stretch, row.*column);
-    }
+  // The texts among what a row has from arguments.
+  template <typename Row>
+  void read_texts(Row& row, std::size_t stretch) const {
+    const auto read = [&](auto, auto&& column) {
+      using Value = std::remove_cvref_t<decltype(column)>;
+      if constexpr (std::is_same_v<Value, StringId>) column = text(stretch, column);
+      return true;
+    };
+    visit_keys(row, [&](ArgKey key, auto&& column) {
+      using Value = std::remove_cvref_t<decltype(column)>;
+      if constexpr (std::is_same_v<Value, OccupancyColumns>) column.visit(read);
+      return read(key, column);
+    });
   }
 
   // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)"
@@ -282,6 +285,7 @@ class Assembler {
                        row.span = spans.around(row.track, row.time_ns);
                        row.name = text(s, row.name);
                        row.category = text(s, row.category);
+                       read_texts(row, s);
                      });
   }
 
@@ -304,7 +308,8 @@ class Assembler {
       row.name = builder_.intern(window.name);
       const WindowId id = builder_.windows().push_back(row);
       if (!window.operator_count.empty()) {
-        keep_extra(builder_, TableKind::Windows, id.value(), "Op count", window.operator_count);
+        keep_extra(builder_, TableKind::Windows, id.value(), text_of(ArgKey::OpCount),
+                   window.operator_count);
       }
     }
   }

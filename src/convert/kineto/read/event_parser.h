@@ -71,7 +71,7 @@ struct EventHead {
 };
 
 struct Event : EventHead {
-  std::array<ArgValue, kArgKeys> values;
+  std::array<ArgValue, kArgKeyTexts.size()> values;
   std::vector<RawMember> unknown_args;
   std::vector<RawMember> unknown_keys;
 

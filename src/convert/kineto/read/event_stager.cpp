@@ -275,33 +275,12 @@ bool EventStager::binds_as_usual() const {
   return event_.phase == 'f' && event_.binding_point == "\"e\"";
 }
 
-namespace {
-
-struct NamedMeta {
-  std::string_view name;
-  MetaKind kind;
-  ArgKey key;
-};
-
-constexpr NamedMeta kMetas[] = {
-    {"process_name", MetaKind::ProcessName, ArgKey::NameText},
-    {"process_labels", MetaKind::ProcessLabels, ArgKey::Labels},
-    {"process_sort_index", MetaKind::ProcessSortIndex, ArgKey::SortIndex},
-    {"thread_name", MetaKind::ThreadName, ArgKey::NameText},
-    {"thread_sort_index", MetaKind::ThreadSortIndex, ArgKey::SortIndex},
-    {"thread_lane_of", MetaKind::ThreadLaneOf, ArgKey::TidNumber},
-};
-
-}  // namespace
-
 void EventStager::stage_meta() {
-  const auto* const meta =
-      std::find_if(std::begin(kMetas), std::end(kMetas),
-                   [this](const auto& m) { return m.name == event_.name_text; });
-  if (meta == std::end(kMetas) || !left_.has(meta->key)) return stage_unknown();
+  const MetaRow* const meta = find_meta_row(event_.name_text);
+  if (meta == nullptr || !left_.has(meta->key)) return stage_unknown();
   const ArgValue& value = event_[meta->key];
   left_.remove(meta->key);
-  const bool is_number = meta->key == ArgKey::SortIndex || meta->key == ArgKey::TidNumber;
+  const bool is_number = meta->key == ArgKey::SortIndex || meta->key == ArgKey::Tid;
   const bool fits = is_number ? value.is_integer : is_quoted(value.text());
   if (!fits || !left_.empty() || !event_.unknown_args.empty() || !event_.unknown_keys.empty()) {
     return stage_unknown();

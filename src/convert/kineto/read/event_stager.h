@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "convert/json/json_number.h"
 #include "convert/kineto/read/event_parser.h"
 #include "convert/kineto/read/staged.h"
 
@@ -71,7 +73,7 @@ class EventStager {
   void take_value(StagedSpan& span, SpanField field, ArgKey key);
   void take_raw_value(StagedSpan& span, SpanField field, ArgKey key, RawMemo& memo);
   void stage_side_rows(SpanKind kind, std::uint32_t row);
-  void take_captured_by(SpanId& out);
+  void stage_api_call(std::uint32_t row);
   void stage_kernel(std::uint32_t row);
   void stage_copy(std::uint32_t row);
   void stage_sync(std::uint32_t row);
@@ -79,14 +81,39 @@ class EventStager {
   void stage_python_call(std::uint32_t row);
   void stage_extras(TableKind table, std::uint32_t row);
 
+  // An argument, if it is left and fits the column. Nobody else gets it then.
+  using Triple = std::tuple<std::int32_t&, std::int32_t&, std::int32_t&>;
   bool take(ArgKey key, std::int64_t& out);
   bool take(ArgKey key, std::int32_t& out);
+  bool take(ArgKey key, std::uint64_t& out);
+  bool take(ArgKey key, std::int8_t& out);
   bool take(ArgKey key, double& out);
-  bool take_text(ArgKey key, StringId& out);
+  bool take(ArgKey key, StringId& out);
+  bool take(ArgKey key, StackId& out);
+  bool take(ArgKey key, SpanId& out);
+  bool take(ArgKey key, SyncKind& out);
+  bool take(ArgKey key, MemoryKind& out);
+  bool take(ArgKey key, DeviceType& out);
+  bool take(ArgKey key, const Triple& out);
+  bool take(ArgKey key, const OccupancyColumns& out);
+  template <typename Enum, typename Parse>
+  bool take_enum(ArgKey key, Enum& out, const Parse& parse);
+  bool take_part(std::string_view raw, StringId& out);
+  template <typename Count>
+  bool take_part(std::string_view raw, Count& out) {
+    return to_count(raw, out);
+  }
+  // A row of a table, with all its columns that the arguments hold.
+  template <typename Row>
+  Row row_of_args() {
+    Row row;
+    // What most rows do not have costs no call.
+    visit_keys(row,
+               [this](ArgKey key, auto&& column) { return left_.has(key) && take(key, column); });
+    return row;
+  }
   RawId take_raw(ArgKey key, RawMemo& memo);
   void drop_if(ArgKey key, std::string_view same);
-  void take_triple(ArgKey key, std::int32_t& x, std::int32_t& y, std::int32_t& z);
-  void take_occupancy(KernelRow& kernel);
 
   const Category& category();
   RawId category_text();

@@ -32,7 +32,7 @@ void EventStager::stage_point() {
   if (!needs_time()) return;
   if (stage_allocation()) return;
   const auto row = static_cast<std::uint32_t>(staged_->instants.size());
-  InstantRow instant;
+  auto instant = row_of_args<InstantRow>();
   instant.time_ns = event_.time;
   instant.track = TrackId(track(false));
   instant.name = StringId(event_.name);
@@ -67,31 +67,10 @@ bool EventStager::stage_allocation() {
     return false;
   }
   const auto row = static_cast<std::uint32_t>(staged_->allocations.size());
-  AllocationRow allocation;
+  auto allocation = row_of_args<AllocationRow>();
   allocation.time_ns = event_.time;
   allocation.track = TrackId(track(false));
   if (failed) allocation.flags = AllocationFlags::kOutOfMemory;
-  take(ArgKey::AllocatedBytes, allocation.bytes);
-  take(ArgKey::TotalAllocated, allocation.total_allocated_bytes);
-  take(ArgKey::TotalReserved, allocation.total_reserved_bytes);
-  take(ArgKey::DeviceNumber, allocation.device_index);
-  take(ArgKey::EventIndex, allocation.event_index);
-  allocation.stack = StackId(take_raw(ArgKey::CallStack, staged_->stacks));
-  if (left_.has(ArgKey::Address)) {
-    if (const auto address = to_unsigned(event_[ArgKey::Address].text())) {
-      allocation.address = *address;
-      left_.remove(ArgKey::Address);
-    }
-  }
-  std::int64_t device = 0;
-  if (left_.has(ArgKey::DeviceTypeNumber) && event_[ArgKey::DeviceTypeNumber].is_integer) {
-    device = event_[ArgKey::DeviceTypeNumber].number;
-    const auto type = static_cast<DeviceType>(device);
-    if (device >= 0 && device < 255 && is_known(type)) {
-      allocation.device_type = type;
-      left_.remove(ArgKey::DeviceTypeNumber);
-    }
-  }
   // Kineto writes it for whatever has no end.
   drop_if(ArgKey::Finished, "false");
   staged_->allocations.push_back(allocation);

@@ -13,12 +13,25 @@ namespace sonde {
 namespace {
 
 // Any of these makes a span a communication; the others of their kind are too common as names.
-constexpr ArgKeySet kCollectiveSigns(ArgKey::CollectiveName, ArgKey::InElements,
-                                     ArgKey::OutElements, ArgKey::GroupSize, ArgKey::GroupName,
-                                     ArgKey::CommsId);
-constexpr ArgKeySet kSourceKeys = ArgKeySet::range(ArgKey::OverloadName, ArgKey::SourceFunction);
-constexpr ArgKeySet kPythonKeys = ArgKeySet::range(ArgKey::PythonId, ArgKey::PythonThread);
-constexpr ArgKeySet kKernelKeys = ArgKeySet::range(ArgKey::Queued, ArgKey::ChannelType);
+constexpr ArgKeySet kCollectiveSigns(ArgKey::CollectiveName, ArgKey::InMsgNelems,
+                                     ArgKey::OutMsgNelems, ArgKey::GroupSize,
+                                     ArgKey::ProcessGroupName, ArgKey::CommsId);
+constexpr ArgKeySet kSourceKeys(ArgKey::OverloadName, ArgKey::File, ArgKey::Line, ArgKey::Function);
+// Other spans have a context too.
+constexpr ArgKeySet kApiCallSigns(ArgKey::Cbid, ArgKey::ReturnValue);
+constexpr ArgKeySet kApiCallKeys = column_keys<ApiCallRow>();
+constexpr ArgKeySet kPythonKeys = column_keys<PythonCallRow>();
+constexpr ArgKeySet kKernelKeys = [] {
+  ArgKeySet keys = column_keys<KernelRow>();
+  keys.add(ArgKey::Device);
+  keys.add(ArgKey::Stream);
+  return keys;
+}();
+
+// Sonde does not write what is null: where one of its keys says so, it is another's, and is kept.
+bool is_foreign_null(ArgKey key, bool is_null) {
+  return is_null && kOwnKeys.has(key);
+}
 
 // The process that PyTorch's profiler before Kineto, and RecordProfile in C++, give all operators.
 bool is_legacy_host(std::string_view pid) {
@@ -29,7 +42,9 @@ bool is_legacy_host(std::string_view pid) {
 
 bool EventStager::take(ArgKey key, std::int64_t& out) {
   if (!left_.has(key) || !event_[key].is_integer) return false;
-  out = event_[key].number;
+  const std::int64_t number = event_[key].number;
+  if (is_foreign_null(key, number == out)) return false;
+  out = number;
   left_.remove(key);
   return true;
 }
@@ -38,6 +53,7 @@ bool EventStager::take(ArgKey key, std::int32_t& out) {
   if (!left_.has(key) || !event_[key].is_integer) return false;
   const std::int64_t number = event_[key].number;
   if (number != static_cast<std::int32_t>(number)) return false;
+  if (is_foreign_null(key, number == out)) return false;
   out = static_cast<std::int32_t>(number);
   left_.remove(key);
   return true;
@@ -52,9 +68,71 @@ bool EventStager::take(ArgKey key, double& out) {
   return true;
 }
 
-bool EventStager::take_text(ArgKey key, StringId& out) {
+bool EventStager::take(ArgKey key, std::uint64_t& out) {
+  if (!left_.has(key)) return false;
+  const std::optional<std::uint64_t> number = to_unsigned(event_[key].text());
+  if (!number) return false;
+  out = *number;
+  left_.remove(key);
+  return true;
+}
+
+// A truth.
+bool EventStager::take(ArgKey key, std::int8_t& out) {
+  if (!left_.has(key) || !event_[key].is_integer || (event_[key].number | 1) != 1) return false;
+  out = static_cast<std::int8_t>(event_[key].number);
+  left_.remove(key);
+  return true;
+}
+
+bool EventStager::take(ArgKey key, StringId& out) {
+  const RawId id = take_raw(key, staged_->texts);
+  if (id == kNoRaw) return false;
+  out = StringId(id);
+  return true;
+}
+
+bool EventStager::take(ArgKey key, StackId& out) {
+  const RawId id = take_raw(key, staged_->stacks);
+  if (id == kNoRaw) return false;
+  out = StackId(id);
+  return true;
+}
+
+bool EventStager::take(ArgKey key, SyncKind& out) {
+  return take_enum(key, out, parse_sync_kind);
+}
+
+bool EventStager::take(ArgKey key, MemoryKind& out) {
+  return take_enum(key, out, parse_memory_kind);
+}
+
+bool EventStager::take(ArgKey key, DeviceType& out) {
+  if (!left_.has(key) || !event_[key].is_integer) return false;
+  const std::int64_t number = event_[key].number;
+  const auto type = static_cast<DeviceType>(number);
+  if (number < 0 || number >= 255 || !is_known(type)) return false;
+  out = type;
+  left_.remove(key);
+  return true;
+}
+
+// The number of the call, until spans have theirs.
+bool EventStager::take(ArgKey key, SpanId& out) {
+  if (!left_.has(key) || !event_[key].is_integer) return false;
+  const std::int64_t number = event_[key].number;
+  if (number <= 0 || number >= SpanId::kInvalid) return false;
+  out = SpanId(static_cast<std::uint32_t>(number));
+  left_.remove(key);
+  return true;
+}
+
+template <typename Enum, typename Parse>
+bool EventStager::take_enum(ArgKey key, Enum& out, const Parse& parse) {
   if (!left_.has(key) || !is_quoted(event_[key].text())) return false;
-  out = StringId(staged_->texts.id_of(unquoted(event_[key].text())));
+  const std::optional<Enum> value = parse(unquoted(event_[key].text()));
+  if (!value || is_foreign_null(key, *value == out)) return false;
+  out = *value;
   left_.remove(key);
   return true;
 }
@@ -70,8 +148,8 @@ void EventStager::drop_if(ArgKey key, std::string_view same) {
   if (left_.has(key) && event_[key].text() == same) left_.remove(key);
 }
 
-void EventStager::take_triple(ArgKey key, std::int32_t& x, std::int32_t& y, std::int32_t& z) {
-  if (!left_.has(key)) return;
+bool EventStager::take(ArgKey key, const Triple& out) {
+  if (!left_.has(key)) return false;
   std::int32_t numbers[3] = {0, 0, 0};
   std::size_t count = 0;
   const bool whole = for_each_element(event_[key].text(), [&](std::string_view raw) {
@@ -80,50 +158,35 @@ void EventStager::take_triple(ArgKey key, std::int32_t& x, std::int32_t& y, std:
     numbers[count++] = static_cast<std::int32_t>(*number);
     return true;
   });
-  if (!whole || count != 3) return;
-  x = numbers[0];
-  y = numbers[1];
-  z = numbers[2];
+  if (!whole || count != 3) return false;
+  const auto values = std::tie(numbers[0], numbers[1], numbers[2]);
+  if (is_foreign_null(key, values == out)) return false;
+  std::tie(std::get<0>(out), std::get<1>(out), std::get<2>(out)) = values;
   left_.remove(key);
+  return true;
 }
 
-void EventStager::take_occupancy(KernelRow& kernel) {
-  if (!left_.has(ArgKey::Occupancy)) return;
-  struct Part {
-    std::string_view key;
-    std::int32_t KernelRow::* column;
+// All of the members, or none.
+bool EventStager::take(ArgKey key, const OccupancyColumns& out) {
+  if (!left_.has(key)) return false;
+  KernelRow filled = out.row;
+  const auto take_member = [&](std::string_view member, std::string_view value) {
+    bool is_taken = false;
+    OccupancyColumns{filled}.visit([&](OccupancyKey part, auto& column) {
+      if (text_of(part) == member) is_taken = take_part(value, column);
+    });
+    return is_taken;
   };
-  static constexpr Part kParts[] = {
-      {"activeBlocksPerMultiprocessor", &KernelRow::active_blocks_per_sm},
-      {"blockLimitRegs", &KernelRow::block_limit_registers},
-      {"blockLimitSharedMem", &KernelRow::block_limit_shared},
-      {"blockLimitWarps", &KernelRow::block_limit_warps},
-      {"blockLimitBlocks", &KernelRow::block_limit_blocks},
-      {"blockLimitBarriers", &KernelRow::block_limit_barriers},
-      {"allocatedRegistersPerBlock", &KernelRow::registers_per_block},
-  };
-  KernelRow filled = kernel;
-  const auto take_part = [&](std::string_view key, std::string_view value) {
-    if (key == "limitingFactors" && is_quoted(value)) {
-      filled.limiting_factors = StringId(staged_->texts.id_of(unquoted(value)));
-      return true;
-    }
-    const std::optional<std::int64_t> number = to_integer(value);
-    if (!number || *number < 0) return false;
-    if (key == "allocatedSharedMemPerBlock") {
-      filled.allocated_shared_bytes = *number;
-      return true;
-    }
-    for (const Part& part : kParts) {
-      if (part.key != key || *number > std::numeric_limits<std::int32_t>::max()) continue;
-      filled.*part.column = static_cast<std::int32_t>(*number);
-      return true;
-    }
-    return false;
-  };
-  if (!for_each_member(event_[ArgKey::Occupancy].text(), take_part)) return;
-  kernel = filled;
-  left_.remove(ArgKey::Occupancy);
+  if (!for_each_member(event_[key].text(), take_member)) return false;
+  out.row = filled;
+  left_.remove(key);
+  return true;
+}
+
+bool EventStager::take_part(std::string_view raw, StringId& out) {
+  if (!is_quoted(raw)) return false;
+  out = StringId(staged_->texts.id_of(unquoted(raw)));
+  return true;
 }
 
 void EventStager::stage_span() {
@@ -203,11 +266,11 @@ void EventStager::fill_values(StagedSpan& span, const Category& known) {
     add_value(span, SpanField::Category, category_text());
   }
   take_value(span, SpanField::ExternalId, ArgKey::ExternalId);
-  take_value(span, SpanField::EventIndex, ArgKey::EventIndex);
+  take_value(span, SpanField::EventIndex, ArgKey::EvIdx);
   take_value(span, SpanField::RecordFunctionId, ArgKey::RecordFunctionId);
   take_value(span, SpanField::Correlation, ArgKey::Correlation);
   take_value(span, SpanField::SequenceNumber, ArgKey::SequenceNumber);
-  take_value(span, SpanField::ForwardThread, ArgKey::ForwardThread);
+  take_value(span, SpanField::ForwardThread, ArgKey::FwdThreadId);
   take_raw_value(span, SpanField::Stack, ArgKey::CallStack, staged_->stacks);
   take_raw_value(span, SpanField::Module, ArgKey::ModuleHierarchy, staged_->modules);
   if (left_.has_any(kSourceKeys)) fill_source(span);
@@ -222,22 +285,16 @@ void EventStager::fill_values(StagedSpan& span, const Category& known) {
 
 void EventStager::fill_source(StagedSpan& span) {
   take_raw_value(span, SpanField::OverloadName, ArgKey::OverloadName, staged_->texts);
-  take_raw_value(span, SpanField::SourceFile, ArgKey::SourceFile, staged_->texts);
+  take_raw_value(span, SpanField::SourceFile, ArgKey::File, staged_->texts);
   std::int32_t line = -1;
-  const bool is_line = left_.has(ArgKey::SourceLine) && event_[ArgKey::SourceLine].number >= 0;
-  if (is_line && take(ArgKey::SourceLine, line)) add_value(span, SpanField::SourceLine, line);
-  take_raw_value(span, SpanField::SourceFunction, ArgKey::SourceFunction, staged_->texts);
+  if (take(ArgKey::Line, line)) add_value(span, SpanField::SourceLine, line);
+  take_raw_value(span, SpanField::SourceFunction, ArgKey::Function, staged_->texts);
 }
 
 void EventStager::stage_side_rows(SpanKind kind, std::uint32_t row) {
   if (left_.has_any(kPythonKeys)) stage_python_call(row);
-  std::int64_t callback = -1;
-  if (take(ArgKey::CallbackId, callback)) {
-    ApiCallRow call;
-    call.span = SpanId(row);
-    call.callback_id = callback;
-    staged_->api_calls.push_back(call);
-  }
+  const bool is_call = kind == SpanKind::CudaRuntime || kind == SpanKind::CudaDriver;
+  if (left_.has_any(is_call ? kApiCallKeys : kApiCallSigns)) stage_api_call(row);
   switch (kind) {
     case SpanKind::Kernel:
       if (left_.has_any(kKernelKeys)) stage_kernel(row);
@@ -256,52 +313,23 @@ void EventStager::stage_side_rows(SpanKind kind, std::uint32_t row) {
   if (left_.has_any(kCollectiveSigns)) stage_collective(row);
 }
 
-// The number of the call, until spans have theirs.
-void EventStager::take_captured_by(SpanId& out) {
-  const bool is_there = left_.has(ArgKey::CapturedBy) && event_[ArgKey::CapturedBy].is_integer;
-  const std::int64_t number = is_there ? event_[ArgKey::CapturedBy].number : 0;
-  if (number <= 0 || number >= SpanId::kInvalid) return;
-  out = SpanId(static_cast<std::uint32_t>(number));
-  left_.remove(ArgKey::CapturedBy);
+void EventStager::stage_api_call(std::uint32_t row) {
+  auto call = row_of_args<ApiCallRow>();
+  call.span = SpanId(row);
+  staged_->api_calls.push_back(call);
 }
 
 void EventStager::stage_kernel(std::uint32_t row) {
-  KernelRow kernel;
+  auto kernel = row_of_args<KernelRow>();
   kernel.span = SpanId(row);
-  take(ArgKey::Context, kernel.context);
-  take(ArgKey::Queued, kernel.queued_ns);
-  take(ArgKey::Registers, kernel.registers_per_thread);
-  take(ArgKey::SharedMemory, kernel.shared_bytes);
-  take(ArgKey::BlocksPerSm, kernel.blocks_per_sm);
-  take(ArgKey::WarpsPerSm, kernel.warps_per_sm);
-  take(ArgKey::OccupancyPercent, kernel.occupancy_percent);
-  take_triple(ArgKey::Grid, kernel.grid_x, kernel.grid_y, kernel.grid_z);
-  take_triple(ArgKey::Block, kernel.block_x, kernel.block_y, kernel.block_z);
-  take_occupancy(kernel);
-  take(ArgKey::GraphId, kernel.graph_id);
-  take(ArgKey::GraphNodeId, kernel.graph_node_id);
-  take(ArgKey::Priority, kernel.priority);
-  take_captured_by(kernel.captured_by);
-  take(ArgKey::Channel, kernel.channel);
-  take(ArgKey::ChannelType, kernel.channel_type);
   drop_if(ArgKey::Device, event_.pid);
   drop_if(ArgKey::Stream, event_.tid);
   staged_->kernels.push_back(kernel);
 }
 
 void EventStager::stage_copy(std::uint32_t row) {
-  CopyRow copy;
+  auto copy = row_of_args<CopyRow>();
   copy.span = SpanId(row);
-  take(ArgKey::CopyBytes, copy.bytes);
-  take(ArgKey::Bandwidth, copy.bandwidth);
-  if (!take(ArgKey::Context, copy.context)) take(ArgKey::InContext, copy.context);
-  take(ArgKey::FromDevice, copy.source_device);
-  take(ArgKey::ToDevice, copy.destination_device);
-  take(ArgKey::FromContext, copy.source_context);
-  take(ArgKey::ToContext, copy.destination_context);
-  take(ArgKey::GraphId, copy.graph_id);
-  take(ArgKey::GraphNodeId, copy.graph_node_id);
-  take_captured_by(copy.captured_by);
   drop_if(ArgKey::Device, event_.pid);
   drop_if(ArgKey::InDevice, event_.pid);
   drop_if(ArgKey::Stream, event_.tid);
@@ -309,72 +337,27 @@ void EventStager::stage_copy(std::uint32_t row) {
 }
 
 void EventStager::stage_sync(std::uint32_t row) {
-  SyncRow sync;
+  const bool says_kind =
+      left_.has(ArgKey::CudaSyncKind) && is_quoted(event_[ArgKey::CudaSyncKind].text());
+  auto sync = row_of_args<SyncRow>();
   sync.span = SpanId(row);
-  if (left_.has(ArgKey::SyncKindText) && is_quoted(event_[ArgKey::SyncKindText].text())) {
-    const std::optional<SyncKind> kind =
-        parse_sync_kind(unquoted(event_[ArgKey::SyncKindText].text()));
-    if (kind) {
-      sync.kind = *kind;
-      left_.remove(ArgKey::SyncKindText);
-    }
-  } else if (event_.name_text == to_string(SyncKind::EventRecord)) {
+  if (!says_kind && event_.name_text == to_string(SyncKind::EventRecord)) {
     sync.kind = SyncKind::EventRecord;
   }
-  if (!take(ArgKey::EventId, sync.event_id)) take(ArgKey::WaitOnEvent, sync.event_id);
-  take(ArgKey::WaitOnStream, sync.wait_on_stream);
-  take(ArgKey::WaitOnCorrelation, sync.wait_on_correlation);
-  take(ArgKey::Stream, sync.stream);
-  take(ArgKey::Context, sync.context);
   drop_if(ArgKey::Device, event_.pid);
   staged_->syncs.push_back(sync);
 }
 
 void EventStager::stage_collective(std::uint32_t row) {
-  CollectiveRow row_of;
-  row_of.span = SpanId(row);
-  take_text(ArgKey::CollectiveName, row_of.name);
-  take_text(ArgKey::DataType, row_of.dtype);
-  take(ArgKey::InElements, row_of.in_elements);
-  take(ArgKey::OutElements, row_of.out_elements);
-  take_text(ArgKey::InSplit, row_of.in_split);
-  take_text(ArgKey::OutSplit, row_of.out_split);
-  take(ArgKey::RankStart, row_of.rank_start);
-  take(ArgKey::RankStride, row_of.rank_stride);
-  take(ArgKey::GroupSize, row_of.group_size);
-  take_text(ArgKey::GroupName, row_of.group_name);
-  take_text(ArgKey::GroupDescription, row_of.group_description);
-  take_text(ArgKey::GroupRanks, row_of.group_ranks);
-  take(ArgKey::Rank, row_of.rank);
-  take(ArgKey::DestinationRank, row_of.destination_rank);
-  take(ArgKey::SourceRank, row_of.source_rank);
-  take(ArgKey::CollectiveSequence, row_of.sequence_number);
-  if (left_.has(ArgKey::CommsId)) {
-    if (const auto id = to_unsigned(event_[ArgKey::CommsId].text())) {
-      row_of.comms_id = *id;
-      left_.remove(ArgKey::CommsId);
-    }
-  }
-  if (left_.has(ArgKey::IsAsync) && event_[ArgKey::IsAsync].is_integer &&
-      (event_[ArgKey::IsAsync].number | 1) == 1) {
-    row_of.is_async = static_cast<std::int8_t>(event_[ArgKey::IsAsync].number);
-    left_.remove(ArgKey::IsAsync);
-  }
-  take_text(ArgKey::InputAddresses, row_of.input_addresses);
-  take_text(ArgKey::OutputAddresses, row_of.output_addresses);
-  staged_->collectives.push_back(row_of);
+  auto collective = row_of_args<CollectiveRow>();
+  collective.span = SpanId(row);
+  staged_->collectives.push_back(collective);
 }
 
 void EventStager::stage_python_call(std::uint32_t row) {
-  PythonCallRow call;
+  drop_if(ArgKey::PythonParentId, "null");
+  auto call = row_of_args<PythonCallRow>();
   call.span = SpanId(row);
-  take(ArgKey::PythonId, call.python_id);
-  if (left_.has(ArgKey::PythonParentId) && event_[ArgKey::PythonParentId].text() == "null") {
-    left_.remove(ArgKey::PythonParentId);
-  }
-  take(ArgKey::PythonParentId, call.parent_python_id);
-  take(ArgKey::PythonModuleId, call.module_id);
-  take(ArgKey::PythonThread, call.python_thread);
   staged_->python_calls.push_back(call);
 }
 

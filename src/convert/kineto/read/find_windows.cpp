@@ -97,7 +97,8 @@ class WindowFinder {
     std::string count;
     for (const StagedExtra& extra : stretch.extras) {
       if (extra.of_table != TableKind::Spans || extra.row != part.staged.row) continue;
-      if (stretch.texts.keys()[extra.key] != "Op count" || extra.of_event) return std::nullopt;
+      if (stretch.texts.keys()[extra.key] != text_of(ArgKey::OpCount) || extra.of_event)
+        return std::nullopt;
       count = stretch.values.keys()[extra.value];
     }
     return count;

@@ -20,7 +20,7 @@ void join(TraceBuilder& builder, Table& table, const CallsByNumber& calls) {
     table.captured_by.set(i, call);
     if (call.valid()) continue;
     keep_extra(builder, TableKind::Spans, table.span[i].value(),
-               std::string(text_of(ArgKey::CapturedBy)), std::to_string(number.value()));
+               std::string(text_of(ArgKey::CapturedByCorrelation)), std::to_string(number.value()));
   }
 }
 

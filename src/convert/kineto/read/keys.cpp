@@ -11,93 +11,6 @@ namespace sonde {
 
 namespace {
 
-constexpr std::array<std::string_view, kArgKeys> kArgTexts = {
-    "External id",
-    "correlation",
-    "Sequence number",
-    "Fwd thread id",
-    "Record function id",
-    "Ev Idx",
-    "Call stack",
-    "Module Hierarchy",
-    "Input Dims",
-    "Input Strides",
-    "Input type",
-    "Concrete Inputs",
-    "finished",
-    "End thread",
-    "Overload name",
-    "File",
-    "Line",
-    "Function",
-    "Python id",
-    "Python parent id",
-    "Python module id",
-    "Python thread",
-    "cbid",
-    "queued",
-    "device",
-    "context",
-    "stream",
-    "registers per thread",
-    "shared memory",
-    "blocks per SM",
-    "warps per SM",
-    "grid",
-    "block",
-    "est. achieved occupancy %",
-    "occupancy",
-    "graph id",
-    "graph node id",
-    "priority",
-    "channel",
-    "channel_type",
-    "captured by correlation",
-    "bytes",
-    "memory bandwidth (GB/s)",
-    "fromDevice",
-    "inDevice",
-    "toDevice",
-    "fromContext",
-    "inContext",
-    "toContext",
-    "cuda_sync_kind",
-    "wait_on_stream",
-    "wait_on_cuda_event_record_corr_id",
-    "wait_on_cuda_event_id",
-    "event_id",
-    "Device Type",
-    "Device Id",
-    "Addr",
-    "Bytes",
-    "Total Allocated",
-    "Total Reserved",
-    "name",
-    "labels",
-    "sort_index",
-    "tid",
-    "Collective name",
-    "dtype",
-    "In msg nelems",
-    "Out msg nelems",
-    "In split size",
-    "Out split size",
-    "Global rank start",
-    "Global rank stride",
-    "Group size",
-    "Process Group Name",
-    "Process Group Description",
-    "Process Group Ranks",
-    "Rank",
-    "Dst Rank",
-    "Src Rank",
-    "Seq",
-    "Comms Id",
-    "Is asynchronized op",
-    "Input Tensors start",
-    "Output Tensors start",
-};
-
 // The first and the last eight bytes of a text, or all of a shorter one.
 struct KeyWords {
   std::uint64_t first = 0;
@@ -115,13 +28,14 @@ KeyWords words_of(std::string_view text) {
 class KeyTable {
  public:
   KeyTable() {
-    for (std::size_t i = 0; i < kArgTexts.size(); ++i) {
+    for (const ArgKeyText& known : kArgKeyTexts) {
+      const std::string_view text = known.text;
       char padded[64] = {};
-      std::memcpy(padded, kArgTexts[i].data(), kArgTexts[i].size());
-      const KeyWords words = words_of({padded, kArgTexts[i].size()});
-      std::size_t at = slot_of(words, kArgTexts[i].size());
+      std::memcpy(padded, text.data(), text.size());
+      const KeyWords words = words_of({padded, text.size()});
+      std::size_t at = slot_of(words, text.size());
       while (slots_[at].size != 0) at = (at + 1) % kSlots;
-      slots_[at] = {words, static_cast<std::uint32_t>(kArgTexts[i].size()), static_cast<ArgKey>(i)};
+      slots_[at] = {words, static_cast<std::uint32_t>(text.size()), known.key};
     }
   }
 
@@ -133,7 +47,7 @@ class KeyTable {
       if (slot.size != size || slot.words.first != words.first || slot.words.last != words.last) {
         continue;
       }
-      if (size <= 16 || kArgTexts[static_cast<std::size_t>(slot.key)] == text) return slot.key;
+      if (size <= 16 || text_of(slot.key) == text) return slot.key;
     }
     return ArgKey::Unknown;
   }
@@ -216,10 +130,6 @@ EventKey event_key(std::string_view raw) {
 
 ArgKey arg_key(std::string_view raw) {
   return kTable.find(raw);
-}
-
-std::string_view text_of(ArgKey key) {
-  return kArgTexts[static_cast<std::size_t>(key)];
 }
 
 Category category_of(std::string_view text) {

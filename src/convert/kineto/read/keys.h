@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The keys of events and of their arguments that Sonde has columns for, and Kineto's categories.
+// Finds the keys of events and of their arguments by their text; rows that name; Kineto's
+// categories.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "convert/kineto/keys_gen.h"
 #include "sonde/trace/tables_gen.h"
 
 namespace sonde {
@@ -31,104 +35,7 @@ enum class EventKey : std::uint8_t {
 // Keys as they stand in the text, which must be padded as json_text.h asks.
 EventKey event_key(std::string_view raw);
 
-// In the order in which Kineto's categories use them.
-enum class ArgKey : std::uint8_t {
-  // any span
-  ExternalId,
-  Correlation,
-  SequenceNumber,
-  ForwardThread,
-  RecordFunctionId,
-  EventIndex,
-  CallStack,
-  ModuleHierarchy,
-  InputDims,
-  InputStrides,
-  InputType,
-  ConcreteInputs,
-  Finished,
-  EndThread,
-  OverloadName,
-  SourceFile,
-  SourceLine,
-  SourceFunction,
-  PythonId,
-  PythonParentId,
-  PythonModuleId,
-  PythonThread,
-  CallbackId,
-  // device work
-  Queued,
-  Device,
-  Context,
-  Stream,
-  Registers,
-  SharedMemory,
-  BlocksPerSm,
-  WarpsPerSm,
-  Grid,
-  Block,
-  OccupancyPercent,
-  Occupancy,
-  GraphId,
-  GraphNodeId,
-  Priority,
-  Channel,
-  ChannelType,
-  CapturedBy,
-  CopyBytes,
-  Bandwidth,
-  FromDevice,
-  InDevice,
-  ToDevice,
-  FromContext,
-  InContext,
-  ToContext,
-  SyncKindText,
-  WaitOnStream,
-  WaitOnCorrelation,
-  WaitOnEvent,
-  EventId,
-  // memory
-  DeviceTypeNumber,
-  DeviceNumber,
-  Address,
-  AllocatedBytes,
-  TotalAllocated,
-  TotalReserved,
-  // metadata rows
-  NameText,
-  Labels,
-  SortIndex,
-  TidNumber,
-  // communication
-  CollectiveName,
-  DataType,
-  InElements,
-  OutElements,
-  InSplit,
-  OutSplit,
-  RankStart,
-  RankStride,
-  GroupSize,
-  GroupName,
-  GroupDescription,
-  GroupRanks,
-  Rank,
-  DestinationRank,
-  SourceRank,
-  CollectiveSequence,
-  CommsId,
-  IsAsync,
-  InputAddresses,
-  OutputAddresses,
-  Count,
-  Unknown = Count,
-};
-inline constexpr std::size_t kArgKeys = static_cast<std::size_t>(ArgKey::Count);
-
 ArgKey arg_key(std::string_view raw);
-std::string_view text_of(ArgKey key);
 
 // A set of argument keys.
 class ArgKeySet {
@@ -149,14 +56,6 @@ class ArgKeySet {
     bits_[0] &= ~of.bits_[0];
     bits_[1] &= ~of.bits_[1];
   }
-  // All from `first` to `last`.
-  static constexpr ArgKeySet range(ArgKey first, ArgKey last) {
-    ArgKeySet set;
-    for (auto i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
-      set.add(static_cast<ArgKey>(i));
-    }
-    return set;
-  }
   template <typename Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t w = 0; w < 2; ++w) {
@@ -173,7 +72,61 @@ class ArgKeySet {
   }
   std::uint64_t bits_[2] = {0, 0};
 };
-static_assert(kArgKeys <= 128);
+static_assert(kArgKeyTexts.size() <= 128);
+
+// What Kineto does not write.
+inline constexpr ArgKeySet kOwnKeys = [] {
+  ArgKeySet keys;
+  for (const ArgKeyText& key : kArgKeyTexts) {
+    if (key.is_ours) keys.add(key.key);
+  }
+  return keys;
+}();
+
+// The keys that stand for columns of a table.
+template <typename Row>
+constexpr ArgKeySet column_keys() {
+  ArgKeySet keys;
+  Row row;
+  visit_keys(row, [&keys](ArgKey key, auto&&) {
+    keys.add(key);
+    return false;
+  });
+  return keys;
+}
+
+// A row that names or orders a process or a thread: what it is called, and its one argument.
+enum class MetaKind : std::uint8_t {
+  ProcessName,
+  ProcessLabels,
+  ProcessSortIndex,
+  ThreadName,
+  ThreadSortIndex,
+  ThreadLaneOf,
+};
+struct MetaRow {
+  MetaKind kind;
+  std::string_view name;
+  ArgKey key;
+};
+inline constexpr std::array<MetaRow, 6> kMetaRows = {{
+    {MetaKind::ProcessName, "process_name", ArgKey::Name},
+    {MetaKind::ProcessLabels, "process_labels", ArgKey::Labels},
+    {MetaKind::ProcessSortIndex, "process_sort_index", ArgKey::SortIndex},
+    {MetaKind::ThreadName, "thread_name", ArgKey::Name},
+    {MetaKind::ThreadSortIndex, "thread_sort_index", ArgKey::SortIndex},
+    {MetaKind::ThreadLaneOf, "thread_lane_of", ArgKey::Tid},
+}};
+constexpr const MetaRow& meta_row(MetaKind kind) {
+  return *std::find_if(kMetaRows.begin(), kMetaRows.end(),
+                       [kind](const MetaRow& row) { return row.kind == kind; });
+}
+// A null pointer if there is none of that name.
+constexpr const MetaRow* find_meta_row(std::string_view name) {
+  const auto found = std::find_if(kMetaRows.begin(), kMetaRows.end(),
+                                  [name](const MetaRow& row) { return row.name == name; });
+  return found == kMetaRows.end() ? nullptr : &*found;
+}
 
 // What a category means. Names that only old versions wrote are known too, and are then foreign:
 // the text must be kept.

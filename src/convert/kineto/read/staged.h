@@ -104,15 +104,6 @@ struct StagedExtra {
   RawId value = kNoRaw;
 };
 
-// A row that names or orders a process or a thread.
-enum class MetaKind : std::uint8_t {
-  ProcessName,
-  ProcessLabels,
-  ProcessSortIndex,
-  ThreadName,
-  ThreadSortIndex,
-  ThreadLaneOf,
-};
 struct StagedMeta {
   MetaKind kind = MetaKind::ProcessName;
   std::uint32_t track = 0;  // for processes: any track with that pid

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "convert/kineto/read/track_reader.h"
 
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,24 +20,6 @@ std::optional<std::int32_t> device_index(std::string_view pid) {
   return static_cast<std::int32_t>(*number);
 }
 
-std::string_view meta_text(MetaKind kind) {
-  switch (kind) {
-    case MetaKind::ProcessName:
-      return "process_name";
-    case MetaKind::ProcessLabels:
-      return "process_labels";
-    case MetaKind::ProcessSortIndex:
-      return "process_sort_index";
-    case MetaKind::ThreadName:
-      return "thread_name";
-    case MetaKind::ThreadSortIndex:
-      return "thread_sort_index";
-    case MetaKind::ThreadLaneOf:
-      return "thread_lane_of";
-  }
-  return {};
-}
-
 // Of the label that Kineto gives a device's rows, such as "GPU 0" or "MTIA 9"; nothing for others.
 std::optional<DeviceType> labelled_device(std::string_view raw) {
   if (!is_quoted(raw)) return std::nullopt;
@@ -50,47 +31,6 @@ std::optional<DeviceType> labelled_device(std::string_view raw) {
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const std::optional<DeviceType> type = parse_device_type(name);
   return type == DeviceType::Cpu ? std::nullopt : type;
-}
-
-struct DeviceColumn32 {
-  std::string_view key;
-  std::int32_t DeviceRow::* column;
-};
-struct DeviceColumn64 {
-  std::string_view key;
-  std::int64_t DeviceRow::* column;
-};
-
-constexpr DeviceColumn32 kDeviceColumns32[] = {
-    {"id", &DeviceRow::index},
-    {"computeMajor", &DeviceRow::compute_major},
-    {"computeMinor", &DeviceRow::compute_minor},
-    {"maxThreadsPerBlock", &DeviceRow::max_threads_per_block},
-    {"maxThreadsPerMultiprocessor", &DeviceRow::max_threads_per_multiprocessor},
-    {"regsPerBlock", &DeviceRow::registers_per_block},
-    {"warpSize", &DeviceRow::warp_size},
-    {"numSms", &DeviceRow::multiprocessors},
-    {"regsPerMultiprocessor", &DeviceRow::registers_per_multiprocessor},
-};
-constexpr DeviceColumn64 kDeviceColumns64[] = {
-    {"totalGlobalMem", &DeviceRow::total_memory_bytes},
-    {"sharedMemPerBlock", &DeviceRow::shared_bytes_per_block},
-    {"sharedMemPerBlockOptin", &DeviceRow::shared_bytes_per_block_optin},
-    {"sharedMemPerMultiprocessor", &DeviceRow::shared_bytes_per_multiprocessor},
-};
-
-bool set_property(DeviceRow& row, std::string_view key, std::int64_t value) {
-  for (const DeviceColumn32& known : kDeviceColumns32) {
-    if (known.key != key || value < 0 || value > std::numeric_limits<std::int32_t>::max()) continue;
-    row.*known.column = static_cast<std::int32_t>(value);
-    return true;
-  }
-  for (const DeviceColumn64& known : kDeviceColumns64) {
-    if (known.key != key || value < 0) continue;
-    row.*known.column = value;
-    return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -109,12 +49,11 @@ void TrackReader::add_devices(std::string_view device_properties) {
     row.type = DeviceType::Cuda;
     std::vector<std::pair<std::string_view, std::string_view>> others;
     const bool whole = for_each_member(raw, [&](std::string_view key, std::string_view value) {
-      const std::optional<std::int64_t> number = to_integer(value);
-      if (key == "name" && is_quoted(value)) {
-        row.name = builder_.intern(decode_json_string(unquoted(value)));
-      } else if (!number || !set_property(row, key, *number)) {
-        others.emplace_back(key, value);
-      }
+      bool is_set = false;
+      DevicePropertiesColumns{row}.visit([&](DevicePropertiesKey property, auto& column) {
+        if (text_of(property) == key) is_set = set_property(value, column);
+      });
+      if (!is_set) others.emplace_back(key, value);
       return true;
     });
     if (!whole || devices_.count(row.index) != 0) {
@@ -126,6 +65,12 @@ void TrackReader::add_devices(std::string_view device_properties) {
     for (const auto& [key, value] : others) keep(TableKind::Devices, id.value(), key, value);
     return true;
   });
+}
+
+bool TrackReader::set_property(std::string_view raw, StringId& out) {
+  if (!is_quoted(raw)) return false;
+  out = builder_.intern(decode_json_string(unquoted(raw)));
+  return true;
 }
 
 DeviceId TrackReader::device(std::int32_t index) {
@@ -291,11 +236,11 @@ void TrackReader::apply(const StagedTrack& staged, TrackId track, const StagedMe
     case MetaKind::ThreadName:
       if (is_lane) return;
       return set_text(builder_.tracks().name, track.value(), TableKind::Tracks,
-                      meta_text(meta.kind), meta.value);
+                      meta_row(meta.kind).name, meta.value);
     case MetaKind::ThreadSortIndex:
       if (is_lane) return;
       return set_number(builder_.tracks().sort_index, track.value(), TableKind::Tracks,
-                        meta_text(meta.kind), meta.value);
+                        meta_row(meta.kind).name, meta.value);
     case MetaKind::ThreadLaneOf:
       return;
     default:
@@ -322,7 +267,7 @@ void TrackReader::name_process(std::string_view pid, const StagedMeta& meta) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
   const std::uint32_t row = found->second.value();
-  const std::string_view key = meta_text(meta.kind);
+  const std::string_view key = meta_row(meta.kind).name;
   ProcessTable& processes = builder_.processes();
   if (meta.kind == MetaKind::ProcessSortIndex) {
     set_number(processes.sort_index, row, TableKind::Processes, key, meta.value);
@@ -335,7 +280,7 @@ void TrackReader::name_process(std::string_view pid, const StagedMeta& meta) {
 // Kineto gives every device the name of the process; only another name is worth keeping.
 void TrackReader::name_device(std::string_view pid, const StagedMeta& meta) {
   const std::uint32_t row = device(device_index(pid).value_or(-1)).value();
-  const std::string_view key = meta_text(meta.kind);
+  const std::string_view key = meta_row(meta.kind).name;
   DeviceTable& devices = builder_.devices();
   if (meta.kind == MetaKind::ProcessSortIndex) {
     set_number(devices.sort_index, row, TableKind::Devices, key, meta.value);

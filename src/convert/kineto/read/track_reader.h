@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/json/json_number.h"
 #include "convert/kineto/read/staged.h"
 #include "sonde/trace/builder.h"
 
@@ -55,6 +56,11 @@ class TrackReader {
   void apply(const StagedTrack& staged, TrackId track, const StagedMeta& meta);
   void name_process(std::string_view pid, const StagedMeta& meta);
   void name_device(std::string_view pid, const StagedMeta& meta);
+  bool set_property(std::string_view raw, StringId& out);
+  template <typename Count>
+  bool set_property(std::string_view raw, Count& out) {
+    return to_count(raw, out);
+  }
   DeviceId device(std::int32_t index);
   void keep(TableKind table, std::uint32_t row, std::string_view key, std::string_view raw);
 
