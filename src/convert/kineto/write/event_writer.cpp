@@ -116,7 +116,7 @@ char* KinetoEvents::async_head(char* at, SpanId span, char phase) {
       std::lower_bound(plan_.async_spans.begin(), plan_.async_spans.end(), span.value());
   at = put(at, ",\n  {\n    \"ph\": \"");
   *at++ = phase;
-  at = integer(at, "\", \"id\": ", found - plan_.async_spans.begin() + 1);
+  at = put_integer(put(at, "\", \"id\": "), found - plan_.async_spans.begin() + 1);
   return put(category(at, span), ", \"name\": \"");
 }
 
@@ -208,16 +208,15 @@ void KinetoEvents::allocation(AllocationId row) {
   at = time(put(at, ",\n    \"ts\": "), table.time_ns[row]);
   at = event_extras(at);
   at = open_args(at);
-  at = integer_unless(at, ", \"Total Reserved\": ", table.total_reserved_bytes[row], -1);
-  at = integer_unless(at, ", \"Total Allocated\": ", table.total_allocated_bytes[row], -1);
-  at = integer(at, ", \"Bytes\": ", table.bytes[row]);
-  at = integer(at, ", \"Device Id\": ", table.device_index[row]);
-  at = integer(at, ", \"Device Type\": ", static_cast<std::int64_t>(table.device_type[row]));
-  if (table.memory_kind[row] != MemoryKind::Unknown)
-    at = put(put(put(at, ", \"Memory kind\": \""), to_string(table.memory_kind[row])), "\"");
-  if (table.address[row] != 0) at = put_unsigned(put(at, ", \"Addr\": "), table.address[row]);
-  at = put(at, ", \"finished\": false");
-  at = integer_unless(at, ", \"Ev Idx\": ", table.event_index[row], -1);
+  at = column<ArgKey::TotalReserved>(at, table.total_reserved_bytes, row);
+  at = column<ArgKey::TotalAllocated>(at, table.total_allocated_bytes, row);
+  at = integer<ArgKey::AllocatedBytes>(at, table.bytes[row]);
+  at = integer<ArgKey::DeviceNumber>(at, table.device_index[row]);
+  at = integer<ArgKey::DeviceTypeNumber>(at, static_cast<std::int64_t>(table.device_type[row]));
+  at = column<ArgKey::MemoryKind>(at, table.memory_kind, row);
+  at = column<ArgKey::Addr>(at, table.address, row);
+  at = put(put_key<ArgKey::Finished>(at), "false");
+  at = column<ArgKey::EvIdx>(at, table.event_index, row);
   at = shared(at, plan_.stacks, table.stack[row], append_stack);
   at = close_args(arg_extras(at));
   out_.advance(put(at, "\n  }"));
@@ -231,14 +230,14 @@ void KinetoEvents::instant(InstantId row) {
   at = put(at, ",\n  {\n    \"ph\": ");
   at = phase.valid() ? text(at, plan_.strings.value(plan_.trace.extras().value[phase], scratch_))
                      : put(at, "\"i\"");
-  at = string_if(at, ", \"cat\": ", table.category[row]);
+  if (table.category[row].valid()) at = value(put(at, ", \"cat\": "), table.category[row]);
   at = put(put(put(at, ", \"s\": \""), scope_letter(table.scope[row])), "\", \"name\": \"");
   at = text(put(string(at, table.name[row]), "\",\n    "), line());
   at = time(put(at, ",\n    \"ts\": "), table.time_ns[row]);
   at = event_extras(at);
   at = open_args(at);
-  at = string_if(at, ", \"File\": ", table.source_file[row]);
-  at = integer_unless(at, ", \"Line\": ", table.source_line[row], -1);
+  at = column<ArgKey::File>(at, table.source_file, row);
+  at = column<ArgKey::Line>(at, table.source_line, row);
   at = close_args(arg_extras(at));
   out_.advance(put(at, "\n  }"));
 }
@@ -256,7 +255,7 @@ std::size_t KinetoEvents::counters(std::span<const Point> points) {
   plan_.counter_extras.find(first.value(), extras_);
   char* at = out_.room(kEventRoom);
   at = put(at, ",\n  {\n    \"ph\": \"C\"");
-  at = string_if(at, ", \"cat\": ", table.category[first]);
+  if (table.category[first].valid()) at = value(put(at, ", \"cat\": "), table.category[first]);
   at = put(string(put(at, ", \"name\": \""), table.name[first]), "\", ");
   at = time(put(text(at, line()), ",\n    \"ts\": "), points.front().time_ns);
   at = event_extras(at);

@@ -12,10 +12,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "convert/kineto/write/plan.h"
 #include "convert/kineto/write/text_buffer.h"
+#include "convert/kineto/write/written_key.h"
 
 namespace sonde {
 
@@ -54,29 +56,41 @@ class KinetoEvents {
   char* string(char* at, StringId id) { return text(at, plan_.strings.escaped(id, scratch_)); }
   char* time(char* at, Nanos time_ns) { return times_.put(at, time_ns - plan_.base_ns); }
 
-  // A key is written as `, "key": `.
-  template <std::size_t N>
-  static char* integer(char* at, const char (&key)[N], std::int64_t value) {
-    return put_integer(put(at, key), value);
+  // A value as JSON.
+  static char* value(char* at, std::int64_t number) { return put_integer(at, number); }
+  static char* value(char* at, std::uint64_t number) { return put_unsigned(at, number); }
+  static char* value(char* at, double number) { return put_double(at, number); }
+  char* value(char* at, StringId text) { return put(string(put(at, "\""), text), "\""); }
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  static char* value(char* at, Enum of) {
+    return put(put(put(at, "\""), to_string(of)), "\"");
   }
-  template <std::size_t N>
-  static char* integer_unless(char* at, const char (&key)[N], std::int64_t value,
-                              std::int64_t null) {
-    return value == null ? at : integer(at, key, value);
+
+  // A key and the value of a column, unless that is null.
+  template <auto Key, typename T, typename Tag>
+  char* column(char* at, const Column<T>& values, Id<Tag> row) {
+    const T is = values[row];
+    if (is == values.null_value()) return at;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      return value(put_key<Key>(at), std::int64_t{is});
+    } else {
+      return value(put_key<Key>(at), is);
+    }
   }
-  template <std::size_t N>
-  static char* number_unless(char* at, const char (&key)[N], double value, double null) {
-    return value == null ? at : put_double(put(at, key), value);
+  template <ArgKey Key>
+  static char* integer(char* at, std::int64_t number) {
+    return put_integer(put_key<Key>(at), number);
   }
-  template <std::size_t N>
-  char* string_if(char* at, const char (&key)[N], StringId value) {
-    if (!value.valid()) return at;
-    return put(string(put(put(at, key), "\""), value), "\"");
+  template <ArgKey Key>
+  static char* integer_unless(char* at, std::int64_t number, std::int64_t null) {
+    return number == null ? at : integer<Key>(at, number);
   }
-  template <std::size_t N>
-  static char* triple(char* at, const char (&key)[N], std::int64_t x, std::int64_t y,
-                      std::int64_t z) {
-    at = put_integer(put(put(at, key), "["), x);
+  // Unless all are 0.
+  template <ArgKey Key>
+  static char* triple(char* at, std::int64_t x, std::int64_t y, std::int64_t z) {
+    if (x == 0 && y == 0 && z == 0) return at;
+    at = put_integer(put(put_key<Key>(at), "["), x);
     at = put_integer(put(at, ", "), y);
     at = put_integer(put(at, ", "), z);
     return put(at, "]");
@@ -104,13 +118,12 @@ class KinetoEvents {
   char* category(char* at, SpanId span);
   char* event_extras(char* at);
   char* arg_extras(char* at);
-  // `key` with what a foreign file says of it itself, or else with `value` unless that is `null`.
-  template <std::size_t N>
-  char* integer_or_extra(char* at, const char (&key)[N], std::int64_t value, std::int64_t null) {
-    const std::string_view bare = std::string_view(key).substr(3, N - 7);  // without , " and ":
-    const ExtraId extra = take_extra(bare);
-    if (!extra.valid()) return integer_unless(at, key, value, null);
-    return text(put(at, key), plan_.strings.value(plan_.trace.extras().value[extra], scratch_));
+  // A key with what a foreign file says of it itself, or else with `number` unless that is `null`.
+  template <ArgKey Key>
+  char* integer_or_extra(char* at, std::int64_t number, std::int64_t null) {
+    const ExtraId extra = take_extra(text_of(Key));
+    if (!extra.valid()) return integer_unless<Key>(at, number, null);
+    return text(put_key<Key>(at), plan_.strings.value(plan_.trace.extras().value[extra], scratch_));
   }
   // Removes an extra from those of the event; invalid if there is none of that name.
   ExtraId take_extra(std::string_view key);

@@ -2,6 +2,7 @@
 #include "convert/kineto/write/fragments.h"
 
 #include "base/json.h"
+#include "convert/kineto/write/written_key.h"
 
 namespace sonde {
 
@@ -40,21 +41,21 @@ class ArgumentText {
   // An array of which nothing is known is left out, as older versions did; scalars have neither
   // sizes nor a type of their own and say nothing.
   void append_inputs() {
-    append_array(", \"Concrete Inputs\": [",
+    append_array(written_key<ArgKey::ConcreteInputs>(),
                  [this](std::size_t row) { append_quoted(arguments_.value[row]); });
     const auto has_type = [this](std::size_t row) { return arguments_.dtype[row].valid(); };
     if (is_known(has_type, true)) {
-      append_array(", \"Input type\": [", [this](std::size_t row) { append_type(row); });
+      append_array(written_key<ArgKey::InputType>(), [this](std::size_t row) { append_type(row); });
     }
     const auto has_strides = [this](std::size_t row) { return arguments_.strides_count[row] >= 0; };
     if (is_known(has_strides, false)) {
-      append_array(", \"Input Strides\": [", [this](std::size_t row) {
+      append_array(written_key<ArgKey::InputStrides>(), [this](std::size_t row) {
         append_nested(row, arguments_.strides_first, arguments_.strides_count);
       });
     }
     const auto has_dims = [this](std::size_t row) { return arguments_.dims_count[row] >= 0; };
     if (is_known(has_dims, false)) {
-      append_array(", \"Input Dims\": [", [this](std::size_t row) {
+      append_array(written_key<ArgKey::InputDims>(), [this](std::size_t row) {
         append_nested(row, arguments_.dims_first, arguments_.dims_count);
       });
     }
@@ -77,8 +78,9 @@ class ArgumentText {
   }
 
   template <typename Item>
-  void append_array(std::string_view open, const Item& item) {
-    out_.append(open);
+  void append_array(std::string_view key, const Item& item) {
+    out_.append(key);
+    out_.append("[");
     std::string_view separator;
     for (std::size_t row = first_; row < last_; ++row) {
       if (!is_input(row)) continue;
@@ -190,7 +192,8 @@ void append_arguments(TextBuffer& out, const Trace& trace, const JsonStrings& st
 
 void append_stack(TextBuffer& out, const Trace& trace, const JsonStrings& strings, StackId stack,
                   std::string& scratch) {
-  out.append(", \"Call stack\": \"");
+  out.append(written_key<ArgKey::CallStack>());
+  out.append("\"");
   for (; stack.valid(); stack = trace.stacks().parent[stack]) {
     if (const FrameId frame = trace.stacks().frame[stack]; frame.valid()) {
       append_frame(out, trace, strings, frame, scratch);
@@ -204,7 +207,8 @@ void append_module(TextBuffer& out, const Trace& trace, const JsonStrings& strin
                    std::string& scratch) {
   std::vector<ModuleId> chain;
   for (; module.valid(); module = trace.modules().parent[module]) chain.push_back(module);
-  out.append(", \"Module Hierarchy\": \"");
+  out.append(written_key<ArgKey::ModuleHierarchy>());
+  out.append("\"");
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
     out.append(strings.escaped(trace.modules().name[*at], scratch));
     if (trace.modules().class_name[*at].valid()) {

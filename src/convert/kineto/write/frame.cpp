@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "convert/kineto/read/keys.h"
 #include "convert/kineto/write/name_rows.h"
+#include "convert/kineto/write/written_key.h"
 
 namespace sonde {
 
@@ -24,6 +25,13 @@ void append_integer(std::string& out, std::string_view key, std::int64_t value, 
   out += ", ";
   append_json_string(out, key);
   out += ": " + std::to_string(value);
+}
+
+template <DevicePropertiesKey Key, typename Number>
+void append_property(std::string& out, const Column<Number>& values, std::size_t row) {
+  if (values.is_null_at(row)) return;
+  out += written_key<Key>();
+  out += std::to_string(values[row]);
 }
 
 class Head {
@@ -77,22 +85,29 @@ class Head {
 
   std::string device(std::size_t row) {
     const DeviceTable& devices = trace_.devices();
-    std::string text = "    {\"id\": " + std::to_string(devices.index[row]) + ", \"name\": ";
+    std::string text = "    {";
+    text += written_key<DevicePropertiesKey::Id>().substr(2);  // without the comma
+    text += std::to_string(devices.index[row]);
+    text += written_key<DevicePropertiesKey::Name>();
     append_json_string(text, trace_.string(devices.name[row]));
-    append_integer(text, "totalGlobalMem", devices.total_memory_bytes[row], -1);
-    append_integer(text, "computeMajor", devices.compute_major[row], -1);
-    append_integer(text, "computeMinor", devices.compute_minor[row], -1);
-    append_integer(text, "maxThreadsPerBlock", devices.max_threads_per_block[row], -1);
-    append_integer(text, "maxThreadsPerMultiprocessor", devices.max_threads_per_multiprocessor[row],
-                   -1);
-    append_integer(text, "regsPerBlock", devices.registers_per_block[row], -1);
-    append_integer(text, "warpSize", devices.warp_size[row], -1);
-    append_integer(text, "sharedMemPerBlock", devices.shared_bytes_per_block[row], -1);
-    append_integer(text, "numSms", devices.multiprocessors[row], -1);
-    append_integer(text, "regsPerMultiprocessor", devices.registers_per_multiprocessor[row], -1);
-    append_integer(text, "sharedMemPerBlockOptin", devices.shared_bytes_per_block_optin[row], -1);
-    append_integer(text, "sharedMemPerMultiprocessor", devices.shared_bytes_per_multiprocessor[row],
-                   -1);
+    append_property<DevicePropertiesKey::TotalGlobalMem>(text, devices.total_memory_bytes, row);
+    append_property<DevicePropertiesKey::ComputeMajor>(text, devices.compute_major, row);
+    append_property<DevicePropertiesKey::ComputeMinor>(text, devices.compute_minor, row);
+    append_property<DevicePropertiesKey::MaxThreadsPerBlock>(text, devices.max_threads_per_block,
+                                                             row);
+    append_property<DevicePropertiesKey::MaxThreadsPerMultiprocessor>(
+        text, devices.max_threads_per_multiprocessor, row);
+    append_property<DevicePropertiesKey::RegsPerBlock>(text, devices.registers_per_block, row);
+    append_property<DevicePropertiesKey::WarpSize>(text, devices.warp_size, row);
+    append_property<DevicePropertiesKey::SharedMemPerBlock>(text, devices.shared_bytes_per_block,
+                                                            row);
+    append_property<DevicePropertiesKey::NumSms>(text, devices.multiprocessors, row);
+    append_property<DevicePropertiesKey::RegsPerMultiprocessor>(
+        text, devices.registers_per_multiprocessor, row);
+    append_property<DevicePropertiesKey::SharedMemPerBlockOptin>(
+        text, devices.shared_bytes_per_block_optin, row);
+    append_property<DevicePropertiesKey::SharedMemPerMultiprocessor>(
+        text, devices.shared_bytes_per_multiprocessor, row);
     std::vector<ExtraId> extras;
     ExtraJoin(trace_.extras(), TableKind::Devices).find(static_cast<std::uint32_t>(row), extras);
     for (const ExtraId extra : extras) {

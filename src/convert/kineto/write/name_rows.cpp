@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "convert/kineto/read/keys.h"
 #include "convert/kineto/write/text_buffer.h"
 
 namespace sonde {
@@ -20,12 +21,19 @@ std::string micros(Nanos nanos) {
   return {text.data(), put_micros(text.data(), nanos)};
 }
 
-// The one argument of a row that names something.
-std::string_view arg_of(std::string_view row) {
-  if (row == "process_name" || row == "thread_name") return "name";
-  if (row == "process_labels") return "labels";
-  if (row == "process_sort_index" || row == "thread_sort_index") return "sort_index";
-  return {};
+// Rows that an extra may hold once more. Lanes are Sonde's own, and made anew.
+const MetaRow* kept_row(std::string_view key) {
+  const MetaRow* const row = find_meta_row(key);
+  return row == nullptr || row->kind == MetaKind::ThreadLaneOf ? nullptr : row;
+}
+
+// The end of an event: its `args`, with one in them.
+std::string one_argument(ArgKey key, std::string_view value) {
+  std::string text = ",\n    \"args\": {\n      ";
+  text += json_string(text_of(key));
+  text += ": ";
+  text += value;
+  return text + "\n    }\n  }";
 }
 
 class NameRows {
@@ -46,14 +54,13 @@ class NameRows {
   }
 
  private:
-  void add(std::string_view name, const std::string& pid, const std::string& tid,
-           std::string_view key, const std::string& value) {
+  void add(MetaKind kind, const std::string& pid, const std::string& tid,
+           const std::string& value) {
+    const MetaRow& row = meta_row(kind);
     out_ += ",\n  {\n    \"name\": \"";
-    out_ += name;
+    out_ += row.name;
     out_ += "\", \"ph\": \"M\", \"ts\": " + time_ + ", \"pid\": " + pid + ", \"tid\": " + tid +
-            ",\n    \"args\": {\n      \"";
-    out_ += key;
-    out_ += "\": " + value + "\n    }\n  }";
+            one_argument(row.key, value);
   }
 
   // Whether there is nothing to say of a process: a file without events has one of that kind.
@@ -69,14 +76,14 @@ class NameRows {
     const std::string& pid = plan_.identity.pid(process);
     const std::string tid = plan_.identity.free_tid(pid);
     const bool is_foreign = table.foreign_id[process].valid();
-    add("process_name", pid, tid, "name", json_string(process_name(process)));
+    add(MetaKind::ProcessName, pid, tid, json_string(process_name(process)));
     if (table.label[process].valid()) {
-      add("process_labels", pid, tid, "labels", json_string(trace_.string(table.label[process])));
+      add(MetaKind::ProcessLabels, pid, tid, json_string(trace_.string(table.label[process])));
     } else if (!is_foreign && table.pid[process] >= 0) {
-      add("process_labels", pid, tid, "labels", "\"CPU\"");
+      add(MetaKind::ProcessLabels, pid, tid, "\"CPU\"");
     }
     if (table.sort_index[process] != table.sort_index.null_value()) {
-      add("process_sort_index", pid, tid, "sort_index", std::to_string(table.sort_index[process]));
+      add(MetaKind::ProcessSortIndex, pid, tid, std::to_string(table.sort_index[process]));
     }
     add_again(process_extras_, process.value(), pid, tid);
   }
@@ -98,13 +105,13 @@ class NameRows {
     const std::string gpu = "GPU " + std::to_string(device.index);
     const bool has_row = device.row.valid();
     if (device.process.valid()) {
-      add("process_name", pid, tid, "name", json_string(process_name(device.process)));
+      add(MetaKind::ProcessName, pid, tid, json_string(process_name(device.process)));
     }
     const bool has_label = has_row && table.label[device.row].valid();
-    add("process_labels", pid, tid, "labels",
+    add(MetaKind::ProcessLabels, pid, tid,
         json_string(has_label ? trace_.string(table.label[device.row]) : std::string_view(gpu)));
     const std::int64_t sort_index = has_row ? table.sort_index[device.row] : -1;
-    add("process_sort_index", pid, tid, "sort_index",
+    add(MetaKind::ProcessSortIndex, pid, tid,
         std::to_string(sort_index >= 0 ? sort_index : kDeviceSortBase + device.index));
     if (has_row) add_again(device_extras_, device.row.value(), pid, tid);
   }
@@ -118,12 +125,12 @@ class NameRows {
     for (std::size_t lane = 0; lane < lines.size(); ++lane) {
       const auto& line = lines[lane];
       const std::string suffix = lane == 0 ? "" : " (overlap " + std::to_string(lane) + ")";
-      add("thread_name", line.pid, line.tid, "name", json_string(name + suffix));
+      add(MetaKind::ThreadName, line.pid, line.tid, json_string(name + suffix));
       if (is_sorted || lane > 0) {
-        add("thread_sort_index", line.pid, line.tid, "sort_index",
+        add(MetaKind::ThreadSortIndex, line.pid, line.tid,
             std::to_string(is_sorted ? sort_index : table.id[track]));
       }
-      if (lane > 0) add("thread_lane_of", line.pid, line.tid, "tid", lines[0].tid);
+      if (lane > 0) add(MetaKind::ThreadLaneOf, line.pid, line.tid, lines[0].tid);
     }
     add_again(track_extras_, static_cast<std::uint32_t>(track), lines[0].pid, lines[0].tid);
   }
@@ -142,8 +149,7 @@ class NameRows {
     for (const ExtraId extra : extras_) {
       const std::string_view name = trace_.string(trace_.extras().key[extra]);
       const std::string value(plan_.strings.value(trace_.extras().value[extra], scratch_));
-      const std::string_view arg = arg_of(name);
-      if (!arg.empty()) add(name, pid, tid, arg, value);
+      if (const MetaRow* const again = kept_row(name)) add(again->kind, pid, tid, value);
     }
   }
 
@@ -173,7 +179,7 @@ class WindowRows {
     std::string scratch;
     for (std::size_t i = 0; i < extras.size(); ++i) {
       if (extras.of_table[i] != TableKind::Windows || extras.of_row[i] != window.value()) continue;
-      if (trace_.string(extras.key[i]) == "Op count") {
+      if (trace_.string(extras.key[i]) == text_of(ArgKey::OpCount)) {
         return std::string(plan_.strings.value(extras.value[i], scratch));
       }
     }
@@ -192,11 +198,10 @@ class WindowRows {
             ", \"dur\": " + micros(end - start) +
             ",\n    \"pid\": \"Spans\", \"tid\": " + json_string(name) +
             ",\n    \"name\": " + json_string(name + " (0)") +
-            ",\n    \"args\": {\n      \"Op count\": " + operations(window) + "\n    }\n  }";
-    out_ += ",\n  {\n    \"name\": \"process_sort_index\", \"ph\": \"M\", \"ts\": " + ts +
-            ",\n    \"pid\": \"Spans\", \"tid\": 0,\n    \"args\": {\n      \"sort_index\": ";
-    out_ += kWindowSort;
-    out_ += "\n    }\n  }";
+            one_argument(ArgKey::OpCount, operations(window));
+    const MetaRow& order = meta_row(MetaKind::ProcessSortIndex);
+    out_ += ",\n  {\n    \"name\": " + json_string(order.name) + ", \"ph\": \"M\", \"ts\": " + ts +
+            ",\n    \"pid\": \"Spans\", \"tid\": 0" + one_argument(order.key, kWindowSort);
     out_ += ",\n  {\n    \"name\": " + json_string("Iteration Start: " + name) +
             ", \"ph\": \"i\", \"s\": \"g\",\n    \"pid\": \"Traces\", \"tid\": " +
             json_string("Trace " + name) + ", \"ts\": " + ts + "\n  }";
@@ -214,7 +219,7 @@ class WindowRows {
 }  // namespace
 
 bool is_name_row(std::string_view key) {
-  return !arg_of(key).empty();
+  return kept_row(key) != nullptr;
 }
 
 std::string kineto_name_rows(const KinetoPlan& plan) {
