@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,28 +14,34 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/new_file.h"
+
 namespace sonde {
 namespace {
 
-int open_retrying(const char* path, int flags, mode_t mode = 0) {
+int open_retrying(const char* path, int flags) {
   int fd = -1;
   do {
-    fd = ::open(path, flags | O_CLOEXEC, mode);
+    fd = ::open(path, flags | O_CLOEXEC);
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
 
-Failure no_file(const std::string& path) {
-  return {ErrorCode::Invalid,
-          path + ": is not a regular file, so it cannot be replaced; choose another name"};
-}
-
 // An unnamed file in TMPDIR, or in memory where that folder's file system has none.
 int open_unnamed() {
-  const char* folder = std::getenv("TMPDIR");
-  const int fd = open_retrying(folder != nullptr && *folder != '\0' ? folder : "/tmp",
-                               O_TMPFILE | O_RDWR, 0600);
+  const int fd = create_unnamed(temporary_folder());
   return fd >= 0 ? fd : memfd_create("sonde", MFD_CLOEXEC);
+}
+
+// Whether the link may be of somebody who wants what we write to go elsewhere: in a folder where
+// all may write, only one's own links and those of the folder's owner are followed, as the kernel
+// does it.
+bool is_planted(const std::filesystem::path& link, const std::filesystem::path& folder) {
+  struct stat place{};
+  struct stat facts{};
+  if (::stat(folder.c_str(), &place) != 0 || ::lstat(link.c_str(), &facts) != 0) return false;
+  const bool is_shared = (place.st_mode & S_ISVTX) != 0 && (place.st_mode & S_IWOTH) != 0;
+  return is_shared && facts.st_uid != ::geteuid() && facts.st_uid != place.st_uid;
 }
 
 }  // namespace
@@ -97,8 +102,7 @@ MappedFile::~MappedFile() {
 Result<AppendFile> AppendFile::create(const std::string& path) {
   AppendFile file;
   file.path_ = path;
-  const int fd =
-      path.empty() ? open_unnamed() : open_retrying(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
+  const int fd = path.empty() ? open_unnamed() : create_new(path);
   if (fd < 0) return io_failure(path.empty() ? "a temporary file" : path, "cannot create", errno);
   file.file_ = KeptFile(fd, path);
   return file;
@@ -109,8 +113,8 @@ Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
   if (fd < 0) return io_failure(path_, "cannot write", errno);
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t n =
-        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
+    const ssize_t n = write_some_at(fd, bytes.data() + done, bytes.size() - done,
+                                    static_cast<off_t>(size_ + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
@@ -136,7 +140,10 @@ Result<void> AppendFile::cut(std::uint64_t size) {
 Result<void> AppendFile::publish(const std::string& path) {
   file_.lock();  // some file systems have none: then nobody is kept out
   const Destination where = destination_of(path);
-  if (!where.is_file) return no_file(path);
+  if (!where.is_file) return not_to_be_written(path, where);
+  if (::fchmod(file_.number(), finished_mode()) != 0) {
+    // Some file systems have no modes; then it is as it is.
+  }
   if (::link(path_.c_str(), where.path.c_str()) == 0) {  // of two at once, one
     ::unlink(path_.c_str());
     rename_to(path);
@@ -158,8 +165,18 @@ void AppendFile::rename_to(const std::string& path) {
   file_.set_path(path);
 }
 
+void AppendFile::release() {
+  if (!path_.empty()) file_.close();
+}
+
 std::string AppendFile::readable_path() const {
   return path_.empty() ? "/proc/self/fd/" + std::to_string(file_.number()) : path_;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 Destination destination_of(const std::string& path) {
@@ -171,6 +188,7 @@ Destination destination_of(const std::string& path) {
     const fs::path folder = at.has_parent_path() ? at.parent_path() : fs::path(".");
     if (fs::canonical(folder, failed).string().rfind("/proc/", 0) == 0) return {path, false};
     if (!fs::is_symlink(fs::symlink_status(at, failed))) break;
+    if (is_planted(at, folder)) return {path, false, true};
     const fs::path target = fs::read_symlink(at, failed);
     if (failed) break;
     at = folder / target;  // the target alone, if it is absolute
@@ -179,18 +197,42 @@ Destination destination_of(const std::string& path) {
   return {at.string(), !fs::exists(there) || fs::is_regular_file(there)};
 }
 
+Failure not_to_be_written(const std::string& path, const Destination& where) {
+  return {
+      ErrorCode::Invalid,
+      path + (where.is_planted
+                  ? ": is another user's link in a folder where all may write; give another name"
+                  : ": is no regular file, which another could replace; give another name")};
+}
+
 Result<std::string> temporary_beside(const std::string& path) {
-  static std::atomic<unsigned> serial{0};
   const Destination where = destination_of(path);
-  if (!where.is_file) return no_file(path);
-  return where.path + ".tmp" + std::to_string(::getpid()) + "." +
-         std::to_string(serial.fetch_add(1, std::memory_order_relaxed));  // a number, no more
+  if (!where.is_file) return not_to_be_written(path, where);
+  return where.path + ".tmp" + random_digits();
 }
 
 Result<void> replace_file(const std::string& temporary, const std::string& path) {
   if (std::rename(temporary.c_str(), destination_of(path).path.c_str()) != 0)
     return io_failure(path, "cannot replace", errno);
   return {};
+}
+
+Result<int> create_in_place_of(const std::string& path) {
+  const Destination where = destination_of(path);
+  if (where.is_planted) return not_to_be_written(path, where);
+  if (!where.is_file) {
+    const int fd = open_retrying(path.c_str(), O_WRONLY | O_APPEND);
+    return fd >= 0 ? Result<int>(fd) : io_failure(path, "cannot open", errno);
+  }
+  SONDE_TRY(const std::string temporary, temporary_beside(path));
+  const int fd = create_new(temporary);
+  if (fd < 0) return io_failure(path, "cannot create", errno);
+  if (Result<void> replaced = replace_file(temporary, path); !replaced) {
+    ::close(fd);
+    ::unlink(temporary.c_str());
+    return Failure(std::move(replaced).error());
+  }
+  return fd;
 }
 
 Error told_as(Error error, const std::string& temporary, const std::string& path) {

@@ -42,15 +42,18 @@ class MappedFile {
 // process.
 class AppendFile {
  public:
-  // Creates or truncates. An empty path makes an unnamed file that is gone when closed.
+  // Fails if something has that name. An empty path makes an unnamed file that is gone when closed.
   static Result<AppendFile> create(const std::string& path);
   // Writes all of it or fails; after an error the file has the same length as before the call.
   Result<void> append(std::span<const std::uint8_t> bytes);
   // Truncates the file to `size`, which is at most its length.
   Result<void> cut(std::uint64_t size);
-  // Gives the file its name, as replace_file() does. Fails if the existing file is still being
-  // written by the process that published it.
+  // Gives the file its name, as replace_file() does, and the mode of a finished file. Fails if the
+  // existing file is still being written by the process that published it.
   Result<void> publish(const std::string& path);
+  // Nothing is written any more: whoever wants its name may have it. One without a name stays, to
+  // be read.
+  void release();
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
   // A name under which this process can open the file, also if it is unnamed.
@@ -65,20 +68,30 @@ class AppendFile {
   std::uint64_t size_ = 0;
 };
 
+// The folder that a path is in; "." if it names none.
+std::string folder_of(const std::string& path);
+
 // What a name refers to, following symbolic links.
 struct Destination {
   std::string path;
   // A regular file, or nothing yet. Not folders, pipes, devices, or what a process has open, such
   // as /dev/stdout, even if that is a regular file.
   bool is_file = true;
+  // Behind another user's link in a folder where all may write: not to be written to at all.
+  bool is_planted = false;
 };
 Destination destination_of(const std::string& path);
+// Why `path`, which leads there, is not to be written to.
+Failure not_to_be_written(const std::string& path, const Destination& where);
 
-// A unique name for a file that is to replace `path`. Fails if `path` is something other than a
-// file, which would be lost.
+// A unique name for a file that is to replace `path`, which others cannot guess. Fails if `path` is
+// something other than a file, which would be lost.
 Result<std::string> temporary_beside(const std::string& path);
 // Renames `temporary` to `path`: a reader finds either the old file or the new one.
 Result<void> replace_file(const std::string& temporary, const std::string& path);
+// A new, empty file that has replaced `path`, open for writing. Whoever has the old one open or
+// mapped keeps it. If `path` is not a file, it is opened as it is.
+Result<int> create_in_place_of(const std::string& path);
 // An error about a temporary file, reported under the requested name.
 Error told_as(Error error, const std::string& temporary, const std::string& path);
 

@@ -100,7 +100,15 @@ void KeptFile::lock() {
 }
 
 void KeptFile::close() {
-  if (std::exchange(is_open_, false) && is_ours(fd_)) ::close(fd_);
+  if (!std::exchange(is_open_, false) || !is_ours(fd_)) return;
+  if (is_locked_) ::flock(fd_, LOCK_UN);
+  ::close(fd_);
+}
+
+void KeptFile::remove_name() {
+  struct stat facts = {};
+  if (path_.empty() || ::lstat(path_.c_str(), &facts) != 0) return;
+  if (facts.st_dev == device_ && facts.st_ino == inode_) ::unlink(path_.c_str());
 }
 
 }  // namespace sonde

@@ -39,7 +39,10 @@ class KeptFile {
   // Holds a lock while the file is open, even if it must be opened again. Does not wait if another
   // process has the lock.
   void lock();
+  // Unlocks it too, whichever child of fork() has it open still.
   void close();
+  // Takes away its name, if that still leads to this file and not to another's.
+  void remove_name();
 
  private:
   bool is_ours(int fd) const;

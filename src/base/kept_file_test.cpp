@@ -108,5 +108,28 @@ TEST_F(KeptFileTest, KeepsItsLock) {
   ::close(other);
 }
 
+TEST_F(KeptFileTest, TakesAwayItsOwnNameOnly) {
+  KeptFile kept(open("ours"), path("ours"));
+  std::filesystem::rename(path("ours"), path("moved"));
+  ::close(open("ours"));  // another's
+  kept.remove_name();
+  EXPECT_TRUE(std::filesystem::exists(path("ours")));
+  std::filesystem::rename(path("moved"), path("ours"));
+  kept.remove_name();
+  EXPECT_FALSE(std::filesystem::exists(path("ours")));
+}
+
+TEST_F(KeptFileTest, UnlocksWhenClosedThoughACopyIsOpen) {
+  KeptFile kept(open("ours"), path("ours"));
+  kept.lock();
+  const int copy = ::dup(kept.descriptor());  // as a child of fork() has one
+  const int other = open("ours");
+  EXPECT_NE(::flock(other, LOCK_EX | LOCK_NB), 0);
+  kept.close();
+  EXPECT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
+  ::close(copy);
+  ::close(other);
+}
+
 }  // namespace
 }  // namespace sonde

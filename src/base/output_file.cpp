@@ -9,23 +9,18 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/new_file.h"
 
 namespace sonde {
 
 namespace {
 
-int open_for_writing(const std::string& path, int flags) {
+int open_to_append(const std::string& path) {
   int fd = -1;
   do {
-    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND);
   } while (fd < 0 && errno == EINTR);
   return fd;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace
@@ -34,19 +29,20 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
   const Destination where = destination_of(path);
+  if (where.is_planted) return not_to_be_written(path, where);
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
     return Failure(ErrorCode::Invalid, path + ": cannot write: it is a folder");
   }
   if (!where.is_file) {
-    file.fd_ = open_for_writing(path, O_APPEND);
+    file.fd_ = open_to_append(path);
   } else {
     // Without a name until it is complete: a killed process leaves nothing behind.
-    file.fd_ = open_for_writing(folder_of(where.path), O_TMPFILE);
+    file.fd_ = create_unnamed(folder_of(where.path));
     file.unnamed_ = file.fd_ >= 0;
     if (!file.unnamed_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
       SONDE_TRY(file.temporary_, temporary_beside(path));
-      file.fd_ = open_for_writing(file.temporary_, O_CREAT | O_TRUNC);
+      file.fd_ = create_new(file.temporary_);
     }
   }
   if (file.fd_ < 0) {
@@ -77,7 +73,7 @@ OutputFile::~OutputFile() {
 
 Result<void> OutputFile::append(std::span<const std::uint8_t> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t n = write_some(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return io_failure(path_, "cannot write", n < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
@@ -91,6 +87,9 @@ Result<void> OutputFile::append(std::string_view text) {
 
 // Some file systems say only on closing that there was no room.
 Result<void> OutputFile::commit() {
+  if ((unnamed_ || !temporary_.empty()) && ::fchmod(fd_, finished_mode()) != 0) {
+    // Some file systems have no modes; then it is as it is.
+  }
   if (unnamed_) {
     SONDE_TRY(temporary_, temporary_beside(path_));  // link() does not replace, rename() does
     const std::string open_file = "/proc/self/fd/" + std::to_string(fd_);

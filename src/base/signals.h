@@ -3,7 +3,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -30,6 +32,38 @@ class SignalsBlocked {
 
  private:
   sigset_t kept_ = {};
+};
+
+// While this lives, a write beyond RLIMIT_FSIZE fails with EFBIG in the calling thread and sends no
+// SIGXFSZ, which would end a program that does not expect it. errno stays as it is.
+class SizeSignalHeld {
+ public:
+  SizeSignalHeld() {
+    const int error = errno;
+    ::sigemptyset(&signal_);
+    ::sigaddset(&signal_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &kept_);
+    was_pending_ = is_pending();
+    errno = error;
+  }
+  ~SizeSignalHeld() {
+    const int error = errno;
+    const timespec at_once = {};
+    if (!was_pending_ && is_pending()) ::sigtimedwait(&signal_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &kept_, nullptr);
+    errno = error;
+  }
+  SizeSignalHeld(const SizeSignalHeld&) = delete;
+  SizeSignalHeld& operator=(const SizeSignalHeld&) = delete;
+
+ private:
+  static bool is_pending() {
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 1;
+  }
+  sigset_t signal_ = {};
+  sigset_t kept_ = {};
+  bool was_pending_ = false;
 };
 
 }  // namespace sonde

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/execution_trace_file.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "trace/execution_trace_text.h"
@@ -23,11 +25,16 @@ void append(std::vector<std::uint8_t>& to, std::span<const std::uint8_t> bytes) 
 }  // namespace
 
 Result<ExecutionTraceFile> ExecutionTraceFile::create(const std::string& path) {
-  SONDE_TRY(AppendFile file, AppendFile::create(path));
-  ExecutionTraceFile result(std::move(file));
+  SONDE_TRY(const std::string temporary, temporary_beside(path));
+  auto file = AppendFile::create(temporary);
+  if (!file) return Failure(told_as(std::move(file).error(), temporary, path));
+  ExecutionTraceFile result(*std::move(file));
   if (path.ends_with(".gz")) result.compressor_ = std::make_unique<GzipCompressor>();
-  SONDE_TRY_VOID(result.begin());
-  return result;
+  Result<void> ready = result.begin();
+  if (ready) ready = result.file_.publish(path);
+  if (ready) return result;
+  ::unlink(temporary.c_str());
+  return Failure(told_as(std::move(ready).error(), temporary, path));
 }
 
 Result<void> ExecutionTraceFile::begin() {

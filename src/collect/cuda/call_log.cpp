@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdlib>
 
+#include "base/file.h"
+
 namespace sonde::cuda {
 namespace {
 
@@ -17,7 +19,8 @@ bool CallLog::is_wanted() {
 
 std::unique_ptr<CallLog> CallLog::from_environment() {
   const char* const path = std::getenv(kVariable);
-  std::FILE* const file = path != nullptr ? std::fopen(path, "we") : nullptr;
+  const Result<int> made = path != nullptr ? create_in_place_of(path) : Result<int>(-1);
+  std::FILE* const file = made && *made >= 0 ? ::fdopen(*made, "w") : nullptr;
   return file != nullptr ? std::unique_ptr<CallLog>(new CallLog(file)) : nullptr;
 }
 

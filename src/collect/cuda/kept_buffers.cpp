@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/file.h"
+
 namespace sonde::cuda {
 namespace {
 
@@ -44,7 +46,8 @@ class Front {
 
 std::unique_ptr<KeptBuffers> KeptBuffers::from_environment(std::uint32_t version) {
   const char* const path = std::getenv("SONDE_CUDA_KEEP_BUFFERS");
-  std::FILE* const file = path != nullptr ? std::fopen(path, "wb") : nullptr;
+  const Result<int> made = path != nullptr ? create_in_place_of(path) : Result<int>(-1);
+  std::FILE* const file = made && *made >= 0 ? ::fdopen(*made, "w") : nullptr;
   if (file == nullptr) return nullptr;
   std::fwrite(kMagic, sizeof(kMagic), 1, file);
   put(file, version);

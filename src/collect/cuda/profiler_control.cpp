@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/new_file.h"
 #include "collect/cuda/runtime.h"
 #include "sonde/profile/cuda_profiler.h"
 
@@ -18,38 +13,11 @@ constexpr int kFirstWithoutInit = 12000;  // as cudaRuntimeGetVersion counts: 12
 
 using Initialize = int(const char* config_file, const char* output_file, int output_mode);
 
-// The file that the profiler is to read what it writes; gone when this is.
-class FlagsFile {
- public:
-  static Result<FlagsFile> create(const std::vector<std::string>& flags) {
-    const char* const folder = ::getenv("TMPDIR");
-    std::string path = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-    path += "/sonde-flags-XXXXXX";
-    const int fd = ::mkstemp(path.data());
-    if (fd < 0) return io_failure(path, "create", errno);
-    FlagsFile file(std::move(path));
-    std::string text;
-    for (const std::string& flag : flags) text += (text.empty() ? "" : "\n") + flag;
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    const int reason = errno;
-    ::close(fd);
-    if (written != static_cast<ssize_t>(text.size()))
-      return io_failure(file.path_, "write", reason);
-    return file;
-  }
-  ~FlagsFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  FlagsFile(FlagsFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  FlagsFile(const FlagsFile&) = delete;
-  FlagsFile& operator=(const FlagsFile&) = delete;
-  FlagsFile& operator=(FlagsFile&&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit FlagsFile(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+std::string lines_of(const std::vector<std::string>& flags) {
+  std::string text;
+  for (const std::string& flag : flags) text += (text.empty() ? "" : "\n") + flag;
+  return text;
+}
 
 // cudaOutputMode_t.
 Result<int> mode_number(std::string_view output_mode) {
@@ -84,7 +52,7 @@ Result<void> init(const std::string& output_file, const std::vector<std::string>
   if (initialize == nullptr)
     return Failure(ErrorCode::Unsupported, "HIP does not support profiler initialization!");
   SONDE_TRY(const int mode, mode_number(output_mode));
-  SONDE_TRY(const FlagsFile file, FlagsFile::create(flags));
+  SONDE_TRY(const TemporaryFile file, TemporaryFile::create("sonde-flags", lines_of(flags)));
   return runtime.check(initialize(file.path().c_str(), output_file.c_str(), mode));
 }
 

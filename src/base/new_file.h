@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Creates files. Every file that Sonde makes is made here, so that none of them opens, follows or
+// cuts what is there already: a link that somebody has put at the name, a file that a program has
+// mapped.
+//
+//   const int fd = create_new(path);   // -1 and errno: EEXIST if anything has that name
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "sonde/result.h"
+
+namespace sonde {
+
+// For its user alone: what is not finished is nobody else's business.
+inline constexpr mode_t kPrivateMode = 0600;
+
+// A new, empty file, open for reading and writing, closed by exec().
+int create_new(const std::string& path, mode_t mode = kPrivateMode);
+
+// A new file without a name in `folder`, which is gone when closed. -1 and errno where the file
+// system has none.
+int create_unnamed(const std::string& folder, mode_t mode = kPrivateMode);
+
+// What a finished file is given: all that the process's umask allows.
+mode_t finished_mode();
+
+// 16 hexadecimal digits that nobody can guess.
+std::string random_digits();
+
+// TMPDIR, or /tmp.
+std::string temporary_folder();
+
+// A private file in the temporary folder, removed with this object.
+class TemporaryFile {
+ public:
+  // Its name begins with `prefix`, and it holds `text`.
+  static Result<TemporaryFile> create(const std::string& prefix, const std::string& text = "");
+  TemporaryFile(TemporaryFile&& other) noexcept;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// write() and pwrite() that fail with EFBIG where the process may write no more (RLIMIT_FSIZE), and
+// never end it by SIGXFSZ.
+ssize_t write_some(int fd, const void* bytes, std::size_t count);
+ssize_t write_some_at(int fd, const void* bytes, std::size_t count, off_t offset);
+// The same for fallocate().
+int reserve_blocks(int fd, off_t bytes);
+
+// How large a file may become in the folder of `path` without being in anybody's way: what
+// RLIMIT_FSIZE allows, and a quarter of what is free on the disk.
+std::uint64_t room_beside(const std::string& path);
+// What RLIMIT_FSIZE allows.
+std::uint64_t file_size_limit();
+
+}  // namespace sonde
