@@ -202,7 +202,7 @@ Failure not_to_be_written(const std::string& path, const Destination& where) {
       ErrorCode::Invalid,
       path + (where.is_planted
                   ? ": is another user's link in a folder where all may write; give another name"
-                  : ": is no regular file, which another could replace; give another name")};
+                  : ": is not a regular file, so it cannot be replaced; choose another name")};
 }
 
 Result<std::string> temporary_beside(const std::string& path) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/arena.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+#include <utility>
 
 #include "base/file.h"
+#include "base/new_file.h"
+#include "base/text.h"
+#include "collect/live_file.h"
 #include "sonde/detail/words.h"
-#include "wire/live_file.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // NOLINT(readability-identifier-naming): the kernel's name
@@ -26,6 +26,22 @@ namespace {
 
 std::size_t range_bytes(std::uint32_t chunks) {
   return (std::size_t{chunks} + 1) * kChunkBytes;
+}
+
+// Fewer would not hold what threads record until it is moved to the file: plain memory does.
+constexpr std::uint32_t kFewestChunks = (std::uint32_t{32} << 20) / kChunkBytes;
+
+// How many of `wanted` chunks a live file beside `output` has room for.
+std::uint32_t fitting_chunks(const std::string& output, std::uint32_t wanted) {
+  const std::uint64_t room = room_beside(output) / kChunkBytes;
+  return room == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(room - 1, wanted));
+}
+
+std::string why_so_few(const std::string& output) {
+  const std::uint64_t limit = file_size_limit();
+  const std::uint64_t room = room_beside(output);
+  return limit <= room ? "files may have " + bytes_text(limit) + " here (ulimit -f)"
+                       : "the disk can spare " + bytes_text(room);
 }
 
 }  // namespace
@@ -43,46 +59,47 @@ char* Arena::chunks() const {
   return base_ + kChunkBytes;
 }
 
-void Arena::open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream,
+void Arena::open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
                  std::string& why) {
   chunk_count_ = chunk_count;
-  if (live_path.empty() || !map_file(live_path, chunk_count, stream, why)) map_plain();
+  if (output.empty()) return map_plain();
+  const std::uint32_t fitting = fitting_chunks(output, chunk_count);
+  if (fitting < std::min(chunk_count, kFewestChunks)) {
+    why = output + ": the buffers have no room beside it: " + why_so_few(output);
+    return map_plain();
+  }
+  if (fitting < chunk_count) why = why_so_few(output);
+  chunk_count_ = fitting;
+  if (Result<void> mapped = map_file(output, stream); !mapped) {
+    why = mapped.error().message;
+    chunk_count_ = chunk_count;
+    map_plain();
+  }
 }
 
-bool Arena::map_file(const std::string& path, std::uint32_t chunk_count, std::uint64_t stream,
-                     std::string& why) {
-  const std::size_t bytes = range_bytes(chunk_count);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    why = io_failure(path, "cannot create", errno).error().message;
-    return false;
+Result<void> Arena::map_file(const std::string& output, std::uint64_t stream) {
+  SONDE_TRY(NewLiveFile made, create_live_file(output));
+  if (Result<void> mapped = fill_and_map(made.file, made.path, stream); !mapped) {
+    made.file.remove_name();
+    return mapped;
   }
+  file_ = std::move(made.file);
+  live_path_ = made.path;
+  return {};
+}
+
+Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::uint64_t stream) {
+  const std::size_t bytes = range_bytes(chunk_count_);
+  const int fd = file.descriptor();
   // Not posix_fallocate, which writes zeros where the file system cannot reserve.
-  if (::fallocate(fd, 0, 0, static_cast<off_t>(bytes)) != 0) {
-    why = io_failure(path, "cannot reserve " + std::to_string(bytes >> 20) + " MiB", errno)
-              .error()
-              .message;
-    ::close(fd);
-    ::unlink(path.c_str());
-    return false;
-  }
-  LiveFileHead head;
-  head.stream = stream;
-  head.chunk_count = chunk_count;
-  head.pid = ::getpid();
-  void* mapped = MAP_FAILED;
-  if (::pwrite(fd, &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head))) {
-    mapped = ::mmap(base_, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-  }
-  if (mapped == MAP_FAILED) {
-    why = io_failure(path, "cannot map", errno).error().message;
-    ::close(fd);
-    ::unlink(path.c_str());
-    return false;
-  }
-  file_ = KeptFile(fd, path);
-  live_path_ = path;
-  return true;
+  if (reserve_blocks(fd, static_cast<off_t>(bytes)) != 0)
+    return io_failure(path, "cannot reserve " + bytes_text(bytes), errno);
+  const LiveFileHead head = live_file_head(stream, chunk_count_);
+  if (write_some_at(fd, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
+    return io_failure(path, "cannot write", errno);
+  void* const mapped = ::mmap(base_, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  if (mapped == MAP_FAILED) return io_failure(path, "cannot map", errno);
+  return {};
 }
 
 void Arena::map_plain() {
@@ -102,7 +119,7 @@ void Arena::prepare(std::uint32_t first, std::uint32_t last) {
     const off_t offset = start - base_;
     for (std::size_t done = 0; done < bytes;) {
       const std::size_t step = std::min(sizeof(kZeros), bytes - done);
-      const ssize_t n = ::pwrite(fd, kZeros, step, offset + static_cast<off_t>(done));
+      const ssize_t n = write_some_at(fd, kZeros, step, offset + static_cast<off_t>(done));
       if (n <= 0) break;  // the pages come when they are touched
       done += static_cast<std::size_t>(n);
     }
@@ -115,7 +132,7 @@ void Arena::prepare(std::uint32_t first, std::uint32_t last) {
 
 void Arena::close() {
   map_plain();
-  if (!live_path_.empty()) ::unlink(live_path_.c_str());
+  if (!live_path_.empty()) file_.remove_name();
   live_path_.clear();
   file_.close();
 }

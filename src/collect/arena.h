@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/kept_file.h"
+#include "sonde/result.h"
 
 namespace sonde {
 
@@ -25,11 +26,14 @@ class Arena {
   std::uint32_t max_chunks() const { return max_chunks_; }
   char* chunks() const;  // the first chunk, aligned to kChunkBytes
 
-  // Maps `live_path`, newly made and with all its blocks reserved on disk, or plain memory if that
-  // path is empty or it cannot be done; `why` then says why. A full disk shows here and not as a
-  // SIGBUS in the program.
-  void open(const std::string& live_path, std::uint32_t chunk_count, std::uint64_t stream,
+  // Maps a new live file beside `output`, with all its blocks reserved on disk: a full disk shows
+  // here and not as a SIGBUS in the program. The file has room for fewer chunks than `chunk_count`
+  // where the process may not write as much, or the disk cannot spare it. Plain memory if `output`
+  // is empty or it cannot be done. `why` then says why, in both cases.
+  void open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
             std::string& why);
+  // As many as there are from open() on.
+  std::uint32_t chunk_count() const { return chunk_count_; }
   // Whether the chunks outlive a kill.
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
@@ -39,12 +43,12 @@ class Arena {
   // makes it cheap where blocks of a file are only reserved.
   void prepare(std::uint32_t first, std::uint32_t last);
 
-  // Removes the live file.
+  // Removes the live file, if its name is not another's by now.
   void close();
 
  private:
-  bool map_file(const std::string& path, std::uint32_t chunk_count, std::uint64_t stream,
-                std::string& why);
+  Result<void> map_file(const std::string& output, std::uint64_t stream);
+  Result<void> fill_and_map(KeptFile& file, const std::string& path, std::uint64_t stream);
   void map_plain();
 
   char* base_ = nullptr;

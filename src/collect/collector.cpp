@@ -87,7 +87,7 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   done_.wait(lock, [&] {
     if (!stream_.is_on()) return true;
     const bool suits =
-        stream_.pool().chunk_count() == chunk_count && (stream_.is_crash_safe() || !wants_file);
+        stream_.wanted_chunks() == chunk_count && (stream_.is_crash_safe() || !wants_file);
     return suits || std::any_of(sessions_.begin(), sessions_.end(),
                                 [](const auto& s) { return !s->closing; });
   });
@@ -111,14 +111,17 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   session->file->add_process(process);
   session->file->add_anchor(stream_.first_anchor());
   session->file->add_anchor(take_anchor());
-  if (stream_.pool().chunk_count() != chunk_count) {
+  const std::string buffers = bytes_text(std::uint64_t{stream_.pool().chunk_count()} * kChunkBytes);
+  if (stream_.wanted_chunks() != chunk_count) {
+    session->file->add_ledger(LedgerKind::Note, 1, "collect",
+                              "shares the buffers of an earlier session, " + buffers);
+  } else if (stream_.pool().chunk_count() != chunk_count) {
     session->file->add_ledger(
         LedgerKind::Note, 1, "collect",
-        "shares the buffers of an earlier session, " +
-            bytes_text(std::uint64_t{stream_.pool().chunk_count()} * kChunkBytes));
+        "the buffers are smaller than the budget, " + buffers + ": " + stream_.why_not_as_wanted());
   }
   if (wants_file && !stream_.is_crash_safe()) {
-    session->file->add_ledger(LedgerKind::NotCrashSafe, 1, "collect", stream_.why_not_crash_safe());
+    session->file->add_ledger(LedgerKind::NotCrashSafe, 1, "collect", stream_.why_not_as_wanted());
   }
   if (const detail::ForkState fork = detail::fork_state(); fork.forked) {
     session->file->add_ledger(LedgerKind::Forked, 1, "collect",

@@ -182,6 +182,7 @@ Result<void> RecordingFile::seal() {
   sealed_ = true;
   auto sealed = writer_.seal();
   if (!sealed) note_failure(sealed.error());
+  writer_.release();
   return sealed;
 }
 

@@ -48,8 +48,12 @@ class RecordingFile {
   // After a write failed because the disk is full: removes the last events, so that ledger and
   // index have room. Removed events count as failed.
   void make_room_for_the_end();
+  // Index and trailer. The file is closed then, and its name is free for others, if all went well
+  // or not.
   Result<void> seal();
 
+  // Its file's id: under its name there may be another file by now.
+  const std::string& id() const { return writer_.id(); }
   std::string readable_path() const { return writer_.file().readable_path(); }
   std::uint64_t records_written() const;
   std::uint64_t records_failed() const;

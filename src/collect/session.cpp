@@ -75,6 +75,7 @@ class RecordingSession : public Session {
   }
 
   std::string path() const override { return state_->path; }
+  std::string file_id() const override { return state_->file->id(); }
 
  private:
   static Collector& collector() { return Collector::instance(); }
@@ -86,6 +87,8 @@ class RecordingSession : public Session {
 
   Result<Trace> read(const RecordingFilter& filter) const {
     SONDE_TRY(const BlockFile file, BlockFile::open(state_->file->readable_path()));
+    if (file.id() != state_->file->id())
+      return Failure(ErrorCode::NotFound, state_->path + ": is another recording by now");
     return read_recording(file, filter);
   }
 

@@ -64,11 +64,13 @@ class Session {
 
   // The first thing that could not be written to the file.
   virtual Result<void> status() const = 0;
-  // Ends an open window, waits for the drainer, writes ledger and index. Further calls have no
-  // effect.
+  // Ends an open window, waits for the drainer, writes ledger and index, and releases the file:
+  // another session may use its name. Further calls have no effect.
   virtual Result<void> close() = 0;
   // The file's name with the pattern filled in; empty for an unnamed file.
   virtual std::string path() const = 0;
+  // What tells its file from others of that name, as BlockFile::id() does.
+  virtual std::string file_id() const { return ""; }
 };
 
 }  // namespace sonde

@@ -47,17 +47,18 @@ Result<void> Stream::choose_arena(std::uint32_t chunk_count, std::uint64_t budge
 }
 
 Result<void> Stream::start(const SessionOptions& options, const std::string& path) {
-  const std::uint32_t chunk_count = chunks_for(options.budget_bytes);
-  SONDE_TRY_VOID(choose_arena(chunk_count, options.budget_bytes));
+  wanted_chunks_ = chunks_for(options.budget_bytes);
+  SONDE_TRY_VOID(choose_arena(wanted_chunks_, options.budget_bytes));
   if (scope_ticks_ == 0) scope_ticks_ = detail::measure_scope_ticks();
   if (first_anchor_.ticks == 0) first_anchor_ = take_anchor();
   id_ = (static_cast<std::uint64_t>(::getpid()) << 32) ^ read_ticks();
-  why_not_crash_safe_.clear();
+  why_not_as_wanted_.clear();
   const bool wants_file = options.crash_safe && !path.empty();
   if (!wants_file)
-    why_not_crash_safe_ =
+    why_not_as_wanted_ =
         path.empty() ? "the session has no file name" : "crash safety is turned off";
-  arena_->open(wants_file ? path + ".live" : "", chunk_count, id_, why_not_crash_safe_);
+  arena_->open(wants_file ? path : "", wanted_chunks_, id_, why_not_as_wanted_);
+  const std::uint32_t chunk_count = arena_->chunk_count();
   pool_.reset(arena_->chunks(), chunk_count, id_,
               detail::held_chunks(arena_->chunks(), chunk_count));
   pool_.set_prepared(0);

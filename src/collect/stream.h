@@ -34,9 +34,12 @@ class Stream {
   std::uint64_t id() const { return id_; }
   detail::Pool& pool() { return pool_; }
   const detail::Pool& pool() const { return pool_; }
-  // Whether the chunks outlive a kill; if not, why not.
+  // How many chunks it was to have; there may be fewer.
+  std::uint32_t wanted_chunks() const { return wanted_chunks_; }
+  // Whether the chunks outlive a kill.
   bool is_crash_safe() const { return arena_->file_backed(); }
-  const std::string& why_not_crash_safe() const { return why_not_crash_safe_; }
+  // Why they do not, or why there are fewer than were wanted.
+  const std::string& why_not_as_wanted() const { return why_not_as_wanted_; }
   // Fills in which stream this is and where its live file lies.
   void describe(ProcessBlock& process) const;
 
@@ -55,7 +58,8 @@ class Stream {
   detail::Pool pool_;
   Arena* arena_ = nullptr;
   std::vector<Arena*> arenas_;  // never freed, see Arena
-  std::string why_not_crash_safe_;
+  std::uint32_t wanted_chunks_ = 0;
+  std::string why_not_as_wanted_;
   std::uint64_t scope_ticks_ = 0;
   ClockAnchor first_anchor_;
 };

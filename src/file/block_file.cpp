@@ -103,6 +103,7 @@ Result<void> BlockFile::read_file_header() {
                                           std::to_string(header.version));
   }
   version_ = header.version;
+  id_ = id_text(header);
   file_tag_ = tag_of(header);
   created_ns_ = header.created_ns;
   if (header.crc != crc_of(header)) {

@@ -80,6 +80,10 @@ class BlockWriter {
 
   std::uint64_t size() const { return file_.size(); }
   const AppendFile& file() const { return file_; }
+  // As BlockFile::id().
+  const std::string& id() const { return id_; }
+  // Closes the file, which keeps its content, and leaves its name to whoever wants it.
+  void release() { file_.release(); }
 
  private:
   explicit BlockWriter(AppendFile file) : file_(std::move(file)) {}
@@ -87,6 +91,7 @@ class BlockWriter {
   Result<void> append_index();
 
   AppendFile file_;
+  std::string id_;
   std::uint32_t file_tag_ = 0;
   std::uint32_t ordinal_ = 0;
   bool sealed_ = false;
@@ -118,6 +123,8 @@ class BlockFile {
 
   const std::string& name() const { return name_; }
   std::uint32_t version() const { return version_; }
+  // 32 hexadecimal digits that no other file has, whatever its name.
+  const std::string& id() const { return id_; }
   // When the file was created, in nanoseconds since the Unix epoch.
   std::int64_t created_ns() const { return created_ns_; }
   // Whether it is sealed, with a matching index.
@@ -146,6 +153,7 @@ class BlockFile {
   std::span<const std::uint8_t> bytes_;
   std::string name_;
   std::uint32_t version_ = 0;
+  std::string id_;
   std::uint32_t file_tag_ = 0;
   std::int64_t created_ns_ = 0;
   bool sealed_ = false;

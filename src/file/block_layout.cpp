@@ -35,6 +35,16 @@ std::uint32_t tag_of(const FileHeader& header) {
   return load<std::uint32_t>(header.file_id, 0);
 }
 
+std::string id_text(const FileHeader& header) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : header.file_id) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 0xf];
+  }
+  return text;
+}
+
 std::optional<BlockHeader> block_header_at(std::span<const std::uint8_t> bytes,
                                            std::size_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(BlockHeader)) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "file/block_file.h"
@@ -75,6 +76,7 @@ std::uint32_t crc_of(FileHeader header);
 std::uint32_t crc_of(const BlockHeader& header);
 std::uint32_t crc_of(const Trailer& trailer);
 std::uint32_t tag_of(const FileHeader& header);
+std::string id_text(const FileHeader& header);
 
 // The header at `offset` if there is one whose checksum and lengths hold. It may reach past the
 // end.

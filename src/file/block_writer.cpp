@@ -108,6 +108,7 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
   header.file_id = random_id(header.created_ns);
   header.crc = crc_of(header);
   writer.file_tag_ = tag_of(header);
+  writer.id_ = id_text(header);
   Result<void> ready = writer.file_.append(bytes_of(header));
   if (ready && !path.empty()) ready = writer.file_.publish(path);
   if (!ready) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -438,6 +440,61 @@ TEST_F(ProfilerRecording, LeavesADestroyedParentsFileAloneInTheChild) {
   const Result<Trace> trace = open_sonde(path("run.sonde"));
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(count(*trace, "op"), 1);
+}
+
+// Closed means released, whoever still holds the profiler.
+TEST_F(ProfilerRecording, LeavesItsNameToTheNextWhenItIsClosed) {
+  Profiler first({.output = path("run.sonde")});
+  train(first, 1);
+  ASSERT_TRUE(first.close());
+  EXPECT_EQ(count(*first.trace(), "op"), 1) << "what was recorded can still be had";
+  Profiler second({.output = path("run.sonde")});
+  train(second, 1);
+  ASSERT_TRUE(second.close());
+  EXPECT_THAT(messages_.take(), IsEmpty());
+  const Result<Trace> gone = first.trace();
+  ASSERT_FALSE(gone) << "the file is the second's";
+  EXPECT_THAT(gone.error().message, ::testing::HasSubstr("run.sonde: is another recording by now"));
+}
+
+TEST_F(ProfilerRecording, LeavesItsNameAlsoWhileAForkedChildLives) {
+  Profiler first({.output = path("run.sonde")});
+  first.start();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  first.stop();
+  ASSERT_TRUE(first.close());
+  Profiler second({.output = path("run.sonde")});
+  train(second, 1);
+  EXPECT_TRUE(second.close());
+  EXPECT_THAT(messages_.take(), IsEmpty());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(ProfilerRecording, LeavesItsNameWhileOthersRecord) {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2; ++i) {
+    others.emplace_back([&, i] {
+      while (!done) {
+        Profiler other({.output = path("other" + std::to_string(i) + ".sonde")});
+        train(other, 1);
+      }
+    });
+  }
+  int failed = 0;
+  for (int i = 0; i < 100; ++i) {
+    Profiler prof({.output = path("run.sonde")});
+    train(prof, 1);
+    if (!prof.close()) ++failed;
+  }
+  done = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_THAT(messages_.take(), IsEmpty());
 }
 
 // tensorboard_trace_handler

@@ -18,6 +18,7 @@ struct LiveFileHead {
   std::uint32_t chunk_bytes = detail::kChunkBytes;
   std::uint32_t chunk_count = 0;
   std::int64_t pid = 0;
+  std::uint64_t boot = 0;  // of the system that `pid` is a number of; 0: not known
 };
 
 }  // namespace sonde

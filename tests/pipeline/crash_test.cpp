@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -13,76 +12,11 @@
 #include <thread>
 
 #include "collect/testing/recorded.h"
-#include "progress.h"
 #include "trace/testing/temp_dir.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
+#include "victim_process.h"
 
 namespace sonde::testing {
 namespace {
-
-class Victim {
- public:
-  Victim(const TempDir& dir, const std::string& policy, const std::string& ending)
-      : output_(dir.file("victim.sonde")), progress_path_(dir.file("progress")) {
-    progress_ = map_progress(progress_path_);
-    std::string program = SONDE_VICTIM;
-    std::string policy_argument = policy;
-    std::string ending_argument = ending;
-    char* arguments[] = {program.data(),         output_.data(),        policy_argument.data(),
-                         ending_argument.data(), progress_path_.data(), nullptr};
-    EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments, environ), 0);
-  }
-  ~Victim() {
-    ::munmap(progress_, sizeof(Progress));
-    std::filesystem::remove(progress_path_);
-    std::filesystem::remove(output_);
-    std::filesystem::remove(output_ + ".live");
-  }
-
-  bool both_work() const {
-    return progress_->completed[0].load() > 0 && progress_->completed[1].load() > 0;
-  }
-  void wait_until_both_work() const {
-    while (!both_work()) std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  void kill() const { ::kill(pid_, SIGKILL); }
-  int wait() const {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    return status;
-  }
-  std::uint64_t completed() const {
-    return progress_->completed[0].load() + progress_->completed[1].load();
-  }
-  const std::string& output() const { return output_; }
-
- private:
-  std::string output_;
-  std::string progress_path_;
-  Progress* progress_ = nullptr;
-  pid_t pid_ = 0;
-};
-
-// Every scope that was ended before the kill is there, and what was open is shown so.
-void expect_all_there(const Victim& victim) {
-  const auto trace = open_sonde(victim.output());
-  ASSERT_TRUE(trace) << trace.error().message;
-  EXPECT_EQ(ledger_sum(*trace, LedgerKind::DroppedByBudget), 0u);
-  std::size_t finished = 0;
-  for (const SpanId span : trace->all_spans()) {
-    if (trace->name(span) == "work" && (trace->spans().flags[span] & SpanFlags::kUnfinished) == 0)
-      ++finished;
-    ASSERT_FALSE(trace->name(span).empty());
-  }
-  EXPECT_GE(finished, victim.completed());
-  EXPECT_LE(finished, victim.completed() + 2) << "each worker may have ended one more than it told";
-  const SpanId open = find_span(*trace, "for ever");
-  EXPECT_NE(trace->spans().flags[open] & SpanFlags::kUnfinished, 0);
-  EXPECT_EQ(trace->spans().duration_ns[open], trace->last_ns() - trace->spans().start_ns[open]);
-  EXPECT_EQ(ledger_sum(*trace, LedgerKind::Unmatched), 0u);
-  EXPECT_EQ(ledger_sum(*trace, LedgerKind::Undecodable), 0u);
-}
 
 class Killed : public ::testing::TestWithParam<const char*> {};
 

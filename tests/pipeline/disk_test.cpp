@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "collect/testing/recorded.h"
 #include "sonde/record.h"
 #include "trace/testing/temp_dir.h"
@@ -66,6 +67,25 @@ TEST(FullDisk, KeepsWhatFitsAndCountsTheRest) {
   const TempDir dir;
   const int status = in_small_file_system(dir.path(), "512k",
                                           [&] { record_on_a_full_disk(dir.file("full.sonde")); });
+  if (status == 77) GTEST_SKIP() << "no permission to mount a small file system";
+  EXPECT_EQ(status, 0);
+}
+
+// What a program needs 5 MB of.
+void write_beside_a_recording(const TempDir& dir) {
+  const auto session = open_session({.output = dir.file("run.sonde")});
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(session->begin_window(0));
+  const std::string own(std::size_t{5} << 20, 'x');
+  EXPECT_TRUE(write_file_whole(dir.file("own"), own));
+  session->end_window();
+  EXPECT_TRUE(session->close());
+}
+
+TEST(NearlyFullDisk, HasRoomForTheProgramsOwnFiles) {
+  const TempDir dir;
+  const int status =
+      in_small_file_system(dir.path(), "260m", [&] { write_beside_a_recording(dir); });
   if (status == 77) GTEST_SKIP() << "no permission to mount a small file system";
   EXPECT_EQ(status, 0);
 }

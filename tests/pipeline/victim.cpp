@@ -3,6 +3,7 @@
 //
 //   pipeline_victim OUTPUT POLICY ENDING PROGRESS_FILE
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,10 +30,23 @@ void work(std::atomic<std::uint64_t>& completed) {
   }
 }
 
+sigset_t only_sigterm() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  return set;
+}
+
 [[noreturn]] void end_badly(const std::string& ending) {
   if (ending == "abort") std::abort();
   if (ending == "_exit") ::_exit(7);
   if (ending == "exit") std::exit(8);
+  if (ending == "exit on SIGTERM") {
+    int number = 0;
+    const sigset_t awaited = only_sigterm();
+    ::sigwait(&awaited, &number);
+    std::exit(8);
+  }
   if (ending == "crash") {
     volatile int* nowhere = nullptr;
     *nowhere = 1;
@@ -54,13 +68,17 @@ int main(int argc, char** argv) {
   options.policy = std::strcmp(argv[2], "ring") == 0   ? sonde::BufferPolicy::Ring
                    : std::strcmp(argv[2], "drop") == 0 ? sonde::BufferPolicy::Drop
                                                        : sonde::BufferPolicy::Spill;
+  const std::string ending = argv[3];
+  if (ending == "exit on SIGTERM") {
+    const sigset_t awaited = only_sigterm();
+    ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // in all threads
+  }
   auto* profiler = new sonde::Profiler(options);  // as a global: nobody destroys it in time
   profiler->add_metadata("purpose", "to be killed");
   profiler->start();
   SONDE_SCOPE("for ever");
   std::thread(work, std::ref(progress->completed[0])).detach();
   std::thread(work, std::ref(progress->completed[1])).detach();
-  const std::string ending = argv[3];
   if (ending != "wait") std::this_thread::sleep_for(std::chrono::milliseconds(30));
   end_badly(ending);
 }
