@@ -169,7 +169,7 @@ Result<void> Agent::open_session(bool start_due) {
   if (std::find(activities.begin(), activities.end(), Activity::Cpu) == activities.end())
     activities.push_back(Activity::Cpu);
   SONDE_TRY(session_, Session::open(std::move(session)));
-  add_to_report(options_.report, ReportKind::Recording, session_->path());
+  add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
   SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
   for (const auto& [key, json] : request_flags(options_.request))
     SONDE_TRY_VOID(session_->set_metadata(key, json));

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "collect/output_name.h"
 
 namespace sonde {
@@ -33,12 +34,13 @@ class LockedReport {
   LockedReport(const LockedReport&) = delete;
   LockedReport& operator=(const LockedReport&) = delete;
 
-  void add(ReportKind kind, std::string text) const {
+  void add(ReportKind kind, std::string text, const std::string& file_id = "") const {
     if (fd_ < 0) return;
     std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     const std::string line = std::string(kKinds[static_cast<std::size_t>(kind)]) + '\t' +
-                             std::to_string(::getpid()) + '\t' + text + '\n';
-    const ssize_t written = ::write(fd_, line.data(), line.size());
+                             std::to_string(::getpid()) + '\t' + text +
+                             (file_id.empty() ? "" : '\t' + file_id) + '\n';
+    const ssize_t written = write_some(fd_, line.data(), line.size());
     static_cast<void>(written);
   }
 
@@ -55,14 +57,18 @@ bool parse_line(std::string_view line, ReportEntry& entry) {
   const auto parsed = std::from_chars(pid.data(), pid.data() + pid.size(), entry.pid);
   if (kind == kKinds.end() || parsed.ec != std::errc{}) return false;
   entry.kind = static_cast<ReportKind>(kind - kKinds.begin());
-  entry.text = line.substr(second + 1);
+  const std::string_view rest = line.substr(second + 1);
+  const std::size_t third = rest.find('\t');
+  entry.text = rest.substr(0, third);
+  if (third != std::string_view::npos) entry.file_id = rest.substr(third + 1);
   return true;
 }
 
 }  // namespace
 
-void add_to_report(const std::string& report, ReportKind kind, const std::string& text) {
-  LockedReport(report).add(kind, text);
+void add_to_report(const std::string& report, ReportKind kind, const std::string& text,
+                   const std::string& file_id) {
+  LockedReport(report).add(kind, text, file_id);
 }
 
 Result<std::vector<ReportEntry>> read_report(const std::string& report) {

@@ -27,10 +27,12 @@ struct ReportEntry {
   ReportKind kind = ReportKind::Error;
   std::int64_t pid = 0;
   std::string text;
+  std::string file_id = {};  // of a recording: what tells it from others of its name
 };
 
 // If `report` cannot be written, nothing happens: then nobody waits for it.
-void add_to_report(const std::string& report, ReportKind kind, const std::string& text);
+void add_to_report(const std::string& report, ReportKind kind, const std::string& text,
+                   const std::string& file_id = "");
 Result<std::vector<ReportEntry>> read_report(const std::string& report);
 
 // `pattern` (as collect/output_name.h fills it) if no process has claimed its file, else the same

@@ -30,6 +30,15 @@ TEST_F(Report, KeepsLinesWhole) {
   EXPECT_EQ((*entries)[1].kind, ReportKind::Adapter);
 }
 
+TEST_F(Report, TellsFilesOfOneNameApart) {
+  add_to_report(path_, ReportKind::Recording, "/a b.sonde", "0123");
+  const auto entries = read_report(path_);
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_EQ(entries->front().text, "/a b.sonde");
+  EXPECT_EQ(entries->front().file_id, "0123");
+}
+
 TEST_F(Report, PassesOverWhatItDoesNotKnow) {
   ASSERT_TRUE(write_file_whole(path_, "nonsense\nerror\tx\ty\nerror\t1\tfine\nerror\t2"));
   const auto entries = read_report(path_);

@@ -10,12 +10,14 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/changed_files.h"
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
@@ -606,10 +608,13 @@ int main_with(int argc, char** argv) {
 }  // namespace sonde::cli
 
 int main(int argc, char** argv) {
+  sonde::cli::end_if_files_change();
   try {
     return sonde::cli::main_with(argc, argv);
-  } catch (
-      const std::exception& error) {  // out of memory, or a mistake in how the parser is set up
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "sonde: there is too little memory for this\n");
+    return sonde::cli::kFailed;
+  } catch (const std::exception& error) {  // a mistake in how the parser is set up
     std::fprintf(stderr, "sonde: %s\n", error.what());
     return sonde::cli::kFailed;
   }

@@ -14,7 +14,8 @@
 
 #include "agent/report.h"
 #include "agent/run_environment.h"
-#include "base/file.h"
+#include "base/new_file.h"
+#include "cli/run_apart.h"
 #include "cli/run_child.h"
 #include "cli/run_summary.h"
 #include "cli/run_target.h"
@@ -35,33 +36,6 @@ constexpr int kKilledBase = 128;
 void say(const std::string& line) {
   std::fprintf(stderr, "sonde: %s\n", line.c_str());
 }
-
-// The file of agent/report.h, while it lives.
-class ReportFile {
- public:
-  static Result<ReportFile> create() {
-    std::error_code ignored;
-    fs::path folder = fs::temp_directory_path(ignored);
-    if (folder.empty()) folder = "/tmp";
-    std::string path = (folder / "sonde-run-XXXXXX").string();
-    const int fd = ::mkstemp(path.data());
-    if (fd < 0) return io_failure(path, "create", errno);
-    ::close(fd);
-    return ReportFile(std::move(path));
-  }
-  ~ReportFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  ReportFile(ReportFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ReportFile(const ReportFile&) = delete;
-  ReportFile& operator=(const ReportFile&) = delete;
-  ReportFile& operator=(ReportFile&&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ReportFile(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 struct Libraries {
   std::string preload;
@@ -168,6 +142,10 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
   return child;
 }
 
+std::string signal_words(int number) {
+  return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
+}
+
 // As a shell says it.
 int cannot_start(const std::string& program, int reason) {
   const bool bare = program.find('/') == std::string::npos;
@@ -214,7 +192,7 @@ Result<int> run_program(const RunCommand& command) {
   if (command.with_execution_trace && asked.execution_trace.empty())
     asked.execution_trace = execution_trace_beside(asked.output);
   SONDE_TRY(RunOptions options, complete(std::move(asked)));
-  SONDE_TRY(const ReportFile report, ReportFile::create());
+  SONDE_TRY(const TemporaryFile report, TemporaryFile::create("sonde-run"));
   options.report = report.path();
   options.adapters = usable_adapters(folder);
   if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so";
@@ -223,20 +201,23 @@ Result<int> run_program(const RunCommand& command) {
   add_opencl_layer(child, opencl_layer);
   SONDE_TRY(const ChildEnd end, run_child(child));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
-  ::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may have gone; the status still counts
-  if (!command.quiet && end.killed) {
-    say(program + " was killed by signal " + std::to_string(end.number) + " (" +
-        ::strsignal(end.number) + ")");
-  }
-  std::vector<ReportEntry> entries;
-  if (auto read = read_report(report.path())) entries = *std::move(read);
-  std::vector<std::string> lines = closing_lines(entries, target, program, options);
-  if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
-    lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
-                    tool);
-  for (const std::string& line : lines) {
-    if (!command.quiet) say(line);
-  }
+  // Whoever reads our lines may have gone, or their file be full; the status still counts.
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));
+  const std::string failure = run_apart([&] {
+    std::vector<ReportEntry> entries;
+    if (auto read = read_report(report.path())) entries = *std::move(read);
+    std::vector<std::string> lines = closing_lines(entries, target, program, options);
+    if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
+      lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
+                      tool);
+    for (const std::string& line : lines) {
+      if (!command.quiet) say(line);
+    }
+  });
+  if (!command.quiet && !failure.empty())
+    say("what was recorded could not be looked at: " + failure + "; see `sonde info FILE`");
   return end.killed ? kKilledBase + end.number : end.number;
 }
 

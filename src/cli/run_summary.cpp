@@ -10,16 +10,20 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "base/format.h"
+#include "base/new_file.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "cli/child_output.h"
 #include "cli/progress.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
-#include "convert/open_file.h"
+#include "decode/open_sonde.h"
+#include "decode/recording_blocks.h"
+#include "decode/recording_reader.h"
 #include "sonde/trace.h"
 #include "sonde/trace/execution_trace_file.h"
 
@@ -29,6 +33,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 8;
+// What is decoded of a recording to tell of it: some 1.5 million spans, 100 to 200 MB of memory.
+constexpr std::uint64_t kMostDecoded = std::uint64_t{8} << 20;
+// Smaller files than this cannot even hold the report of what was recorded.
+constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
+constexpr const char* kReplaced = ": is another recording by now";
 
 struct Recorded {
   std::string shown_path;
@@ -39,6 +48,7 @@ struct Recorded {
   std::string why_no_gpu = {};  // as the source said
   std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
+  bool is_outline = false;  // its events were not looked at
 };
 
 std::string shown(const std::string& path) {
@@ -71,18 +81,23 @@ std::string losses_text(const TraceFacts& facts, bool still_runs) {
   return text.empty() ? "nothing lost" : "but: " + text;
 }
 
-void remove_recording(const std::string& path) {
+// Nobody else's: `file` is what was looked at.
+void remove_recording(const BlockFile& file) {
   std::error_code ignored;
-  fs::remove(path, ignored);
-  fs::remove(path + ".live", ignored);
+  remove_live_file(file);
+  fs::remove(file.name(), ignored);
 }
 
 // What a killed process left in its buffers moves into the file.
-void make_whole(const OpenedFile& file, const std::string& path) {
-  if (file.sealed) return;
-  if (!save_trace(file.trace, path)) return;  // it opens as it is
-  std::error_code ignored;
-  fs::remove(path + ".live", ignored);
+void make_whole(const BlockFile& file, const Trace& trace) {
+  if (file.sealed() || save_trace(trace, file.name())) remove_live_file(file);
+}
+
+// The file that the process wrote, if it is still there and no other has its name.
+Result<BlockFile> own_file(const ReportEntry& entry) {
+  SONDE_TRY(BlockFile file, BlockFile::open(entry.text));
+  if (file.id() == entry.file_id) return file;
+  return Failure(ErrorCode::NotFound, shown(entry.text) + kReplaced);
 }
 
 void look_for_gpu(const Trace& trace, Recorded& result) {
@@ -104,36 +119,79 @@ void look_for_gpu(const Trace& trace, Recorded& result) {
   }
 }
 
-Recorded look_at(const std::string& path, bool still_runs) {
-  Recorded result{.shown_path = shown(path), .text = "", .still_runs = still_runs};
-  const Progress progress("reading " + result.shown_path);
-  const auto file = open_file(path);
-  if (!file) {
-    result.text = file.error().message;
+Nanos windows_ns(const Trace& trace) {
+  const WindowTable& windows = trace.windows();
+  return windows.empty() ? 0 : windows.end_ns[windows.size() - 1] - windows.start_ns[0];
+}
+
+// What can be said of a recording without its events, which may take any amount of memory.
+Recorded outline_of(const BlockFile& file, Recorded result) {
+  const auto trace = read_recording(file, {.outline = true});
+  if (!trace) {
+    result.text = trace.error().message;
     return result;
   }
-  const Trace& trace = file->trace;
-  const TraceFacts facts = gather_facts(trace);
-  if (is_empty(trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
-    remove_recording(path);
-    return result;
+  result.is_outline = true;
+  look_for_gpu(*trace, result);
+  const TraceFacts facts = gather_facts(*trace);
+  const std::uint64_t events = count_of(facts.ledger, LedgerKind::EventsWritten);
+  result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, for the order
+  result.text = (events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes())) +
+                format_text(" in {}, {}", duration_text(windows_ns(*trace)),
+                            losses_text(facts, result.still_runs || !file.sealed()));
+  if (file.sealed()) {
+    remove_live_file(file);
+  } else if (const auto process = process_of(file); process && !process->live_name.empty()) {
+    result.text +=
+        format_text("; its end is in {}: keep the two files together", process->live_name);
   }
-  result.spans = trace.spans().size();
-  look_for_gpu(trace, result);
-  result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
-                            duration_text(trace.last_ns() - trace.first_ns()),
-                            losses_text(facts, still_runs));
-  if (!still_runs) make_whole(*file, path);
   return result;
 }
 
-// A process that has ended but was not waited for, as happens in containers, still has its number.
-bool has_not_ended(std::int64_t pid) {
-  if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+Recorded look_at(const ReportEntry& entry, bool still_runs) {
+  Recorded result{.shown_path = shown(entry.text), .text = "", .still_runs = still_runs};
+  const Progress progress("reading " + result.shown_path);
+  auto file = own_file(entry);
+  if (file && bytes_to_decode(*file) > kMostDecoded) return outline_of(*file, std::move(result));
+  const auto trace = file ? read_growing_trace(*file) : Result<Trace>(Failure(file.error()));
+  if (!trace) {
+    result.text = trace.error().message;
+    return result;
+  }
+  const TraceFacts facts = gather_facts(*trace);
+  if (is_empty(*trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
+    remove_recording(*file);
+    return result;
+  }
+  result.spans = trace->spans().size();
+  look_for_gpu(*trace, result);
+  result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
+                            duration_text(trace->last_ns() - trace->first_ns()),
+                            losses_text(facts, still_runs));
+  if (!still_runs) make_whole(*file, *trace);
+  return result;
+}
+
+// What /proc says of a process, from its state on; empty if there is none of that number.
+std::vector<std::string> stat_fields(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t state = text.rfind(") ");  // the name before it may hold anything
-  return state == std::string::npos || state + 2 >= text.size() || text[state + 2] != 'Z';
+  const std::size_t name_end = text.rfind(") ");  // the name before it may hold anything
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest(text.substr(name_end + 2));
+  return {std::istream_iterator<std::string>(rest), {}};
+}
+
+// One that has ended and that nobody asked after, as happens in containers, still has its number.
+// One that began before us is none of ours: in another PID namespace the number means another
+// process.
+bool has_not_ended(std::int64_t pid) {
+  constexpr std::size_t kStartTime = 19;
+  if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
+  const std::vector<std::string> fields = stat_fields(std::to_string(pid));
+  const std::vector<std::string> ours = stat_fields("self");
+  if (fields.size() <= kStartTime || ours.size() <= kStartTime) return true;
+  return fields[0] != "Z" && std::stoull(fields[kStartTime]) >= std::stoull(ours[kStartTime]);
 }
 
 // A process that was just killed takes some time to end.
@@ -144,15 +202,32 @@ bool runs(std::int64_t pid) {
   return has_not_ended(pid);
 }
 
-// Called before recorded_in(), which removes empty recordings.
-std::vector<std::string> removed_files(const std::vector<ReportEntry>& report) {
-  std::vector<std::string> removed;
+bool is_replaced(const Error& error) {
+  return error.message.ends_with(kReplaced);
+}
+
+// Also if it cannot be read.
+bool is_there(const ReportEntry& entry) {
+  std::error_code ignored;
+  if (!fs::exists(entry.text, ignored)) return false;
+  const auto file = own_file(entry);
+  return file || !is_replaced(file.error());
+}
+
+// What became of files that no longer exist or were replaced. Called before recorded_in(), which
+// removes empty recordings.
+std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
+  std::vector<std::string> lines;
   for (const ReportEntry& entry : report) {
+    if (entry.kind != ReportKind::Recording) continue;
     std::error_code ignored;
-    if (entry.kind == ReportKind::Recording && !fs::exists(entry.text, ignored))
-      removed.push_back(shown(entry.text));
+    if (!fs::exists(entry.text, ignored)) {
+      lines.push_back(shown(entry.text) + ": was deleted during recording");
+    } else if (const auto file = own_file(entry); !file && is_replaced(file.error())) {
+      lines.push_back(file.error().message);
+    }
   }
-  return removed;
+  return lines;
 }
 
 // Removes files of processes that ended while opening them: they are empty.
@@ -165,9 +240,12 @@ void remove_begun(const std::vector<ReportEntry>& report) {
           return entry.kind != ReportKind::Claim && entry.text == claim.text;
         });
     if (is_told_of || runs(claim.pid)) continue;
-    const auto trace = open_sonde(claim.text);
-    if (trace ? is_empty(*trace) : fs::file_size(claim.text, ignored) == 0)
-      remove_recording(claim.text);
+    auto file = BlockFile::open(claim.text);
+    if (!file || bytes_to_decode(*file) > kMostDecoded) continue;
+    const auto process = process_of(*file);
+    if (process && process->pid != claim.pid) continue;  // another's
+    const auto trace = read_growing_trace(*file);
+    if (trace && is_empty(*trace)) remove_recording(*file);
   }
 }
 
@@ -175,9 +253,8 @@ void remove_begun(const std::vector<ReportEntry>& report) {
 std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
   std::vector<Recorded> recordings;
   for (const ReportEntry& entry : report) {
-    std::error_code ignored;
-    if (entry.kind != ReportKind::Recording || !fs::exists(entry.text, ignored)) continue;
-    Recorded found = look_at(entry.text, runs(entry.pid));
+    if (entry.kind != ReportKind::Recording || !is_there(entry)) continue;
+    Recorded found = look_at(entry, runs(entry.pid));
     if (!found.text.empty()) recordings.push_back(std::move(found));
   }
   std::stable_sort(recordings.begin(), recordings.end(),
@@ -232,7 +309,7 @@ void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& opt
   if (options.cuda_library.empty()) return;
   std::string why = "the program did not use CUDA";
   for (const Recorded& recording : recordings) {
-    if (recording.has_gpu) return;
+    if (recording.has_gpu || (recording.is_outline && recording.why_no_gpu.empty())) return;
     if (recording.has_calls) why = "the program launched no work";
     if (recording.is_work_missing) why = "none of the launched work had arrived";
     if (!recording.why_no_gpu.empty()) why = recording.why_no_gpu;
@@ -249,6 +326,10 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
   const bool attached = std::any_of(report.begin(), report.end(), [](const ReportEntry& entry) {
     return entry.kind == ReportKind::Recording;
   });
+  if (!attached && file_size_limit() < kSmallestLimit) {
+    return format_text("files may have {} here, which is too little (ulimit -f)",
+                       bytes_text(file_size_limit()));
+  }
   if (!attached) {
     return program + " loaded neither libtorch nor Sonde's recorder (libsonde_record.so)" +
            (options.follow_children ? "" : "; its children were not followed");
@@ -269,12 +350,12 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options) {
   std::vector<std::string> lines;
-  const std::vector<std::string> removed = removed_files(report);
+  const std::vector<std::string> missing = missing_files(report);
   remove_begun(report);
   const std::vector<Recorded> recordings = recorded_in(report);
-  const bool problems = !removed.empty() || std::any_of(report.begin(), report.end(), is_problem);
+  const bool problems = !missing.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
-  for (const std::string& path : removed) lines.push_back(path + ": was deleted during recording");
+  lines.insert(lines.end(), missing.begin(), missing.end());
   add_gpu_line(recordings, options, lines);
   add_execution_traces(report, lines);
   if (recordings.empty()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/torch_compile.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "cli/child_output.h"
+#include "cli/interrupts.h"
 #include "cli/run_target.h"
 
 namespace sonde::cli {
@@ -23,27 +23,6 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr int kMostLines = 60;  // of what a compiler says
-
-// What the user types into the terminal reaches the compiler too; we tidy up when it has ended.
-class InterruptsAwaited {
- public:
-  InterruptsAwaited() {
-    for (int i = 0; i < 2; ++i) {
-      struct sigaction ignored = {};
-      ignored.sa_handler = SIG_IGN;
-      ::sigaction(kSignals[i], &ignored, &before_[i]);
-    }
-  }
-  ~InterruptsAwaited() {
-    for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
-  }
-  InterruptsAwaited(const InterruptsAwaited&) = delete;
-  InterruptsAwaited& operator=(const InterruptsAwaited&) = delete;
-
- private:
-  static constexpr int kSignals[2] = {SIGINT, SIGQUIT};
-  struct sigaction before_[2] = {};
-};
 
 // A folder for intermediate files, beside the result, so that a rename is enough at the end.
 class WorkFolder {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/file.h"
 #include "wire/live_file.h"
@@ -20,7 +22,45 @@ ChunkHeader header_at(std::span<const std::uint8_t> chunk) {
   return header;
 }
 
+bool is_used(const ChunkHeader& header, std::uint64_t stream) {
+  return header.stream == stream && header.committed <= kChunkBytes &&
+         header.committed >= detail::kChunkFirstWord;
+}
+
+Result<void> check_head(std::span<const std::uint8_t> bytes, const std::string& name,
+                        std::uint64_t stream) {
+  if (bytes.size() < kChunkBytes)
+    return Failure(ErrorCode::Corrupt, name + ": is too short for live buffers");
+  LiveFileHead head;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  if (head.magic != LiveFileHead::kMagic || head.chunk_bytes != kChunkBytes)
+    return Failure(ErrorCode::Corrupt, name + ": does not hold live buffers");
+  if (head.stream != stream)
+    return Failure(ErrorCode::NotFound, name + ": belongs to another recording");
+  return {};
+}
+
 }  // namespace
+
+bool LiveBuffers::is_of(const std::string& path, std::uint64_t stream) {
+  std::error_code ignored;
+  if (std::filesystem::symlink_status(path, ignored).type() != std::filesystem::file_type::regular)
+    return false;
+  const auto file = MappedFile::open(path);
+  return file && check_head(file->bytes(), path, stream);
+}
+
+std::uint64_t LiveBuffers::used_bytes(const std::string& path, std::uint64_t stream) {
+  if (!is_of(path, stream)) return 0;
+  const auto file = MappedFile::open(path);
+  if (!file) return 0;
+  std::uint64_t used = 0;
+  for (std::size_t at = kChunkBytes; at + kChunkBytes <= file->bytes().size(); at += kChunkBytes) {
+    const ChunkHeader header = header_at(file->bytes().subspan(at, kChunkBytes));
+    if (is_used(header, stream)) used += header.committed;
+  }
+  return used;
+}
 
 Result<LiveBuffers> LiveBuffers::open(const std::string& path, std::uint64_t stream) {
   SONDE_TRY(const MappedFile file, MappedFile::open(path));
@@ -29,24 +69,13 @@ Result<LiveBuffers> LiveBuffers::open(const std::string& path, std::uint64_t str
 
 Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, const std::string& name,
                                        std::uint64_t stream) {
-  if (bytes.size() < kChunkBytes)
-    return Failure(ErrorCode::Corrupt, name + ": is too short for live buffers");
-  LiveFileHead head;
-  std::memcpy(&head, bytes.data(), sizeof(head));
-  if (head.magic != LiveFileHead::kMagic || head.chunk_bytes != kChunkBytes) {
-    return Failure(ErrorCode::Corrupt, name + ": does not hold live buffers");
-  }
-  if (head.stream != stream)
-    return Failure(ErrorCode::NotFound, name + ": belongs to another recording");
-
+  SONDE_TRY_VOID(check_head(bytes, name, stream));
   LiveBuffers buffers;
   buffers.stream = stream;
   for (std::size_t at = kChunkBytes; bytes.size() - at >= kChunkBytes; at += kChunkBytes) {
     const auto chunk = bytes.subspan(at, kChunkBytes);
     const ChunkHeader before = header_at(chunk);
-    if (before.stream != stream || before.committed > kChunkBytes ||
-        before.committed < detail::kChunkFirstWord)
-      continue;
+    if (!is_used(before, stream)) continue;
     const auto content =
         chunk.subspan(detail::kChunkFirstWord, before.committed - detail::kChunkFirstWord);
     if (before.state == detail::kChunkDictionary) {

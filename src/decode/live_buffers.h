@@ -20,6 +20,10 @@ struct LiveBuffers {
 
   // Only chunks of `stream` count: a file of that name may be of another recording.
   static Result<LiveBuffers> open(const std::string& path, std::uint64_t stream);
+  // Whether the file at `path`, which is no link, holds buffers of `stream`.
+  static bool is_of(const std::string& path, std::uint64_t stream);
+  // How much of such a file has been written; 0 if it is none.
+  static std::uint64_t used_bytes(const std::string& path, std::uint64_t stream);
   // The same over bytes in memory; `name` stands in messages.
   static Result<LiveBuffers> parse(std::span<const std::uint8_t> bytes, const std::string& name,
                                    std::uint64_t stream);

@@ -129,6 +129,19 @@ std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piec
   return {};
 }
 
+bool belongs_to_events(BlockKind kind) {
+  return kind == BlockKind::Events || kind == BlockKind::Dictionary || kind == BlockKind::Metadata;
+}
+
+// Where the live file may be. Of the name that is beside the file, the last part alone: what a file
+// says must not lead us elsewhere.
+std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& process) {
+  if (process.live_name.empty()) return {};
+  const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
+                                       std::filesystem::path(process.live_name).filename();
+  return {beside.string(), process.live_path};
+}
+
 // Opening a pipe would wait for its other end.
 Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
   std::error_code error;
@@ -139,13 +152,13 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 
 }  // namespace
 
-void read_blocks(const BlockFile& file, Recording& recording) {
+void read_blocks(const BlockFile& file, Recording& recording, bool with_events) {
   std::vector<std::size_t> events;
   std::vector<std::uint8_t> scratch;
   std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {
     const BlockFile::Block& block = file.blocks()[i];
-    if (block.kind == BlockKind::Index) continue;
+    if (block.kind == BlockKind::Index || (!with_events && belongs_to_events(block.kind))) continue;
     if (block.payload_bytes > left) {
       recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
                                    "expands to more than a file of this size can hold");
@@ -184,9 +197,8 @@ void read_blocks(const BlockFile& file, Recording& recording) {
   }
 }
 
-std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
-  if (file.sealed()) return std::nullopt;
-  // The last that says who recorded counts, as in read_blocks().
+// The last that says who recorded counts, as in read_blocks().
+std::optional<ProcessBlock> process_of(const BlockFile& file) {
   const auto last =
       std::find_if(file.blocks().rbegin(), file.blocks().rend(),
                    [](const auto& block) { return block.kind == BlockKind::Process; });
@@ -195,13 +207,40 @@ std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
   std::vector<std::uint8_t> scratch;
   if (const auto payload = file.payload(*last, scratch))
     add_small_block(told, last->kind, *payload);
-  if (told.process.live_name.empty()) return std::nullopt;
-  // Its name alone: what a file says must not lead us elsewhere.
-  const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
-                                       std::filesystem::path(told.process.live_name).filename();
-  auto live = open_live(beside.string(), told.process.stream);
-  if (!live) live = open_live(told.process.live_path, told.process.stream);
+  return told.process;
+}
+
+std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
+  if (file.sealed()) return std::nullopt;
+  const std::optional<ProcessBlock> process = process_of(file);
+  if (!process || process->live_name.empty()) return std::nullopt;
+  std::optional<Result<LiveBuffers>> live;
+  for (const std::string& path : live_paths(file, *process)) {
+    live = open_live(path, process->stream);
+    if (*live) break;
+  }
   return live;
+}
+
+std::uint64_t bytes_to_decode(const BlockFile& file) {
+  std::uint64_t bytes = 0;
+  for (const BlockFile::Block& block : file.blocks()) bytes += block.payload_bytes;
+  const std::optional<ProcessBlock> process = process_of(file);
+  if (file.sealed() || !process) return bytes;
+  for (const std::string& path : live_paths(file, *process)) {
+    const std::uint64_t live = LiveBuffers::used_bytes(path, process->stream);
+    if (live > 0) return bytes + live;
+  }
+  return bytes;
+}
+
+void remove_live_file(const BlockFile& file) {
+  const std::optional<ProcessBlock> process = process_of(file);
+  if (!process) return;
+  std::error_code ignored;
+  for (const std::string& path : live_paths(file, *process)) {
+    if (LiveBuffers::is_of(path, process->stream)) std::filesystem::remove(path, ignored);
+  }
 }
 
 void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording) {

@@ -40,10 +40,17 @@ struct Recording {
 };
 
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
-void read_blocks(const BlockFile& file, Recording& recording);
+// Without events it leaves out what they refer to as well: all that can be large.
+void read_blocks(const BlockFile& file, Recording& recording, bool with_events = true);
 // The live buffers that a file without an end names, or why they cannot be had; nothing where it
 // names none.
 std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);
+// How many bytes of blocks and live buffers must be decoded to read it all.
+std::uint64_t bytes_to_decode(const BlockFile& file);
+// Removes the live file that the file names, if it is that recording's, also after a clean end.
+void remove_live_file(const BlockFile& file);
+// Who recorded; nothing if that is not told.
+std::optional<ProcessBlock> process_of(const BlockFile& file);
 void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording);
 
 }  // namespace sonde

@@ -74,7 +74,7 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
 Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>> live,
                         const RecordingFilter& filter) {
   Recording recording;
-  read_blocks(file, recording);
+  read_blocks(file, recording, !filter.outline);
   if (live) add_live_buffers(file, *std::move(live), recording);
   if (filter.window >= 0 &&
       !recording.windows.contains(static_cast<std::uint32_t>(filter.window))) {
@@ -124,7 +124,8 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
 }  // namespace
 
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter) {
-  return read_with(file, filter.still_written ? std::nullopt : find_live_buffers(file), filter);
+  const bool wants_live = !filter.still_written && !filter.outline;
+  return read_with(file, wants_live ? find_live_buffers(file) : std::nullopt, filter);
 }
 
 Result<Trace> read_growing_recording(BlockFile& file) {

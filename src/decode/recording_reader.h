@@ -13,6 +13,8 @@ namespace sonde {
 struct RecordingFilter {
   int window = -1;             // only this one; -1: all
   bool still_written = false;  // read by its own writer: that it has no end yet is no loss
+  // Windows and ledger, without an event: in memory that does not grow with the file.
+  bool outline = false;
 };
 
 // Any bytes may be in the file: what makes no sense is left out and counted in the ledger.

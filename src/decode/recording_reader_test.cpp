@@ -10,6 +10,7 @@
 
 #include "base/output_file.h"
 #include "collect/testing/recorded.h"
+#include "decode/recording_blocks.h"
 #include "decode/testing/hand_made_recording.h"
 #include "trace/testing/temp_dir.h"
 #include "wire/blocks.h"
@@ -317,6 +318,33 @@ TEST_F(KilledRecording, NeedsNoBuffersOnceItIsWhole) {
   write_live("run.sonde.live");
   sealed = true;
   EXPECT_EQ(open().spans().size(), 1u);
+}
+
+TEST_F(KilledRecording, IsMeasuredWithItsBuffers) {
+  open();
+  const auto alone = bytes_to_decode(*BlockFile::open(dir.file("run.sonde")));
+  write_live("run.sonde.live");
+  EXPECT_GT(bytes_to_decode(*BlockFile::open(dir.file("run.sonde"))), alone);
+}
+
+TEST_F(KilledRecording, OutlineHasTheLedgerAndNoEvent) {
+  write_live("run.sonde.live");
+  open();
+  const auto outline = read_recording(*BlockFile::open(dir.file("run.sonde")), {.outline = true});
+  ASSERT_TRUE(outline) << outline.error().message;
+  EXPECT_EQ(outline->spans().size(), 0u);
+  EXPECT_EQ(outline->processes().size(), 1u);
+}
+
+TEST_F(KilledRecording, RemovesOnlyTheBuffersThatAreItsOwn) {
+  open();
+  const auto file = BlockFile::open(dir.file("run.sonde"));
+  ASSERT_TRUE(file);
+  write_live("run.sonde.live", kRecordedStream + 1);
+  write_live("elsewhere.live");
+  remove_live_file(*file);
+  EXPECT_TRUE(std::filesystem::exists(dir.file("run.sonde.live")));
+  EXPECT_FALSE(std::filesystem::exists(dir.file("elsewhere.live")));
 }
 
 }  // namespace

@@ -19,6 +19,8 @@
 //   run_scopes handler COUNT         scopes, then ends by _exit() in a signal's handler
 //   run_scopes daemon COUNT          scopes, closes all descriptors, and has their numbers for files
 //                                    of its own, own-0 and so on, while it works as much again
+//   run_scopes held COUNT READY GO   scopes; READY appears; exits with 42 when GO appears
+//   run_scopes chroot COUNT          scopes, in a folder of its own that becomes the root
 //   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
 //   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
 //   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
@@ -31,6 +33,7 @@
 #include <sonde/record.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,6 +181,19 @@ int work_under_limit(int count) {
   return 0;
 }
 
+int work_in_another_root(int count) {
+  if (::mkdir("root", 0700) != 0 || ::chroot("root") != 0 || ::chdir("/") != 0) return 98;
+  work(count);
+  return 0;
+}
+
+int work_and_wait(int count, const char* ready, const char* go) {
+  work(count);
+  touch(ready);
+  while (::access(go, F_OK) != 0) pause_ms(1);
+  return 42;
+}
+
 int spawn(char** command) {
   pid_t child = 0;
   if (::posix_spawn(&child, command[0], nullptr, nullptr, command, environ) != 0) return 99;
@@ -215,6 +231,8 @@ int main(int argc, char** argv) {
   if (what == "waits") return wait_for_signal_and_work(count);
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
+  if (what == "chroot") return work_in_another_root(count);
+  if (what == "held" && argc > 4) return work_and_wait(count, argv[3], argv[4]);
   work(count);
   if (what == "_exit") ::_exit(7);
   if (what == "_Exit") std::_Exit(7);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What `sonde run` must never do: harm another's recording, lose the program's status, or keep a
+// program from running where little may be written.
+
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "launched.h"
+
+namespace sonde::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(TwoRuns, OfOneNameLeaveEachOtherAlone) {
+  const TempDir dir;
+  Launched first(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready-1"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready-1")));
+  fs::rename(dir.file("run.sonde"), dir.file("moved.sonde"));
+  Launched second(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready-2"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready-2")));
+  ::kill(program_of(first, RUN_SCOPES), SIGKILL);
+  EXPECT_EQ(first.wait(), 128 + SIGKILL);
+  EXPECT_NE(first.errors().find("run.sonde: is another recording by now"), std::string::npos)
+      << first.errors();
+  EXPECT_GE(spans_in(dir.file("moved.sonde"), "work"), 10u);
+  ::kill(program_of(second, RUN_SCOPES), SIGKILL);
+  EXPECT_EQ(second.wait(), 128 + SIGKILL);
+  EXPECT_GE(spans_in(dir.file("run.sonde"), "work"), 10u) << second.errors();
+  EXPECT_EQ(second.errors().find("is another recording"), std::string::npos) << second.errors();
+  EXPECT_EQ(files_ending_in(dir.path(), ".live").size(), 1u)
+      << "the moved file still needs its own";
+}
+
+// The program waits while this one takes memory from `sonde run`, which needs it for its summary.
+int status_with_little_memory(const TempDir& dir, const std::vector<std::string>& options) {
+  std::vector<std::string> words = options;
+  words.insert(words.end(),
+               {"-o", "run.sonde", "--", RUN_SCOPES, "held", "4000000", "ready", "go"});
+  Launched launched(dir, sonde_run(words));
+  EXPECT_TRUE(wait_for_file(dir.file("ready")));
+  const rlimit tight = {std::uint64_t{80} << 20, std::uint64_t{80} << 20};
+  EXPECT_EQ(::prlimit(launched.pid(), RLIMIT_AS, &tight, nullptr), 0);
+  std::ofstream(dir.file("go")) << "";
+  return launched.wait();
+}
+
+TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
+  for (const auto& options : {std::vector<std::string>{}, {"-q"}}) {
+    const TempDir dir;
+    EXPECT_EQ(status_with_little_memory(dir, options), 42);
+  }
+}
+
+// Which is what a summary in constant memory can say.
+TEST(Summary, OfALargeRecordingComesFromItsLedger) {
+  const TempDir dir;
+  std::ofstream(dir.file("go")) << "";
+  Launched launched(
+      dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "held", "4000000", "ready", "go"}));
+  EXPECT_EQ(launched.wait(), 42);
+  EXPECT_NE(launched.errors().find("8,000,000 events"), std::string::npos) << launched.errors();
+  EXPECT_NE(launched.errors().find("nothing lost"), std::string::npos) << launched.errors();
+}
+
+TEST(Status, IsTheProgramsWhenItsFileIsDamaged) {
+  const TempDir dir;
+  Launched launched(dir,
+                    sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "held", "10", "ready", "go"}));
+  ASSERT_TRUE(wait_for_file(dir.file("ready")));
+  fs::resize_file(dir.file("run.sonde"), 70);
+  std::ofstream(dir.file("go")) << "";
+  EXPECT_EQ(launched.wait(), 42);
+}
+
+// `blocks` of 512 bytes, as sh counts.
+int run_limited(const TempDir& dir, const std::string& blocks, std::string& errors) {
+  const std::string command = "ulimit -f " + blocks +
+                              "; exec '" SONDE_PROGRAM "' run -o run.sonde -- '" RUN_SCOPES
+                              "' work 1000000 5";
+  Launched launched(dir, {"/bin/sh", "-c", command});
+  const int status = launched.wait();
+  errors = launched.errors();
+  return status;
+}
+
+TEST(FileSizeLimit, DoesNotKillTheProgramNorTheRun) {
+  for (const char* const blocks : {"1", "100", "2000", "20000"}) {
+    const TempDir dir;
+    std::string errors;
+    EXPECT_EQ(run_limited(dir, blocks, errors), 5) << blocks << ": " << errors;
+    EXPECT_EQ(errors.find("loaded neither"), std::string::npos) << blocks << ": " << errors;
+  }
+}
+
+TEST(FileSizeLimit, IsNamedWhereNothingMayBeWritten) {
+  const TempDir dir;
+  // What is said goes through a pipe: files may hold nothing.
+  const std::string command = "(ulimit -f 0; '" SONDE_PROGRAM "' run -o run.sonde -- '" RUN_SCOPES
+                              "' work 1000 5 2>&1; echo status $?) | cat";
+  Launched launched(dir, {"/bin/sh", "-c", command});
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_NE(launched.output().find("status 5"), std::string::npos) << launched.output();
+  EXPECT_NE(launched.output().find("ulimit -f"), std::string::npos) << launched.output();
+}
+
+// There it is process 1, which in this namespace never ends.
+TEST(PidNamespace, OfItsOwnDoesNotMakeARecordingLookUnfinished) {
+  const TempDir dir;
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/usr/bin/unshare", "--fork", "--pid",
+                                    RUN_SCOPES, "work", "100", "6"}));
+  if (launched.wait() != 6) GTEST_SKIP() << "no permission to make a PID namespace";
+  EXPECT_NE(launched.errors().find("run.sonde: 100 spans in "), std::string::npos)
+      << launched.errors();
+  EXPECT_EQ(launched.errors().find("still runs"), std::string::npos) << launched.errors();
+}
+
+// A program that goes to another root cannot reach the live file to remove it.
+TEST(LiveFile, IsRemovedWhereTheProgramCouldNot) {
+  const TempDir dir;
+  if (::geteuid() != 0) GTEST_SKIP() << "no permission to change the root";
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "chroot", "100"}));
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  EXPECT_GE(spans_in(dir.file("run.sonde"), "work"), 100u);
+  EXPECT_TRUE(files_ending_in(dir.path(), ".live").empty());
+}
+
+}  // namespace
+}  // namespace sonde::testing
