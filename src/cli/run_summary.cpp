@@ -182,8 +182,8 @@ std::vector<std::string> stat_fields(const std::string& pid) {
   return {std::istream_iterator<std::string>(rest), {}};
 }
 
-// One that has ended and that nobody asked after, as happens in containers, still has its number.
-// One that began before us is none of ours: in another PID namespace the number means another
+// A process that has ended but was not waited for, as happens in containers, still has its number.
+// A process that began before us is not ours: in another PID namespace the number means another
 // process.
 bool has_not_ended(std::int64_t pid) {
   constexpr std::size_t kStartTime = 19;
