@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "base/file.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "collect/output_name.h"
@@ -24,12 +23,27 @@ constexpr std::int64_t kFirstAnchorNs = 5'000'000;
 
 std::atomic<Collector*> the_collector{nullptr};
 
-void add_losses(detail::LossCounts& sum, const detail::LossCounts& now,
-                const detail::LossCounts& before) {
-  sum.spans += now.spans - before.spans;
-  sum.ends += now.ends - before.ends;
-  sum.others += now.others - before.others;
-  sum.in_signal += now.in_signal - before.in_signal;
+void add_losses(SessionLosses& sum, const SessionLosses& more) {
+  sum.dropped += more.dropped;
+  sum.overwritten += more.overwritten;
+  sum.unrecorded.spans += more.unrecorded.spans;
+  sum.unrecorded.ends += more.unrecorded.ends;
+  sum.unrecorded.others += more.unrecorded.others;
+  sum.unrecorded.in_signal += more.unrecorded.in_signal;
+}
+
+ProcessBlock this_process() {
+  ProcessBlock process;
+  process.pid = ::getpid();
+  process.parent_pid = ::getppid();
+  if (const auto info = distributed_info()) {
+    process.rank = info->rank;
+    process.world_size = info->world_size;
+    process.local_rank = info->local_rank;
+  }
+  process.host = host_name();
+  process.name = program_name();
+  return process;
 }
 
 }  // namespace
@@ -97,41 +111,36 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
     if (sessions_.empty()) stream_.end();
     return Failure(ErrorCode::Io, "cannot start a thread to write the recording");
   }
-  ProcessBlock process;
-  process.pid = ::getpid();
-  process.parent_pid = ::getppid();
-  if (const auto info = distributed_info()) {
-    process.rank = info->rank;
-    process.world_size = info->world_size;
-    process.local_rank = info->local_rank;
-  }
-  process.host = host_name();
-  process.name = program_name();
+  session->facts.process = this_process();
+  ProcessBlock process = session->facts.process;
   stream_.describe(process);
   session->file->add_process(process);
   session->file->add_anchor(stream_.first_anchor());
   session->file->add_anchor(take_anchor());
   const std::string buffers = bytes_text(std::uint64_t{stream_.pool().chunk_count()} * kChunkBytes);
   if (stream_.wanted_chunks() != chunk_count) {
-    session->file->add_ledger(LedgerKind::Note, 1, "collect",
-                              "shares the buffers of an earlier session, " + buffers);
+    note(*session, LedgerKind::Note, "shares the buffers of an earlier session, " + buffers);
   } else if (stream_.pool().chunk_count() != chunk_count) {
-    session->file->add_ledger(
-        LedgerKind::Note, 1, "collect",
+    note(
+        *session, LedgerKind::Note,
         "the buffers are smaller than the budget, " + buffers + ": " + stream_.why_not_as_wanted());
   }
-  if (wants_file && !stream_.is_crash_safe()) {
-    session->file->add_ledger(LedgerKind::NotCrashSafe, 1, "collect", stream_.why_not_as_wanted());
-  }
+  if (wants_file && !stream_.is_crash_safe())
+    note(*session, LedgerKind::NotCrashSafe, stream_.why_not_as_wanted());
   if (const detail::ForkState fork = detail::fork_state(); fork.forked) {
-    session->file->add_ledger(LedgerKind::Forked, 1, "collect",
-                              "forked from process " + std::to_string(fork.parent) +
-                                  "; it is not part of that process's recording");
+    note(*session, LedgerKind::Forked,
+         "forked from process " + std::to_string(fork.parent) +
+             "; it is not part of that process's recording");
   }
   session->drainer_ns_at_open = drainer_ns_.load(std::memory_order_relaxed);
   sessions_.push_back(session);
   work_.notify_one();
   return {};
+}
+
+void Collector::note(SessionState& session, LedgerKind kind, const std::string& detail) {
+  session.facts.ledger.emplace_back(kind, detail);
+  session.file->add_ledger(kind, 1, "collect", detail);
 }
 
 void Collector::refresh_flags() {
@@ -151,7 +160,7 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     const std::lock_guard guard(mutex_);
     if (session.closing) return Failure(ErrorCode::Invalid, "the session is closed");
     if (session.recording()) return Failure(ErrorCode::Invalid, "the session is already recording");
-    session.losses_at_begin = detail::loss_counts();
+    session.unrecorded_at_begin = detail::loss_counts();
     session.overwritten_at_begin = stream_.pool().overwritten_records();
     session.file->add_anchor(take_anchor());
     SessionState::Window window;
@@ -176,9 +185,26 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
   return {};
 }
 
-void Collector::prepare_sources(SessionState& session, std::vector<std::string>& failures) {
+void Collector::prepare_sources(SessionState& session) {
   const std::lock_guard one_at_a_time(sources_);
-  session.sources.prepare(session.options.request, failures);
+  const std::vector<std::string> failures = session.sources.prepare(session.options.request);
+  const std::lock_guard guard(mutex_);
+  for (const std::string& failure : failures) note(session, LedgerKind::SourceFailed, failure);
+}
+
+Result<void> Collector::set_metadata(SessionState& session, const std::string& key,
+                                     const std::string& json) {
+  SONDE_TRY_VOID(session.file->add_metadata(key, json));
+  const std::lock_guard guard(mutex_);
+  auto& metadata = session.facts.metadata;
+  const auto known = std::find_if(metadata.begin(), metadata.end(),
+                                  [&](const auto& pair) { return pair.first == key; });
+  if (known != metadata.end()) {
+    known->second = json;
+  } else {
+    metadata.emplace_back(key, json);
+  }
+  return {};
 }
 
 void Collector::tell_sources_locked(SessionState& session, bool with_it) {
@@ -193,11 +219,22 @@ void Collector::tell_sources_locked(SessionState& session, bool with_it) {
   session.sources.tell(wanted);
 }
 
+SessionLosses Collector::losses_in_window(const SessionState& session) const {
+  const detail::LossCounts now = detail::loss_counts();
+  const detail::LossCounts& before = session.unrecorded_at_begin;
+  SessionLosses lost;
+  lost.overwritten = stream_.pool().overwritten_records() - session.overwritten_at_begin;
+  lost.unrecorded.spans = now.spans - before.spans;
+  lost.unrecorded.ends = now.ends - before.ends;
+  lost.unrecorded.others = now.others - before.others;
+  lost.unrecorded.in_signal = now.in_signal - before.in_signal;
+  return lost;
+}
+
 void Collector::end_window_locked(SessionState& session) {
   SessionState::Window& window = session.windows.back();
   window.end_ticks = read_ticks();
-  add_losses(session.losses, detail::loss_counts(), session.losses_at_begin);
-  session.overwritten += stream_.pool().overwritten_records() - session.overwritten_at_begin;
+  add_losses(session.losses, losses_in_window(session));
   session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 1,
                             window.end_ticks, window.first_step});
   session.file->add_anchor(take_anchor());
@@ -267,59 +304,6 @@ void Collector::finish_all() {
     work_.notify_one();
   }
   if (drainer_.joinable()) drainer_.join();
-}
-
-Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
-                                 const std::string& path) {
-  return write_replacing(path, [&](const std::string& at) { return write_snapshot(*session, at); });
-}
-
-Result<void> Collector::write_snapshot(SessionState& session, const std::string& path) {
-  std::uint64_t start = 0;
-  std::int64_t step = 0;
-  std::uint32_t index = 0;
-  {
-    const std::lock_guard guard(mutex_);
-    if (session.options.policy != BufferPolicy::Ring) {
-      return Failure(
-          ErrorCode::Unsupported,
-          "a snapshot needs BufferPolicy::Ring; files of other sessions can be opened at any time");
-    }
-    if (!session.recording()) return Failure(ErrorCode::Invalid, "the session is not recording");
-    start = session.windows.back().start_ticks;
-    step = session.windows.back().first_step;
-    index = 0;
-    ++session.pins;
-  }
-  session.sources.flush();
-  const auto unpin = [&] {
-    const std::lock_guard guard(mutex_);
-    --session.pins;
-    urgent_ = true;
-    work_.notify_one();
-  };
-  auto file = RecordingFile::create(path);
-  if (!file) {
-    unpin();
-    return Failure(std::move(file).error());
-  }
-  RecordingFile& out = **file;
-  ProcessBlock process;
-  process.pid = ::getpid();
-  process.host = host_name();
-  process.name = program_name();
-  process.stream = stream_.id();
-  out.add_process(process);
-  out.add_anchor(stream_.first_anchor());
-  const std::uint64_t end = read_ticks();
-  out.add_window({index, 0, start, step});
-  out.add_window({index, 1, end, step});
-  write_ring(out, start, end, true);
-  out.add_anchor(take_anchor());
-  unpin();
-  SONDE_TRY_VOID(out.seal());
-  if (const auto error = out.first_error()) return Failure(*error);
-  return {};
 }
 
 }  // namespace sonde

@@ -26,8 +26,8 @@ class Collector {
 
   // Makes the buffers ready if no other session has; adds the session.
   Result<void> add(const std::shared_ptr<SessionState>& session);
-  // Failures of sources are added to `failures`.
-  void prepare_sources(SessionState& session, std::vector<std::string>& failures);
+  void prepare_sources(SessionState& session);
+  Result<void> set_metadata(SessionState& session, const std::string& key, const std::string& json);
   Result<void> begin_window(SessionState& session, std::int64_t first_step);
   void end_window(SessionState& session);
   // Ends the window if one is open and lets the drainer write the rest; wait_closed() waits for it.
@@ -45,8 +45,17 @@ class Collector {
   Collector() = default;
   friend struct ForkHandlers;
 
-  Result<void> write_snapshot(SessionState& session, const std::string& path);
+  // In snapshot.cpp. A session that is pinned keeps its buffers.
+  Result<SessionState::Window> pin(SessionState& session);
+  void unpin(SessionState& session);
+  Result<void> write_snapshot(SessionState& session, const SessionState::Window& window,
+                              const std::string& path);
+  Result<void> write_facts(SessionState& session, RecordingFile& file);
 
+  // A row of the ledger that every file of the session has.
+  static void note(SessionState& session, LedgerKind kind, const std::string& detail);
+  // What was lost in the window that is open.
+  SessionLosses losses_in_window(const SessionState& session) const;
   Result<void> start_stream(const SessionOptions& options, const std::string& path);
   void end_window_locked(SessionState& session);
   void refresh_flags();
@@ -59,7 +68,7 @@ class Collector {
   void run();
   void pass();
   void settle(std::unique_lock<std::mutex>& lock);
-  void write_ledger(SessionState& session);
+  void write_ledger(RecordingFile& file, const SessionLosses& lost, std::int64_t drainer_ns);
   void flush_events();
   void distribute(const EventsHead& head, std::span<const std::uint64_t> words);
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,

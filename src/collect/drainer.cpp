@@ -122,7 +122,7 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
         if (!fits && session->spent_ticks == 0)
           session->spent_ticks = std::max(session->kept_until, range.first);
         if (session->spent_ticks != 0) {  // a later piece that would fit left a gap before it
-          session->dropped += records;
+          session->losses.dropped += records;
           continue;
         }
         session->kept_bytes += words.size_bytes();
@@ -178,14 +178,14 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
         session->file->add_window(
             {static_cast<std::uint32_t>(i), 1, session->spent_ticks, window.first_step});
       }
-      write_ledger(*session);
+      write_ledger(*session->file, session->losses, thread_cpu_ns() - session->drainer_ns_at_open);
       session->windows[i].written = true;
       done_.notify_all();
     }
     if (session->closing && session->pins == 0 && session->all_written()) {
       std::erase(sessions_, session);
       session->file->make_room_for_the_end();
-      write_ledger(*session);
+      write_ledger(*session->file, session->losses, thread_cpu_ns() - session->drainer_ns_at_open);
       // A failure is in the file's first_error(), which close() returns.
       (void)session->file->seal();
       session->closed = true;
@@ -195,26 +195,25 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void Collector::write_ledger(SessionState& session) {
-  RecordingFile& file = *session.file;
+void Collector::write_ledger(RecordingFile& file, const SessionLosses& lost,
+                             std::int64_t drainer_ns) {
   const auto note = [&file](LedgerKind kind, std::uint64_t count, const std::string& detail = "") {
     if (count > 0) file.add_ledger(kind, count, "collect", detail);
   };
   file.add_ledger(LedgerKind::EventsWritten, file.records_written(), "collect");
-  const detail::LossCounts& lost = session.losses;
-  note(LedgerKind::DroppedByBudget, lost.spans * 2,
+  const detail::LossCounts& unrecorded = lost.unrecorded;
+  note(LedgerKind::DroppedByBudget, unrecorded.spans * 2,
        "spans, counted as two events each: the buffers were full");
-  note(LedgerKind::DroppedByBudget, lost.ends, "ends; their spans look unfinished");
-  note(LedgerKind::DroppedByBudget, lost.others, "instants, counters, flows and texts");
-  note(LedgerKind::DroppedByBudget, session.dropped, "events after the budget was used up");
+  note(LedgerKind::DroppedByBudget, unrecorded.ends, "ends; their spans look unfinished");
+  note(LedgerKind::DroppedByBudget, unrecorded.others, "instants, counters, flows and texts");
+  note(LedgerKind::DroppedByBudget, lost.dropped, "events after the budget was used up");
   const std::optional<Error> failure = file.first_error();
   note(LedgerKind::Unwritten, file.records_failed(), failure ? failure->message : "");
-  note(LedgerKind::DroppedInSignal, lost.in_signal,
+  note(LedgerKind::DroppedInSignal, unrecorded.in_signal,
        "recorded by a signal handler that interrupted the recorder");
-  note(LedgerKind::Overwritten, session.overwritten, "events overwritten by newer ones");
+  note(LedgerKind::Overwritten, lost.overwritten, "events overwritten by newer ones");
   note(LedgerKind::ChunksLost, stream_.pool().mislaid_chunks());
-  const std::int64_t drainer = thread_cpu_ns() - session.drainer_ns_at_open;
-  note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer, 0)));
+  note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer_ns, 0)));
   const double ns_per_tick = TickMap({stream_.first_anchor(), take_anchor()}).ns_per_tick();
   note(LedgerKind::EventCostPs,
        static_cast<std::uint64_t>(static_cast<double>(stream_.scope_ticks()) * ns_per_tick * 1000 /

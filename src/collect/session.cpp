@@ -40,7 +40,7 @@ class RecordingSession : public Session {
       return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": " + checked.error().message);
     }
     if (!is_mine()) return {};
-    return state_->file->add_metadata(key, json);
+    return collector().set_metadata(*state_, key, json);
   }
 
   Result<void> snapshot(const std::string& path) override {
@@ -106,10 +106,7 @@ Result<std::unique_ptr<Session>> Session::open(SessionOptions options) {
   state->file->keep_only(state->options.only_thread_ids, state->options.only_thread_names);
   SONDE_TRY_VOID(Collector::instance().add(state));
   auto session = std::make_unique<RecordingSession>(state);
-  std::vector<std::string> failures;
-  Collector::instance().prepare_sources(*state, failures);
-  for (const std::string& failure : failures)
-    state->file->add_ledger(LedgerKind::SourceFailed, 1, "collect", failure);
+  Collector::instance().prepare_sources(*state);
   return std::unique_ptr<Session>(std::move(session));
 }
 

@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A session as the collector keeps it: its file, its windows, and what it lost.
+// A session as the collector keeps it: its file, its windows, what it lost, and what its files say
+// besides events.
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/recording_file.h"
 #include "collect/session.h"
 #include "collect/sources.h"
 #include "record/recorder.h"
+#include "wire/blocks.h"
 
 namespace sonde {
+
+// Records that did not get into a file.
+struct SessionLosses {
+  std::uint64_t dropped = 0;      // beyond the budget of BufferPolicy::Drop
+  std::uint64_t overwritten = 0;  // in the ring
+  detail::LossCounts unrecorded;  // found no room in the buffers
+};
+
+// What a file says of its session besides windows and events: the session's own file when it comes
+// up, a snapshot at once.
+struct SessionFacts {
+  ProcessBlock process;
+  std::vector<std::pair<LedgerKind, std::string>> ledger;     // rows that count 1
+  std::vector<std::pair<std::string, std::string>> metadata;  // keys and their JSON, each key once
+};
 
 // All but `file` is guarded by the collector's mutex.
 struct SessionState {
@@ -35,11 +53,9 @@ struct SessionState {
   std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: how much of the budget is spent
   std::uint64_t kept_until = 0;   // the last ticks of what was kept, in this budget
   std::uint64_t spent_ticks = 0;  // where it was spent, and what is kept ends; 0: it is not
-  std::uint64_t dropped = 0;      // records beyond it
-  std::uint64_t overwritten = 0;  // records, in closed windows
-  std::uint64_t chunks_lost = 0;
-  detail::LossCounts losses;  // in closed windows
-  detail::LossCounts losses_at_begin;
+  SessionFacts facts;
+  SessionLosses losses;  // in closed windows
+  detail::LossCounts unrecorded_at_begin;
   std::uint64_t overwritten_at_begin = 0;
   std::int64_t drainer_ns_at_open = 0;
 

@@ -102,8 +102,9 @@ std::vector<std::pair<std::string, std::string>> request_flags(const SourceReque
   return flags;
 }
 
-void ActiveSources::prepare(const SourceRequest& request, std::vector<std::string>& failures) {
+std::vector<std::string> ActiveSources::prepare(const SourceRequest& request) {
   sources_.clear();
+  std::vector<std::string> failures;
   const std::vector<Activity> served = source_activities();
   for (const Activity activity : request.activities) {
     if (activity == Activity::Cpu || std::binary_search(served.begin(), served.end(), activity))
@@ -119,6 +120,7 @@ void ActiveSources::prepare(const SourceRequest& request, std::vector<std::strin
       failures.push_back(source->name() + ": " + prepared.error().message);
     }
   }
+  return failures;
 }
 
 void ActiveSources::tell(const std::vector<SourceRequest>& wanted) {

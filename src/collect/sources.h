@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, std::string>> request_flags(const SourceReque
 // The sources that a session asked for and that could be prepared.
 class ActiveSources {
  public:
-  // Failures are added to `failures` as "name: reason".
-  void prepare(const SourceRequest& request, std::vector<std::string>& failures);
+  // What failed, as "name: reason".
+  std::vector<std::string> prepare(const SourceRequest& request);
   // What all sessions want that record, or will when this one has started or stopped: to be called
   // before either.
   void tell(const std::vector<SourceRequest>& wanted);

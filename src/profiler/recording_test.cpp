@@ -12,11 +12,15 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/json.h"
+#include "collect/distributed.h"
+#include "collect/testing/recorded.h"
 #include "profiler/testing/fake_session.h"
 #include "sonde/open.h"
 #include "sonde/profiler.h"
@@ -52,6 +56,34 @@ int count(const Trace& trace, std::string_view name) {
   int found = 0;
   for (const SpanId span : trace.all_spans()) found += trace.name(span) == name ? 1 : 0;
   return found;
+}
+
+std::string processes(const Trace& trace) {
+  std::string text;
+  const ProcessTable& table = trace.processes();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    text += std::to_string(table.pid[i]) + " parent " + std::to_string(table.parent_pid[i]) +
+            " rank " + std::to_string(table.rank[i]) + " of " +
+            std::to_string(table.world_size[i]) + " " + std::string(trace.string(table.name[i])) +
+            " on " + std::string(trace.string(table.host[i])) + "\n";
+  }
+  return text;
+}
+
+std::map<std::string, std::string> metadata(const Trace& trace) {
+  std::map<std::string, std::string> pairs;
+  const MetadataTable& table = trace.metadata();
+  for (std::size_t i = 0; i < table.size(); ++i)
+    pairs[std::string(trace.string(table.key[i]))] = trace.string(table.value[i]);
+  return pairs;
+}
+
+std::set<std::pair<LedgerKind, std::string>> ledger_kinds(const Trace& trace) {
+  std::set<std::pair<LedgerKind, std::string>> kinds;
+  const LedgerTable& table = trace.ledger();
+  for (std::size_t i = 0; i < table.size(); ++i)
+    kinds.emplace(table.kind[i], trace.string(table.detail[i]));
+  return kinds;
 }
 
 class ProfilerRecording : public ::testing::Test {
@@ -382,6 +414,51 @@ TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
   const Result<Trace> trace = prof.trace();
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(count(*trace, "op"), 2);
+}
+
+// Nothing but its window tells a snapshot from the file that the profiler writes itself.
+TEST_F(ProfilerRecording, DescribesASnapshotLikeAnyFile) {
+  set_distributed_info({.rank = 3, .world_size = 8});
+  Profiler prof({.activities = {Activity::Cpu, Activity::Mtia},
+                 .record_shapes = true,
+                 .budget_bytes = 2u << 20,
+                 .policy = BufferPolicy::Ring});
+  prof.add_metadata("early", "bird");
+  prof.start();
+  prof.add_metadata("note", "first");
+  prof.add_metadata("note", "second");
+  constexpr std::uint64_t kScopes = 500'000;
+  for (std::uint64_t i = 0; i < kScopes; ++i) op();
+  ASSERT_TRUE(prof.snapshot(path("now.sonde")));
+  prof.stop();
+  reset_distributed_info();
+  const Result<Trace> snapshot = open_sonde(path("now.sonde"));
+  const Result<Trace> file = prof.trace();
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(processes(*snapshot), processes(*file));
+  EXPECT_EQ(metadata(*snapshot), metadata(*file));
+  EXPECT_EQ(metadata(*snapshot)["note"], "\"second\"");
+  EXPECT_EQ(ledger_kinds(*snapshot), ledger_kinds(*file));
+  EXPECT_GT(testing::ledger_sum(*snapshot, LedgerKind::Overwritten), 0u);
+  EXPECT_EQ(testing::ledger_sum(*snapshot, LedgerKind::EventsWritten) +
+                testing::ledger_sum(*snapshot, LedgerKind::Overwritten),
+            kScopes * 2);
+}
+
+TEST_F(ProfilerRecording, TakesSnapshotsOfTheThreadsNamedAlone) {
+  Profiler prof({.policy = BufferPolicy::Ring, .only_thread_names = {"loader"}});
+  prof.start();
+  op();
+  std::thread([] {
+    ::pthread_setname_np(::pthread_self(), "loader");
+    SONDE_SCOPE("load");
+  }).join();
+  ASSERT_TRUE(prof.snapshot(path("now.sonde")));
+  prof.stop();
+  const Result<Trace> snapshot = open_sonde(path("now.sonde"));
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_THAT(names(*snapshot), ElementsAre("load"));
 }
 
 TEST_F(ProfilerRecording, KeepsTheTraceAfterClose) {
