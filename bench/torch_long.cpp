@@ -53,8 +53,8 @@ int run(std::int64_t count, const std::string& folder) {
   sonde::torch::attach();
   ProfilerOptions options;
   options.output = folder + "/bench_torch_long.sonde";
-  options.record_shapes = true;
-  options.profile_memory = true;
+  options.record.record_shapes = true;
+  options.record.profile_memory = true;
   const double alone = peak_alone_mib(count);
   Profiler prof(options);
   prof.start();

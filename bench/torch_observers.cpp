@@ -87,8 +87,8 @@ class SondeProfiler : public Observer {
   std::string name() const override { return with_wishes("sonde", wishes_); }
   void start() override {
     ProfilerOptions options;
-    options.record_shapes = wishes_.shapes;
-    options.profile_memory = wishes_.memory;
+    options.record.record_shapes = wishes_.shapes;
+    options.record.profile_memory = wishes_.memory;
     profiler_.emplace(options);
     profiler_->start();
   }

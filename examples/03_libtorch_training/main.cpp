@@ -129,12 +129,12 @@ int main() {
 
   sonde::Profiler prof(
       {.output = "03_libtorch_training.sonde",
-       .schedule = sonde::schedule({.wait = 1, .warmup = 1, .active = 4, .repeat = 1}),
-       .record_shapes = true,
-       .profile_memory = true,
-       .with_stack = true,
-       .with_flops = true,
-       .with_modules = true});
+       .record = {.record_shapes = true,
+                  .profile_memory = true,
+                  .with_stack = true,
+                  .with_flops = true,
+                  .with_modules = true},
+       .schedule = sonde::schedule({.wait = 1, .warmup = 1, .active = 4, .repeat = 1})});
   prof.start();
   for (int step = 0; step < kSteps; ++step) {
     const float loss = train(net, optimizer, loader.next());

@@ -26,47 +26,35 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/events.h"
 #include "sonde/profile/buffer_policy.h"
 #include "sonde/profile/execution_trace.h"
+#include "sonde/profile/record_options.h"
 #include "sonde/profile/schedule.h"
 #include "sonde/result.h"
-#include "sonde/source/source.h"
 #include "sonde/trace.h"
 
 namespace sonde {
 
 class Profiler;
-namespace detail {
-struct ProfilerHooks;
-}  // namespace detail
-
-// Cpu, and the activities of the added sources (source.h).
-std::vector<Activity> supported_activities();
 
 // In C++17, assign the members of a default one.
 struct ProfilerOptions {
   // The `.sonde` file, which grows while recording; {pid}, {rank}, {host} and {program} are filled
   // in. Empty: a file without a name, for trace() and save().
   std::string output = "";
-  // An empty list or one that names an activity twice is an error.
-  std::vector<Activity> activities = supported_activities();
+  // Activities that are none, or named twice, are an error. One that nothing in the program records
+  // is a warning.
+  RecordOptions record = {};
   Schedule schedule = {};
   // Called in step() or stop() when a cycle has ended and before the next is prepared; trace() is
   // that cycle. It must not call start(), step(), stop() or close(), nor wait for a thread that
   // uses the profiler.
   std::function<void(Profiler&)> on_trace_ready = nullptr;
-
-  // What sources are asked for.
-  bool record_shapes = false;
-  bool profile_memory = false;
-  bool with_stack = false;
-  bool with_flops = false;  // asks for shapes too
-  bool with_modules = false;
-  GpuLevel gpu_level = GpuLevel::Linked;
 
   // Runs while a cycle is recorded; close() cleans it up. Register it before.
   std::shared_ptr<ExecutionTraceObserver> execution_trace_observer = nullptr;
@@ -94,7 +82,6 @@ class Profiler {
  public:
   Profiler();
   explicit Profiler(ProfilerOptions options);
-  Profiler(ProfilerOptions options, const detail::ProfilerHooks& hooks);
   // stop() and close().
   ~Profiler();
   Profiler(const Profiler&) = delete;
@@ -163,6 +150,9 @@ class Profiler {
 
  private:
   class Impl;
+  friend struct ProfilerMaker;
+  explicit Profiler(std::unique_ptr<Impl> impl);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -24,7 +24,7 @@
 #include "base/json.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "collect/sources.h"
+#include "collect/record_options.h"
 #include "sonde/source/op.h"
 
 namespace sonde {
@@ -163,15 +163,12 @@ Result<void> Agent::open_session(bool start_due) {
   SONDE_TRY(session.output, claim_output(options_.report, options_.output));
   session.budget_bytes = options_.budget_bytes;
   session.policy = options_.policy;
-  session.request = options_.request;
-  session.request.activities = source_activities();
-  auto& activities = session.request.activities;
-  if (std::find(activities.begin(), activities.end(), Activity::Cpu) == activities.end())
-    activities.push_back(Activity::Cpu);
+  session.record = options_.record;
+  session.record.activities = supported_activities();
   SONDE_TRY(session_, Session::open(std::move(session)));
   add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
   SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
-  for (const auto& [key, json] : request_flags(options_.request))
+  for (const auto& [key, json] : record_metadata(options_.record))
     SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;
   advance();

@@ -7,20 +7,19 @@
 namespace sonde {
 
 constexpr const char* kRunPrefix = "SONDE_RUN_";
-constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";     // the path in LD_PRELOAD
-constexpr const char* kRunAgent = "SONDE_RUN_AGENT";         // the agent's path
-constexpr const char* kRunNvtx = "SONDE_RUN_NVTX";           // the path in NVTX_INJECTION64_PATH
-constexpr const char* kRunOpencl = "SONDE_RUN_OPENCL";       // the path in OPENCL_LAYERS
-constexpr const char* kRunReport = "SONDE_RUN_REPORT";       // the run log
-constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";    // children are not followed
-constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";   // paths, separated by colons
-constexpr const char* kRunCuda = "SONDE_RUN_CUDA";           // the path of libsonde_cuda
-constexpr const char* kRunGpuLevel = "SONDE_RUN_GPU_LEVEL";  // linked, lean or full
+constexpr const char* kRunPreload = "SONDE_RUN_PRELOAD";    // the path in LD_PRELOAD
+constexpr const char* kRunAgent = "SONDE_RUN_AGENT";        // the agent's path
+constexpr const char* kRunNvtx = "SONDE_RUN_NVTX";          // the path in NVTX_INJECTION64_PATH
+constexpr const char* kRunOpencl = "SONDE_RUN_OPENCL";      // the path in OPENCL_LAYERS
+constexpr const char* kRunReport = "SONDE_RUN_REPORT";      // the run log
+constexpr const char* kRunOnlyPid = "SONDE_RUN_ONLY_PID";   // children are not followed
+constexpr const char* kRunAdapters = "SONDE_RUN_ADAPTERS";  // paths, separated by colons
+constexpr const char* kRunCuda = "SONDE_RUN_CUDA";          // the path of libsonde_cuda
 constexpr const char* kRunOutput = "SONDE_RUN_OUTPUT";
 constexpr const char* kRunExecutionTrace = "SONDE_RUN_EXECUTION_TRACE";  // a pattern too
 constexpr const char* kRunBudget = "SONDE_RUN_BUDGET";                   // bytes
 constexpr const char* kRunPolicy = "SONDE_RUN_POLICY";                   // spill, drop or ring
-constexpr const char* kRunAsk = "SONDE_RUN_ASK";          // of shapes,memory,stack,flops,modules
+constexpr const char* kRunAsk = "SONDE_RUN_ASK";          // the text of record_options.h
 constexpr const char* kRunPaused = "SONDE_RUN_PAUSED";    // 1: wait for `sonde ctl` or a signal
 constexpr const char* kRunStarted = "SONDE_RUN_STARTED";  // CLOCK_MONOTONIC when it was started, ns
 constexpr const char* kRunAfter = "SONDE_RUN_AFTER";      // ns after that

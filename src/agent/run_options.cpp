@@ -6,21 +6,13 @@
 #include <string_view>
 
 #include "agent/run_environment.h"
+#include "collect/record_options.h"
 
 namespace sonde {
 namespace {
 
 constexpr std::pair<BufferPolicy, const char*> kPolicies[] = {
     {BufferPolicy::Spill, "spill"}, {BufferPolicy::Drop, "drop"}, {BufferPolicy::Ring, "ring"}};
-
-constexpr std::pair<bool SourceRequest::*, const char*> kRequests[] = {
-    {&SourceRequest::record_shapes, "shapes"}, {&SourceRequest::profile_memory, "memory"},
-    {&SourceRequest::with_stack, "stack"},     {&SourceRequest::with_flops, "flops"},
-    {&SourceRequest::with_modules, "modules"},
-};
-
-constexpr std::pair<GpuLevel, const char*> kGpuLevels[] = {
-    {GpuLevel::Linked, "linked"}, {GpuLevel::Lean, "lean"}, {GpuLevel::Full, "full"}};
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -73,13 +65,6 @@ Result<BufferPolicy> policy_named(const std::string& name) {
   return Failure(ErrorCode::Invalid, "unknown policy \"" + name + "\"");
 }
 
-Result<GpuLevel> gpu_level_named(const std::string& name) {
-  for (const auto& [level, known] : kGpuLevels) {
-    if (name == known) return level;
-  }
-  return Failure(ErrorCode::Invalid, "unknown level \"" + name + "\"; use linked, lean or full");
-}
-
 std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options) {
   std::vector<std::pair<std::string, std::string>> variables = {
       {kRunOutput, options.output},
@@ -92,16 +77,10 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
   for (const auto& [policy, name] : kPolicies) {
     if (policy == options.policy) variables.emplace_back(kRunPolicy, name);
   }
-  std::vector<std::string> asked;
-  for (const auto& [member, name] : kRequests) {
-    if (options.request.*member) asked.emplace_back(name);
-  }
-  if (!asked.empty()) variables.emplace_back(kRunAsk, join(asked, ','));
+  if (const std::string asked = record_text(options.record); !asked.empty())
+    variables.emplace_back(kRunAsk, asked);
   if (!options.adapters.empty()) variables.emplace_back(kRunAdapters, join(options.adapters, ':'));
   if (!options.cuda_library.empty()) variables.emplace_back(kRunCuda, options.cuda_library);
-  for (const auto& [level, name] : kGpuLevels) {
-    if (level == options.request.gpu_level) variables.emplace_back(kRunGpuLevel, name);
-  }
   if (options.paused) variables.emplace_back(kRunPaused, "1");
   const std::pair<const char*, std::int64_t> numbers[] = {{kRunAfter, options.after_ns},
                                                           {kRunFor, options.for_ns},
@@ -121,9 +100,6 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   if (const char* text = reader.text(kRunReport)) options.report = text;
   if (const char* text = reader.text(kRunAdapters)) options.adapters = split(text, ':');
   if (const char* text = reader.text(kRunCuda)) options.cuda_library = text;
-  if (const char* text = reader.text(kRunGpuLevel)) {
-    SONDE_TRY(options.request.gpu_level, gpu_level_named(text));
-  }
   options.paused = reader.text(kRunPaused) != nullptr;
   options.follow_children = reader.text(kRunOnlyPid) == nullptr;
   SONDE_TRY_VOID(reader.number(kRunBudget, options.budget_bytes));
@@ -136,11 +112,7 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
     SONDE_TRY(options.policy, policy_named(text));
   }
   if (const char* text = reader.text(kRunAsk)) {
-    for (const std::string& word : split(text, ',')) {
-      for (const auto& [member, name] : kRequests) {
-        if (word == name) options.request.*member = true;
-      }
-    }
+    SONDE_TRY(options.record, record_options_from(text));
   }
   return options;
 }

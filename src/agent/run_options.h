@@ -22,7 +22,7 @@ struct RunOptions {
   std::string execution_trace;  // its file, with the same placeholders; empty: none
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
-  SourceRequest request = {};   // its activities are what the process offers
+  RecordOptions record = {};    // its activities are what the process offers
   bool paused = false;          // do not record until `sonde ctl` or a signal asks for it
   std::int64_t started_ns = 0;  // CLOCK_MONOTONIC when `sonde run` started the program
   std::int64_t after_ns = 0;    // begin this long after started_ns
@@ -42,6 +42,5 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
 Result<RunOptions> run_options_from(const EnvironmentLookup& lookup);
 
 Result<BufferPolicy> policy_named(const std::string& name);
-Result<GpuLevel> gpu_level_named(const std::string& name);
 
 }  // namespace sonde

@@ -24,7 +24,8 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   sent.execution_trace = "/tmp/a {pid}.et.json";
   sent.budget_bytes = 12345;
   sent.policy = BufferPolicy::Ring;
-  sent.request.record_shapes = sent.request.with_modules = true;
+  sent.record.record_shapes = sent.record.with_modules = true;
+  sent.record.gpu_level = GpuLevel::Full;
   sent.paused = true;
   sent.started_ns = 1;
   sent.after_ns = 2;
@@ -36,8 +37,9 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   const auto arrived = through_environment(sent);
   ASSERT_TRUE(arrived) << arrived.error().message;
   EXPECT_EQ(to_environment(*arrived), to_environment(sent));
-  EXPECT_TRUE(arrived->request.record_shapes);
-  EXPECT_FALSE(arrived->request.profile_memory);
+  EXPECT_TRUE(arrived->record.record_shapes);
+  EXPECT_FALSE(arrived->record.profile_memory);
+  EXPECT_EQ(arrived->record.gpu_level, GpuLevel::Full);
   EXPECT_EQ(arrived->adapters, sent.adapters);
   EXPECT_TRUE(arrived->follow_children);
 }

@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
+#include "collect/record_options.h"
 #include "sonde/version.h"
 
 namespace sonde::cli {
@@ -396,15 +397,8 @@ struct Parser {
                      "Write here (default {program}-{pid}.sonde); {pid}, {program}, {rank} and "
                      "{host} are filled in")
         ->type_name("PATTERN");
-    SourceRequest& ask = options.request;
-    command->add_flag("--shapes", ask.record_shapes, "Record the shapes and types of inputs");
-    command->add_flag("--memory", ask.profile_memory, "Record allocations and frees");
-    command->add_flag("--stack", ask.with_stack,
-                      "Record the stack of each operator: C++ and TorchScript, but not Python");
-    command->add_flag("--flops", ask.with_flops, "Estimate FLOPs; implies --shapes");
-    command->add_flag("--modules", ask.with_modules,
-                      "Record the module of each operator: from TorchScript and ModuleScope, but "
-                      "not from Python");
+    for (const RecordFlag& flag : record_flags())
+      command->add_flag(std::string("--") + flag.word, options.record.*flag.member, flag.help);
     command
         ->add_option_function<std::string>(
             "--gpu",
@@ -413,7 +407,7 @@ struct Parser {
               if (level.empty()) return;
               const Result<GpuLevel> named = gpu_level_named(level);
               if (!named) throw CLI::ValidationError("--gpu", named.error().message);
-              run.options.request.gpu_level = *named;
+              run.options.record.gpu_level = *named;
             },
             "Record CUDA. LEVEL is linked (default): device work linked to operators; lean: device "
             "work only; full: also every runtime call. Write --gpu=LEVEL")

@@ -187,9 +187,11 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
 
 void Collector::prepare_sources(SessionState& session) {
   const std::lock_guard one_at_a_time(sources_);
-  const std::vector<std::string> failures = session.sources.prepare(session.options.request);
+  session.unserved = unserved_by_sources(session.options.record);
+  const std::vector<std::string> failures = session.sources.prepare(session.options.record);
   const std::lock_guard guard(mutex_);
-  for (const std::string& failure : failures) note(session, LedgerKind::SourceFailed, failure);
+  for (const std::string& text : session.unserved) note(session, LedgerKind::SourceFailed, text);
+  for (const std::string& text : failures) note(session, LedgerKind::SourceFailed, text);
 }
 
 Result<void> Collector::set_metadata(SessionState& session, const std::string& key,
@@ -208,12 +210,12 @@ Result<void> Collector::set_metadata(SessionState& session, const std::string& k
 }
 
 void Collector::tell_sources_locked(SessionState& session, bool with_it) {
-  std::vector<SourceRequest> wanted;
+  std::vector<RecordOptions> wanted;
   {
     const std::lock_guard guard(mutex_);
     for (const auto& other : sessions_) {
       if (other->recording() && (with_it || other.get() != &session))
-        wanted.push_back(other->options.request);
+        wanted.push_back(other->options.record);
     }
   }
   session.sources.tell(wanted);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "collect/record_options.h"
 #include "sonde/source/source.h"
 
 namespace sonde {
@@ -17,16 +18,8 @@ class PluginSource : public Source {
   std::string name() const override { return plugin_.name; }
   Activity activity() const override { return static_cast<Activity>(plugin_.activity); }
 
-  Result<void> prepare(const SourceRequest& request) override {
-    const auto flag = [](bool value) { return static_cast<std::uint8_t>(value ? 1 : 0); };
-    sonde_request asked = {};
-    asked.size = sizeof(asked);
-    asked.record_shapes = flag(request.record_shapes);
-    asked.profile_memory = flag(request.profile_memory);
-    asked.with_stack = flag(request.with_stack);
-    asked.with_flops = flag(request.with_flops);
-    asked.with_modules = flag(request.with_modules);
-    asked.gpu_level = static_cast<std::uint8_t>(request.gpu_level);
+  Result<void> prepare(const RecordOptions& wanted) override {
+    const sonde_request asked = plugin_request(wanted);
     char why[512] = "";
     if (plugin_.prepare(plugin_.self, &asked, why, sizeof(why)) == 0) return {};
     why[sizeof(why) - 1] = '\0';

@@ -86,7 +86,7 @@ void wait_for_flushes(int more) {
 
 SessionOptions with_plugins() {
   SessionOptions options;
-  options.request.activities = {Activity::Cpu, Activity::PrivateUse1};
+  options.record.activities = {Activity::Cpu, Activity::PrivateUse1};
   return options;
 }
 
@@ -94,7 +94,7 @@ Trace record_with_plugin(bool shapes) {
   EXPECT_EQ(sonde_add_plugin(&kPlugin), 0);
   EXPECT_EQ(sonde_add_plugin(&kPlugin), 0) << "adding it again has no effect";
   SessionOptions options = with_plugins();
-  options.request.record_shapes = shapes;
+  options.record.record_shapes = shapes;
   const auto session = testing::open_session(std::move(options));
   Trace trace = testing::record_window(*session, [] {});
   sonde_remove_plugin(&kPlugin);

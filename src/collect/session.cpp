@@ -35,6 +35,8 @@ class RecordingSession : public Session {
   bool recording() const override { return is_mine() && collector().is_recording(*state_); }
   int windows() const override { return is_mine() ? collector().window_count(*state_) : 0; }
 
+  std::vector<std::string> unserved() const override { return state_->unserved; }
+
   Result<void> set_metadata(const std::string& key, const std::string& json) override {
     if (auto checked = validate_json(json); !checked) {
       return Failure(ErrorCode::Invalid, "metadata \"" + key + "\": " + checked.error().message);

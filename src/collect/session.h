@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "sonde/profile/buffer_policy.h"
+#include "sonde/profile/record_options.h"
 #include "sonde/result.h"
-#include "sonde/source/source.h"
 #include "sonde/trace.h"
 
 namespace sonde {
@@ -34,7 +34,7 @@ struct SessionOptions {
   BufferPolicy policy = BufferPolicy::Spill;
   bool crash_safe = true;  // buffers in a file beside the output, so that they outlive a SIGKILL
   bool compress = true;
-  SourceRequest request = {};
+  RecordOptions record = {};
   // Threads to record, by kernel thread id or by name; both empty: all.
   std::vector<std::int64_t> only_thread_ids = {};
   std::vector<std::string> only_thread_names = {};
@@ -51,6 +51,10 @@ class Session {
   virtual void end_window() = 0;
   virtual bool recording() const = 0;
   virtual int windows() const = 0;  // how many were begun
+
+  // The activities that were asked for and that nothing here records, each with what to do about
+  // it. The ledger says the same.
+  virtual std::vector<std::string> unserved() const = 0;
 
   // Stored in the file and shown with the trace; `json` must be valid JSON. A later value wins.
   virtual Result<void> set_metadata(const std::string& key, const std::string& json) = 0;

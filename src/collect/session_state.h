@@ -33,7 +33,7 @@ struct SessionFacts {
   std::vector<std::pair<std::string, std::string>> metadata;  // keys and their JSON, each key once
 };
 
-// All but `file` is guarded by the collector's mutex.
+// All but `file` and `unserved` is guarded by the collector's mutex.
 struct SessionState {
   struct Window {
     std::uint64_t start_ticks = 0;
@@ -44,6 +44,7 @@ struct SessionState {
 
   SessionOptions options;
   std::string path;
+  std::vector<std::string> unserved;  // set when it is opened
   std::unique_ptr<RecordingFile> file;
   ActiveSources sources;
   std::vector<Window> windows;

@@ -458,8 +458,8 @@ class FakeSource : public Source {
  public:
   std::string name() const override { return "fake"; }
   Activity activity() const override { return Activity::PrivateUse1; }
-  Result<void> prepare(const SourceRequest& request) override {
-    shapes = request.record_shapes;
+  Result<void> prepare(const RecordOptions& wanted) override {
+    shapes = wanted.record_shapes;
     if (fails) return Failure(ErrorCode::Unsupported, "no such device");
     return {};
   }
@@ -475,8 +475,8 @@ TEST(Session, TellsItsSourcesOfWindows) {
   const auto source = std::make_shared<FakeSource>();
   add_source(source);
   SessionOptions options;
-  options.request.activities = {Activity::Cpu, Activity::PrivateUse1};
-  options.request.record_shapes = true;
+  options.record.activities = {Activity::Cpu, Activity::PrivateUse1};
+  options.record.record_shapes = true;
   const auto session = open_session(options);
   record_window(*session, [] {});
   record_window(*session, [] {});
@@ -491,9 +491,9 @@ TEST(Session, HasItsSourcesServeAllSessionsThatRecordAndNoOthers) {
   const auto source = std::make_shared<FakeSource>();
   add_source(source);
   SessionOptions options;
-  options.request.activities = {Activity::PrivateUse1};
+  options.record.activities = {Activity::PrivateUse1};
   const auto plain = open_session(options);
-  options.request.record_shapes = true;
+  options.record.record_shapes = true;
   const auto with_shapes = open_session(options);
   record_window(*with_shapes, [&] { EXPECT_TRUE(source->shapes); });
   record_window(*plain, [&] { EXPECT_FALSE(source->shapes); });
@@ -509,12 +509,25 @@ TEST(Session, HasItsSourcesServeAllSessionsThatRecordAndNoOthers) {
   remove_source(*source);
 }
 
+TEST(Session, AsksForShapesToCountFlops) {
+  const auto source = std::make_shared<FakeSource>();
+  add_source(source);
+  SessionOptions options;
+  options.record.with_flops = true;
+  const auto session = open_session(options);
+  EXPECT_TRUE(source->shapes);
+  source->shapes = false;
+  record_window(*session, [] {});
+  EXPECT_TRUE(source->shapes);
+  remove_source(*source);
+}
+
 TEST(Session, AsksOnlySourcesOfTheActivitiesWanted) {
   const auto source = std::make_shared<FakeSource>();
   add_source(source);
   SessionOptions options;
-  options.request.activities = {Activity::Cpu};
-  options.request.record_shapes = true;
+  options.record.activities = {Activity::Cpu};
+  options.record.record_shapes = true;
   record_window(*open_session(options), [] {});
   remove_source(*source);
   EXPECT_FALSE(source->shapes);
@@ -526,7 +539,7 @@ TEST(Session, GoesOnWithoutASourceThatFailsAndSaysSo) {
   source->fails = true;
   add_source(source);
   SessionOptions options;
-  options.request.activities = {Activity::PrivateUse1};
+  options.record.activities = {Activity::PrivateUse1};
   const auto session = open_session(options);
   const Trace trace = record_window(*session, [] { SONDE_SCOPE("work"); });
   remove_source(*source);
@@ -537,7 +550,7 @@ TEST(Session, GoesOnWithoutASourceThatFailsAndSaysSo) {
 
 TEST(Session, SaysWhenNothingRecordsAnActivityAskedFor) {
   SessionOptions options;
-  options.request.activities = {Activity::Cpu, Activity::Cuda};
+  options.record.activities = {Activity::Cpu, Activity::Cuda};
   const auto session = open_session(options);
   const Trace trace = record_window(*session, [] {});
   EXPECT_EQ(
@@ -547,7 +560,7 @@ TEST(Session, SaysWhenNothingRecordsAnActivityAskedFor) {
 
 TEST(Session, NamesEveryActivityByItsOwnName) {
   SessionOptions options;
-  options.request.activities = {Activity::Hpu, Activity::Mtia, Activity::PrivateUse1};
+  options.record.activities = {Activity::Hpu, Activity::Mtia, Activity::PrivateUse1};
   const Trace trace = record_window(*open_session(options), [] {});
   for (const std::string name : {"hpu", "mtia", "privateuse1"}) {
     EXPECT_EQ(ledger_sum(trace, LedgerKind::SourceFailed,

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/signals.h"
+#include "collect/record_options.h"
 
 namespace sonde {
 namespace {
@@ -28,43 +29,40 @@ Registry& registry() {
   return *instance;
 }
 
-const char* activity_name(Activity activity) {
-  static constexpr const char* kNames[] = {"cpu", "xpu", "cuda", "hpu", "mtia", "privateuse1"};
-  const auto number = static_cast<std::size_t>(activity);
-  return number < std::size(kNames) ? kNames[number] : "unknown";
-}
-
 std::vector<std::shared_ptr<Source>> all_sources() {
   const std::lock_guard guard(registry().mutex);
   return registry().sources;
 }
 
-bool asks_for(const SourceRequest& request, Activity activity) {
-  const auto& wanted = request.activities;
-  return std::find(wanted.begin(), wanted.end(), activity) != wanted.end();
+bool asks_for(const RecordOptions& wanted, Activity activity) {
+  const auto& activities = wanted.activities;
+  return std::find(activities.begin(), activities.end(), activity) != activities.end();
 }
 
-// What `source` has to serve all of them with; nothing if none asks for it.
-std::optional<SourceRequest> together(const std::vector<SourceRequest>& wanted, Activity activity) {
-  std::optional<SourceRequest> all;
-  const auto most = [](GpuLevel a, GpuLevel b) {
-    if (a == GpuLevel::Full || b == GpuLevel::Full) return GpuLevel::Full;
-    return a == GpuLevel::Lean ? b : a;
-  };
-  for (const SourceRequest& one : wanted) {
+// FLOPs are counted from shapes.
+RecordOptions completed(RecordOptions wanted) {
+  wanted.record_shapes |= wanted.with_flops;
+  return wanted;
+}
+
+// What a source of `activity` has to serve all of them with; nothing if none asks for it.
+std::optional<RecordOptions> together(const std::vector<RecordOptions>& wanted, Activity activity) {
+  std::optional<RecordOptions> all;
+  for (const RecordOptions& one : wanted) {
     if (!asks_for(one, activity)) continue;
-    if (!all) {
-      all = one;
-      continue;
-    }
-    all->record_shapes |= one.record_shapes;
-    all->profile_memory |= one.profile_memory;
-    all->with_stack |= one.with_stack;
-    all->with_flops |= one.with_flops;
-    all->with_modules |= one.with_modules;
-    all->gpu_level = most(all->gpu_level, one.gpu_level);
+    if (!all) all = one;
+    add_to(*all, one);
   }
   return all;
+}
+
+std::string what_records(Activity activity) {
+  const std::string own = "link a library that adds a source for it (sonde/source/plugin.h)";
+  if (activity == Activity::Cuda)
+    return "link Sonde::cuda, or start the program with `sonde run --gpu`";
+  if (activity == Activity::PrivateUse1)
+    return own + ", or for OpenCL start the program with `sonde run --opencl`";
+  return own;
 }
 
 }  // namespace
@@ -81,40 +79,31 @@ void remove_source(const Source& source) {
   std::erase_if(registry().sources, [&](const auto& known) { return known.get() == &source; });
 }
 
-std::vector<Activity> source_activities() {
-  std::vector<Activity> activities;
+std::vector<Activity> supported_activities() {
+  std::vector<Activity> activities = {Activity::Cpu};
   for (const auto& source : all_sources()) activities.push_back(source->activity());
   std::sort(activities.begin(), activities.end());
   activities.erase(std::unique(activities.begin(), activities.end()), activities.end());
   return activities;
 }
 
-std::vector<std::pair<std::string, std::string>> request_flags(const SourceRequest& request) {
-  std::vector<std::pair<std::string, std::string>> flags;
-  const auto add = [&](bool flag, const char* key) {
-    if (flag) flags.emplace_back(key, "1");
-  };
-  add(request.profile_memory, "profile_memory");
-  add(request.with_stack, "with_stack");
-  add(request.record_shapes, "record_shapes");
-  add(request.with_modules, "with_modules");
-  add(request.with_flops, "with_flops");
-  return flags;
+std::vector<std::string> unserved_by_sources(const RecordOptions& wanted) {
+  const std::vector<Activity> served = supported_activities();
+  std::vector<std::string> texts;
+  for (const Activity activity : wanted.activities) {
+    if (std::binary_search(served.begin(), served.end(), activity)) continue;
+    texts.push_back(std::string(activity_name(activity)) +
+                    ": nothing in this program can record it: " + what_records(activity));
+  }
+  return texts;
 }
 
-std::vector<std::string> ActiveSources::prepare(const SourceRequest& request) {
+std::vector<std::string> ActiveSources::prepare(const RecordOptions& wanted) {
   sources_.clear();
   std::vector<std::string> failures;
-  const std::vector<Activity> served = source_activities();
-  for (const Activity activity : request.activities) {
-    if (activity == Activity::Cpu || std::binary_search(served.begin(), served.end(), activity))
-      continue;
-    failures.push_back(std::string(activity_name(activity)) +
-                       ": nothing in this program can record it");
-  }
   for (auto& source : all_sources()) {
-    if (!asks_for(request, source->activity())) continue;
-    if (auto prepared = source->prepare(request); prepared) {
+    if (!asks_for(wanted, source->activity())) continue;
+    if (auto prepared = source->prepare(completed(wanted)); prepared) {
       sources_.push_back(std::move(source));
     } else {
       failures.push_back(source->name() + ": " + prepared.error().message);
@@ -123,11 +112,11 @@ std::vector<std::string> ActiveSources::prepare(const SourceRequest& request) {
   return failures;
 }
 
-void ActiveSources::tell(const std::vector<SourceRequest>& wanted) {
+void ActiveSources::tell(const std::vector<RecordOptions>& wanted) {
   for (const auto& source : sources_) {
-    const std::optional<SourceRequest> all = together(wanted, source->activity());
+    const std::optional<RecordOptions> all = together(wanted, source->activity());
     // It could serve this session alone: that it cannot serve more is its own business.
-    if (all) static_cast<void>(source->prepare(*all));
+    if (all) static_cast<void>(source->prepare(completed(*all)));
   }
 }
 

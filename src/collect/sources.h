@@ -8,28 +8,23 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "sonde/source/source.h"
 
 namespace sonde {
 
-// The activities that some added source serves, each once, ascending; the host's own is not among
-// them.
-std::vector<Activity> source_activities();
-
-// What was requested, as PyTorch's traces store it: metadata keys and their JSON.
-std::vector<std::pair<std::string, std::string>> request_flags(const SourceRequest& request);
+// The activities asked for that no added source serves, each with what to do about it.
+std::vector<std::string> unserved_by_sources(const RecordOptions& wanted);
 
 // The sources that a session asked for and that could be prepared.
 class ActiveSources {
  public:
   // What failed, as "name: reason".
-  std::vector<std::string> prepare(const SourceRequest& request);
+  std::vector<std::string> prepare(const RecordOptions& wanted);
   // What all sessions want that record, or will when this one has started or stopped: to be called
   // before either.
-  void tell(const std::vector<SourceRequest>& wanted);
+  void tell(const std::vector<RecordOptions>& wanted);
   void start();
   void stop();
   void flush();

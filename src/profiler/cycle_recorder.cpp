@@ -10,25 +10,13 @@
 
 #include "base/json.h"
 #include "collect/distributed.h"
-#include "collect/sources.h"
+#include "collect/record_options.h"
 #include "profiler/message.h"
 
 namespace sonde {
 namespace {
 
 constexpr std::string_view kCycleField = "{cycle}";
-
-SourceRequest request_of(const ProfilerOptions& options) {
-  SourceRequest request;
-  request.activities = options.activities;
-  request.record_shapes = options.record_shapes;
-  request.profile_memory = options.profile_memory;
-  request.with_stack = options.with_stack;
-  request.with_flops = options.with_flops;
-  request.with_modules = options.with_modules;
-  request.gpu_level = options.gpu_level;
-  return request;
-}
 
 SessionOptions session_options(const ProfilerOptions& options) {
   SessionOptions result;
@@ -38,9 +26,7 @@ SessionOptions session_options(const ProfilerOptions& options) {
   result.crash_safe = options.crash_safe;
   result.only_thread_ids = options.only_thread_ids;
   result.only_thread_names = options.only_thread_names;
-  result.request = request_of(options);
-  // FLOPs are counted from shapes.
-  result.request.record_shapes |= options.with_flops;
+  result.record = options.record;
   return result;
 }
 
@@ -86,7 +72,7 @@ CycleRecorder::CycleRecorder(
     const ProfilerOptions& options,
     std::function<Result<std::unique_ptr<Session>>(SessionOptions)> open_session)
     : session_options_(session_options(options)),
-      flags_(request_flags(request_of(options))),
+      flags_(record_metadata(options.record)),
       all_windows_(options.acc_events),
       file_per_cycle_(options.one_file_per_cycle),
       trace_id_callback_(options.custom_trace_id_callback),
@@ -108,7 +94,9 @@ Result<void> CycleRecorder::open_next() {
   SessionOptions options = session_options_;
   if (file_per_cycle_) options.output = cycle_path(options.output, cycles_);
   SONDE_TRY(session_, open_session_(std::move(options)));
-  ++cycles_;
+  if (cycles_++ == 0) {
+    for (const std::string& what : session_->unserved()) report_warning(what);
+  }
   describe_job();
   for (const auto& [key, json] : std::exchange(early_, {})) set_metadata(key, json);
   return {};

@@ -18,8 +18,8 @@ std::atomic<std::int64_t>& graphs() {
 
 ProfilerOptions options() {
   ProfilerOptions chosen;
-  chosen.activities = {Activity::Cpu};
-  chosen.with_stack = should_print_missing();
+  chosen.record.activities = {Activity::Cpu};
+  chosen.record.with_stack = should_print_missing();
   return chosen;
 }
 

@@ -69,7 +69,7 @@ TEST_F(ProfilerErrors, AFileThatCannotBeFinishedIsSaidOnce) {
 
 TEST_F(ProfilerErrors, NoActivitiesAreAnError) {
   ProfilerOptions none = options({});
-  none.activities = {};
+  none.record.activities = {};
   Profiler prof = profiler(std::move(none));
   ASSERT_FALSE(prof.status());
   EXPECT_EQ(prof.status().error().message, "No valid profiler activities found");
@@ -77,7 +77,7 @@ TEST_F(ProfilerErrors, NoActivitiesAreAnError) {
 
 TEST_F(ProfilerErrors, AnActivityTwiceIsAnError) {
   ProfilerOptions twice = options({});
-  twice.activities = {Activity::Cuda, Activity::Cpu, Activity::Cuda};
+  twice.record.activities = {Activity::Cuda, Activity::Cpu, Activity::Cuda};
   Profiler prof = profiler(std::move(twice));
   ASSERT_FALSE(prof.status());
   EXPECT_THAT(prof.status().error().message, HasSubstr("specified more than once"));

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a Profiler stands on, to be replaced by tests.
+// What a Profiler stands on, and how tests make one that stands on something else.
 
 #include <functional>
 #include <memory>
 
 #include "collect/session.h"
+#include "sonde/profiler.h"
 #include "sonde/result.h"
 
-namespace sonde::detail {
+namespace sonde {
 
 struct ProfilerHooks {
   std::function<Result<std::unique_ptr<Session>>(SessionOptions)> open_session = &Session::open;
@@ -18,4 +19,8 @@ struct ProfilerHooks {
   std::function<bool()> device_stopped = nullptr;
 };
 
-}  // namespace sonde::detail
+struct ProfilerMaker {
+  static Profiler make(ProfilerOptions options, const ProfilerHooks& hooks);
+};
+
+}  // namespace sonde

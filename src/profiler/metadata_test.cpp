@@ -29,13 +29,13 @@ class ProfilerMetadata : public ::testing::Test {
 
   ProfilerOptions options() {
     ProfilerOptions result;
-    result.activities = {Activity::Cpu};
+    result.record.activities = {Activity::Cpu};
     // Two cycles, of step 0 and of step 1.
     result.schedule = [](std::int64_t) { return ProfilerAction::RecordAndSave; };
     return result;
   }
   Profiler profiler(ProfilerOptions options) {
-    return Profiler(std::move(options), testing::fake_hooks(log_));
+    return ProfilerMaker::make(std::move(options), testing::fake_hooks(log_));
   }
 
   std::shared_ptr<SessionLog> log_ = std::make_shared<SessionLog>();
@@ -44,8 +44,8 @@ class ProfilerMetadata : public ::testing::Test {
 
 TEST_F(ProfilerMetadata, SaysWhichFlagsAreOn) {
   ProfilerOptions flags = options();
-  flags.record_shapes = flags.profile_memory = flags.with_stack = true;
-  flags.with_flops = flags.with_modules = true;
+  flags.record.record_shapes = flags.record.profile_memory = flags.record.with_stack = true;
+  flags.record.with_flops = flags.record.with_modules = true;
   Profiler prof = profiler(std::move(flags));
   prof.start();
   for (const char* flag :
@@ -69,7 +69,7 @@ TEST_F(ProfilerMetadata, ComesInPyTorchsOrder) {
   info.world_size = 2;
   set_distributed_info(info);
   ProfilerOptions flags = options();
-  flags.record_shapes = flags.with_stack = true;
+  flags.record.record_shapes = flags.record.with_stack = true;
   Profiler prof = profiler(std::move(flags));
   ASSERT_TRUE(prof.preset_metadata_json("mine", "{}"));
   prof.start();

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "collect/sources.h"
 #include "profiler/cycle_recorder.h"
 #include "profiler/hooks.h"
 #include "profiler/message.h"
@@ -32,7 +31,7 @@ Result<void> check_activities(std::vector<Activity> activities) {
 }
 
 Result<void> check_options(const ProfilerOptions& options) {
-  SONDE_TRY_VOID(check_activities(options.activities));
+  SONDE_TRY_VOID(check_activities(options.record.activities));
   if (options.acc_events && options.one_file_per_cycle) {
     return Failure(ErrorCode::Invalid,
                    "acc_events needs all cycles in one file: do not set one_file_per_cycle");
@@ -77,7 +76,7 @@ bool uses_device(const std::vector<Activity>& activities) {
 // Every member locks. The mutex is recursive because on_trace_ready calls back.
 class Profiler::Impl {
  public:
-  Impl(ProfilerOptions options, const detail::ProfilerHooks& hooks)
+  Impl(ProfilerOptions options, const ProfilerHooks& hooks)
       : options_(std::move(options)), hooks_(hooks), cycles_(options_, hooks.open_session) {
     if (Result<void> checked = check_options(options_); !checked) {
       fail(std::move(checked).error());
@@ -217,7 +216,8 @@ class Profiler::Impl {
   }
 
   bool device_stopped() const {
-    return hooks_.device_stopped && uses_device(options_.activities) && hooks_.device_stopped();
+    return hooks_.device_stopped && uses_device(options_.record.activities) &&
+           hooks_.device_stopped();
   }
 
   void check(Result<void> result) {
@@ -247,7 +247,7 @@ class Profiler::Impl {
   }
 
   const ProfilerOptions options_;
-  const detail::ProfilerHooks hooks_;
+  const ProfilerHooks hooks_;
   const pid_t owner_ = getpid();
   mutable std::recursive_mutex mutex_;
   CycleRecorder cycles_;
@@ -265,9 +265,12 @@ class Profiler::Impl {
 
 Profiler::Profiler() : Profiler(ProfilerOptions{}) {}
 Profiler::Profiler(ProfilerOptions options)
-    : Profiler(std::move(options), detail::ProfilerHooks{}) {}
-Profiler::Profiler(ProfilerOptions options, const detail::ProfilerHooks& hooks)
-    : impl_(std::make_unique<Impl>(std::move(options), hooks)) {}
+    : Profiler(std::make_unique<Impl>(std::move(options), ProfilerHooks{})) {}
+Profiler::Profiler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Profiler ProfilerMaker::make(ProfilerOptions options, const ProfilerHooks& hooks) {
+  return Profiler(std::make_unique<Profiler::Impl>(std::move(options), hooks));
+}
 
 Profiler::~Profiler() {
   static_cast<void>(close());  // a failure goes to the message handler
@@ -365,14 +368,6 @@ Result<void> Profiler::preset_metadata_json(std::string_view key, std::string_vi
     impl_->cycles().preset_metadata(std::string(key), std::string(json));
   }
   return {};
-}
-
-std::vector<Activity> supported_activities() {
-  std::vector<Activity> activities = source_activities();
-  activities.push_back(Activity::Cpu);
-  std::sort(activities.begin(), activities.end());
-  activities.erase(std::unique(activities.begin(), activities.end()), activities.end());
-  return activities;
 }
 
 }  // namespace sonde

@@ -112,7 +112,7 @@ TEST_F(ProfilerCalls, TheStepWhereTheDeviceStoppedIsNamed) {
 
 TEST_F(ProfilerCalls, NoDeviceIsAskedWhereOnlyTheCpuIsRecorded) {
   ProfilerOptions only_cpu = options(letters("RR"));
-  only_cpu.activities = {Activity::Cpu};
+  only_cpu.record.activities = {Activity::Cpu};
   Profiler prof = profiler(std::move(only_cpu));
   prof.start();
   device_stopped_ = true;
@@ -177,7 +177,7 @@ TEST_F(ProfilerCalls, EachCycleHasItsFileIfAskedFor) {
 
 TEST_F(ProfilerCalls, TheDestructorStopsAndCloses) {
   {
-    Profiler(options({}), testing::fake_hooks(log_)).start();
+    ProfilerMaker::make(options({}), testing::fake_hooks(log_)).start();
   }
   EXPECT_EQ(log_->take(), "prepare, open run.sonde, begin 0, end, ready, close");
 }
@@ -242,8 +242,9 @@ TEST_F(ProfilerCalls, ThereIsNoTraceBeforeACycleEnded) {
 
 TEST_F(ProfilerCalls, TheOptionsReachTheSession) {
   ProfilerOptions flags = options({});
-  flags.profile_memory = flags.with_stack = flags.with_flops = flags.with_modules = true;
-  flags.gpu_level = GpuLevel::Full;
+  flags.record.profile_memory = flags.record.with_stack = true;
+  flags.record.with_flops = flags.record.with_modules = true;
+  flags.record.gpu_level = GpuLevel::Full;
   flags.budget_bytes = 12345;
   flags.policy = BufferPolicy::Drop;
   flags.crash_safe = false;
@@ -251,13 +252,12 @@ TEST_F(ProfilerCalls, TheOptionsReachTheSession) {
   flags.only_thread_names = {"loader"};
   Profiler prof = profiler(std::move(flags));
   prof.start();
-  EXPECT_THAT(log_->options.request.activities, ElementsAre(Activity::Cpu, Activity::Cuda));
-  EXPECT_TRUE(log_->options.request.record_shapes);  // FLOPs need them
-  EXPECT_TRUE(log_->options.request.profile_memory);
-  EXPECT_TRUE(log_->options.request.with_stack);
-  EXPECT_TRUE(log_->options.request.with_flops);
-  EXPECT_TRUE(log_->options.request.with_modules);
-  EXPECT_EQ(log_->options.request.gpu_level, GpuLevel::Full);
+  EXPECT_THAT(log_->options.record.activities, ElementsAre(Activity::Cpu, Activity::Cuda));
+  EXPECT_TRUE(log_->options.record.profile_memory);
+  EXPECT_TRUE(log_->options.record.with_stack);
+  EXPECT_TRUE(log_->options.record.with_flops);
+  EXPECT_TRUE(log_->options.record.with_modules);
+  EXPECT_EQ(log_->options.record.gpu_level, GpuLevel::Full);
   EXPECT_EQ(log_->options.budget_bytes, 12345u);
   EXPECT_EQ(log_->options.policy, BufferPolicy::Drop);
   EXPECT_FALSE(log_->options.crash_safe);

@@ -336,7 +336,7 @@ TEST_F(ProfilerRecording, NestsAndOverlaps) {
 }
 
 TEST_F(ProfilerRecording, StoresItsMetadataInTheTrace) {
-  Profiler prof({.record_shapes = true});
+  Profiler prof({.record = {.record_shapes = true}});
   prof.add_metadata("note", "a \"quoted\" word");
   train(prof, 1);
   const Result<Trace> trace = prof.trace();
@@ -419,8 +419,7 @@ TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
 // Nothing but its window tells a snapshot from the file that the profiler writes itself.
 TEST_F(ProfilerRecording, DescribesASnapshotLikeAnyFile) {
   set_distributed_info({.rank = 3, .world_size = 8});
-  Profiler prof({.activities = {Activity::Cpu, Activity::Mtia},
-                 .record_shapes = true,
+  Profiler prof({.record = {.activities = {Activity::Cpu, Activity::Mtia}, .record_shapes = true},
                  .budget_bytes = 2u << 20,
                  .policy = BufferPolicy::Ring});
   prof.add_metadata("early", "bird");
@@ -459,6 +458,28 @@ TEST_F(ProfilerRecording, TakesSnapshotsOfTheThreadsNamedAlone) {
   const Result<Trace> snapshot = open_sonde(path("now.sonde"));
   ASSERT_TRUE(snapshot) << snapshot.error().message;
   EXPECT_THAT(names(*snapshot), ElementsAre("load"));
+}
+
+TEST_F(ProfilerRecording, SaysOnceWhatToDoAboutAnActivityThatNothingRecords) {
+  testing::CapturedMessages messages;
+  Profiler prof({.record = {.activities = {Activity::Cpu, Activity::Cuda, Activity::Xpu}},
+                 .schedule = [](std::int64_t) { return ProfilerAction::RecordAndSave; },
+                 .one_file_per_cycle = true});
+  train(prof, 2);
+  EXPECT_THAT(
+      messages.take(),
+      ElementsAre("warning: cuda: nothing in this program can record it: link Sonde::cuda, or "
+                  "start the program with `sonde run --gpu`",
+                  "warning: xpu: nothing in this program can record it: link a library that "
+                  "adds a source for it (sonde/source/plugin.h)"));
+  EXPECT_TRUE(prof.status());
+}
+
+TEST_F(ProfilerRecording, AsksByItselfOnlyForWhatSomethingRecords) {
+  testing::CapturedMessages messages;
+  Profiler prof;
+  train(prof, 1);
+  EXPECT_THAT(messages.take(), IsEmpty());
 }
 
 TEST_F(ProfilerRecording, KeepsTheTraceAfterClose) {

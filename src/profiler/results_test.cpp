@@ -101,7 +101,7 @@ TEST_F(ProfilerResults, MemoryTimelinesAreRefusedInPyTorchsWords) {
   train(neither);
   EXPECT_EQ(neither.export_memory_timeline(dir_.file("m.json")).error().message,
             "record_shapes=True, profile_memory=True required for memory profiling.");
-  Profiler one({.record_shapes = true});
+  Profiler one({.record = {.record_shapes = true}});
   train(one);
   EXPECT_EQ(one.export_memory_timeline(dir_.file("m.json")).error().message,
             "profile_memory=True required for memory profiling.");
@@ -109,7 +109,7 @@ TEST_F(ProfilerResults, MemoryTimelinesAreRefusedInPyTorchsWords) {
 }
 
 TEST_F(ProfilerResults, StacksAreWrittenIfTheyWere) {
-  Profiler prof({.with_stack = true});
+  Profiler prof({.record = {.with_stack = true}});
   train(prof);
   EXPECT_TRUE(prof.export_stacks(dir_.file("x.stacks")));
   EXPECT_TRUE(read_file(dir_.file("x.stacks")));

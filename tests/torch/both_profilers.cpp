@@ -134,7 +134,7 @@ Both profile(const std::function<void()>& program) {
   sonde::torch::attach();
   const impl::ProfilerConfig config(impl::ProfilerState::KINETO, true, true, false, true, false);
   const std::set<impl::ActivityType> activities{impl::ActivityType::CPU};
-  Profiler prof({.record_shapes = true, .profile_memory = true, .with_flops = true});
+  Profiler prof({.record = {.record_shapes = true, .profile_memory = true, .with_flops = true}});
   theirs::prepareProfiler(config, activities);
   prof.start();
   theirs::enableProfiler(config, activities);

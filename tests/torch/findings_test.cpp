@@ -28,8 +28,8 @@ constexpr int kSteps = 3;  // too few for one to be an outlier on a busy machine
 
 std::vector<std::string> findings_of(const std::function<void()>& step) {
   sonde::torch::attach();
-  Profiler prof(
-      {.schedule = schedule({.warmup = 1, .active = kSteps, .repeat = 1}), .record_shapes = true});
+  Profiler prof({.record = {.record_shapes = true},
+                 .schedule = schedule({.warmup = 1, .active = kSteps, .repeat = 1})});
   prof.start();
   for (int i = 0; i < 1 + kSteps; ++i) {
     step();

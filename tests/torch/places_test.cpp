@@ -52,7 +52,7 @@ using ::testing::HasSubstr;
 
 EventList recorded(const std::function<void()>& program) {
   torch::attach();
-  Profiler profiler({.with_stack = true, .with_modules = true});
+  Profiler profiler({.record = {.with_stack = true, .with_modules = true}});
   profiler.start();
   program();
   profiler.stop();

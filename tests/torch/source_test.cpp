@@ -20,7 +20,7 @@ namespace {
 TEST(TorchSource, ASecondProfilerThatWantsShapesGetsThem) {
   sonde::torch::attach();
   Profiler plain;
-  Profiler shapes({.record_shapes = true});
+  Profiler shapes({.record = {.record_shapes = true}});
   plain.start();
   shapes.start();
   at::ones({2, 3}).relu();
@@ -38,7 +38,7 @@ TEST(TorchSource, ASecondProfilerThatWantsShapesGetsThem) {
 // plain            [relu]
 TEST(TorchSource, AProfilerKeepsItsWishesWhenAnotherRanInBetween) {
   sonde::torch::attach();
-  Profiler full({.record_shapes = true, .profile_memory = true, .with_stack = true});
+  Profiler full({.record = {.record_shapes = true, .profile_memory = true, .with_stack = true}});
   Profiler plain;
   for (Profiler* prof : {&full, &plain, &full}) {
     prof->start();
@@ -77,7 +77,7 @@ TEST(TorchSource, EveryOperatorHasARecordFunctionIdOfItsOwn) {
 
 TEST(TorchSource, ScalarsAndListsAreWrittenAsTorchWritesThem) {
   sonde::torch::attach();
-  Profiler prof({.record_shapes = true});
+  Profiler prof({.record = {.record_shapes = true}});
   prof.start();
   at::ones({2, 3}).add(at::ones({3}), 0.5).sum(c10::IntArrayRef({0, 1}), true);
   prof.stop();

@@ -7,43 +7,13 @@
 // The thread that starts or stops the session calls its sources, one call at a time. They must
 // return fast; slow work belongs after stop(). Only flush() is called from another thread.
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "sonde/profile/record_options.h"
 #include "sonde/result.h"
 
 namespace sonde {
-
-// Numbered as PyTorch's ProfilerActivity.
-enum class Activity : std::uint8_t {
-  Cpu = 0,
-  Xpu = 1,
-  Cuda = 2,
-  Hpu = 3,
-  Mtia = 4,
-  PrivateUse1 = 5
-};
-
-// How much of a GPU is recorded.
-enum class GpuLevel : std::uint8_t {
-  Linked = 0,  // its work, and the calls that launch, copy, wait, allocate or concern graphs
-               // (launches as the driver sees them: cuLaunchKernel)
-  Lean = 1,    // its work alone, which then belongs to no operator
-  Full = 2,    // also waits with what they waited for, and every call that Kineto shows
-};
-
-// What a session asks its sources for.
-struct SourceRequest {
-  std::vector<Activity> activities = {};
-  bool record_shapes = false;
-  bool profile_memory = false;
-  bool with_stack = false;
-  bool with_flops = false;
-  bool with_modules = false;
-  GpuLevel gpu_level = GpuLevel::Linked;
-};
 
 class Source {
  public:
@@ -56,7 +26,7 @@ class Source {
   // and before a stop() after which others still record, with what all of them want together: that
   // holds from that start() or stop() on. A source that cannot change what it does while it runs
   // goes on as it is.
-  virtual Result<void> prepare(const SourceRequest& request) = 0;
+  virtual Result<void> prepare(const RecordOptions& wanted) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
 

@@ -195,7 +195,7 @@ class TorchSource {
  public:
   void prepare(const sonde_request& request) {
     const std::lock_guard lock(mutex_);
-    shapes_ = request.record_shapes != 0 || request.with_flops != 0;
+    shapes_ = request.record_shapes != 0;
     memory_ = request.profile_memory != 0;
     stacks_ = request.with_stack != 0;
     modules_ = request.with_modules != 0;

@@ -56,6 +56,7 @@ class FakeSession : public Session {
   }
   bool recording() const override { return recording_; }
   int windows() const override { return windows_; }
+  std::vector<std::string> unserved() const override { return {}; }
   Result<void> set_metadata(const std::string& key, const std::string& json) override {
     log_->metadata[key] = json;
     log_->metadata_order.push_back(key);
@@ -85,8 +86,8 @@ class FakeSession : public Session {
   int windows_ = 0;
 };
 
-inline detail::ProfilerHooks fake_hooks(std::shared_ptr<SessionLog> log) {
-  detail::ProfilerHooks hooks;
+inline ProfilerHooks fake_hooks(std::shared_ptr<SessionLog> log) {
+  ProfilerHooks hooks;
   hooks.open_session =
       [log = std::move(log)](SessionOptions options) -> Result<std::unique_ptr<Session>> {
     if (log->fail_open) return Failure(ErrorCode::Io, options.output + ": cannot create");

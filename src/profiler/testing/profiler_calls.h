@@ -30,7 +30,7 @@ class ProfilerCalls : public ::testing::Test {
   ProfilerOptions options(Schedule schedule) {
     ProfilerOptions result;
     result.output = "run.sonde";
-    result.activities = {Activity::Cpu, Activity::Cuda};
+    result.record.activities = {Activity::Cpu, Activity::Cuda};
     result.schedule = std::move(schedule);
     result.custom_trace_id_callback = [this] {
       log_->add("prepare");
@@ -42,7 +42,7 @@ class ProfilerCalls : public ::testing::Test {
   Profiler profiler(ProfilerOptions options) {
     auto hooks = fake_hooks(log_);
     hooks.device_stopped = [this] { return device_stopped_; };
-    return Profiler(std::move(options), hooks);
+    return ProfilerMaker::make(std::move(options), hooks);
   }
   Profiler profiler(const std::string& schedule) { return profiler(options(letters(schedule))); }
 
