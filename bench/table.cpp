@@ -40,7 +40,7 @@ void measure(const Trace& small, std::size_t times) {
     const double have_events = now_ns();
     const KeyAverages rows = events.key_averages();
     const double have_rows = now_ns();
-    const std::string text = rows.table({.sort_by = "self_cpu_time_total"});
+    const std::string text = *rows.table({.sort_by = "self_cpu_time_total"});
     const double have_table = now_ns();
     const KeyAverages by_shape = events.key_averages({.group_by_input_shape = true});
     const double have_shapes = now_ns();

@@ -93,7 +93,7 @@ class SondeProfiler : public Observer {
     profiler_->start();
   }
   void stop() override { profiler_->stop(); }
-  void answer() override { table_ = profiler_->key_averages().table(); }
+  void answer() override { table_ = *profiler_->key_averages().table(); }
   void forget() override { profiler_.reset(); }
 
  private:

@@ -144,7 +144,7 @@ int main() {
   prof.stop();
 
   const sonde::KeyAverages averages = prof.key_averages();
-  std::cout << averages.table({.sort_by = "self_cpu_time_total", .row_limit = 12});
+  std::cout << *averages.table({.sort_by = "self_cpu_time_total", .row_limit = 12});
   const std::string exported = "03_libtorch_training.pt.trace.json.gz";
   const std::string stacks = "03_libtorch_training.stacks";
   for (const auto& written :

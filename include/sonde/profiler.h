@@ -10,7 +10,7 @@
 //   prof.start();
 //   for (const Batch& batch : batches) { train(batch); prof.step(); }
 //   prof.stop();
-//   std::cout << prof.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
+//   std::cout << *prof.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
 // All threads of the process are recorded. Several profilers may run at once, nested or
 // overlapping; while they do, each records what any of them asks for (shapes, memory, stacks).

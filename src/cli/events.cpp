@@ -25,10 +25,12 @@ Failure no_events(const std::string& path) {
 Result<void> run_events(const EventsCommand& options, Output& out) {
   SONDE_TRY(const EventList events, open_events(options.file));
   switch (options.format) {
-    case Format::Text:
+    case Format::Text: {
       if (events.empty()) return no_events(options.file);
-      out.write(events.table(options.table));
+      SONDE_TRY(const std::string text, events.table(options.table));
+      out.write(text);
       break;
+    }
     case Format::Json:
       write_events_json(events, out);
       break;

@@ -35,8 +35,9 @@ Result<void> export_rows(const Trace& trace, const ExportCommand& options) {
   const KeyAverages averages = function_events(trace).key_averages();
   TableOptions all;
   all.row_limit = -1;
+  SONDE_TRY(const std::vector<std::size_t> order, averages.rows(all));
   Output text;
-  write_rows_csv({averages, averages.rows(all), {}, false}, text);
+  write_rows_csv({averages, order, {}, false}, text);
   return write_file_whole(options.output, text.take());
 }
 

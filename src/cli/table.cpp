@@ -16,10 +16,11 @@ Result<void> run_table(const TableCommand& options, Output& out) {
   const KeyAverages averages = events.key_averages(options.group_by);
   if (options.format == Format::Text) {
     if (averages.empty()) return no_events(options.file);
-    out.write(averages.table(options.table));
+    SONDE_TRY(const std::string text, averages.table(options.table));
+    out.write(text);
     return {};
   }
-  const std::vector<std::size_t> order = averages.rows(options.table);
+  SONDE_TRY(const std::vector<std::size_t> order, averages.rows(options.table));
   const std::vector<ExtraFigures> extra =
       options.table.columns.empty() ? std::vector<ExtraFigures>() : averages.extra_figures();
   const ShownRows rows{averages, order, extra, options.group_by.group_by_input_shape};

@@ -52,7 +52,7 @@ TEST_F(ProfilerResults, AreTheSameFromMemoryFileAndExport) {
   Profiler prof(
       {.output = dir_.file("run.sonde"), .schedule = schedule({.active = 2, .repeat = 1})});
   train(prof);
-  const std::string in_process = prof.key_averages().table(kAll);
+  const std::string in_process = *prof.key_averages().table(kAll);
   ASSERT_TRUE(prof.export_chrome_trace(dir_.file("run.json")));
   ASSERT_TRUE(prof.export_chrome_trace(dir_.file("run.json.gz")));
   ASSERT_TRUE(prof.save(dir_.file("saved.sonde")));
@@ -62,7 +62,7 @@ TEST_F(ProfilerResults, AreTheSameFromMemoryFileAndExport) {
   for (const char* name : {"run.sonde", "saved.sonde", "run.json", "run.json.gz"}) {
     const Result<Trace> trace = open_trace(dir_.file(name));
     ASSERT_TRUE(trace) << trace.error().message;
-    EXPECT_EQ(function_events(*trace).key_averages().table(kAll), in_process) << name;
+    EXPECT_EQ(*function_events(*trace).key_averages().table(kAll), in_process) << name;
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(ProfilerResults, CountEveryCall) {
 TEST_F(ProfilerResults, BeforeAnythingWasRecordedAreEmptyWithAMessage) {
   const Profiler prof;
   EXPECT_TRUE(prof.events().empty());
-  EXPECT_EQ(prof.key_averages().table(), "");
+  EXPECT_EQ(*prof.key_averages().table(), "");
   EXPECT_EQ(messages_.take().size(), 2u);
   EXPECT_FALSE(prof.export_chrome_trace(dir_.file("x.json")));
   EXPECT_FALSE(read_file(dir_.file("x.json")));

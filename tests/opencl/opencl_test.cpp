@@ -120,7 +120,7 @@ TEST_F(OpenCl, CreditsScopesWithTheWorkOfTheirCalls) {
   }
   EXPECT_GT(all, 0);
   EXPECT_NEAR(in_scopes, all, 0.01 * all) << "the scopes do not nest";
-  EXPECT_THAT(events.key_averages().table(), HasSubstr("Self OPENCL time total"));
+  EXPECT_THAT(*events.key_averages().table(), HasSubstr("Self OPENCL time total"));
 }
 
 TEST_F(OpenCl, ExportsArrowsFromCallsToWork) {

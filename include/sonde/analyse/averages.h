@@ -6,7 +6,7 @@
 //   const GroupBy by{.group_by_input_shape = true};
 //   const KeyAverages averages = function_events(trace).key_averages(by);
 //   for (const EventAverage& row : averages) std::cout << row.key << " " << row.count << "\n";
-//   std::cout << averages.table({.sort_by = "cpu_time_total"});
+//   std::cout << *averages.table({.sort_by = "cpu_time_total"});
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sonde/analyse/table.h"
+#include "sonde/result.h"
 #include "sonde/trace.h"
 
 namespace sonde {
@@ -67,22 +68,25 @@ namespace detail {
 struct EventData;
 }  // namespace detail
 
-// Rows in the order in which their first events began. Copies share their data.
+// Rows in the order in which their first events began. Copies share their data. Rows of a
+// temporary table would dangle and do not compile, except in a loop over the table itself.
 class KeyAverages {
  public:
   KeyAverages();
 
   std::size_t size() const noexcept;
   bool empty() const noexcept { return size() == 0; }
-  const EventAverage& operator[](std::size_t row) const noexcept;
-  const EventAverage* begin() const noexcept;
-  const EventAverage* end() const noexcept;
+  const EventAverage& operator[](std::size_t row) const& noexcept;
+  const EventAverage* begin() const& noexcept;
+  const EventAverage* end() const& noexcept;
+  const EventAverage& operator[](std::size_t row) const&& = delete;
+  const EventAverage* begin() const&& = delete;
+  const EventAverage* end() const&& = delete;
 
-  // If a sort key or a column is unknown, returns a line that says so instead of a table. Check
-  // with is_sort_key() first.
-  std::string table(const TableOptions& options = {}) const;
+  // An error if a sort key, a column or the unit of time is unknown.
+  Result<std::string> table(const TableOptions& options = {}) const;
   // The rows that table() would show, in its order.
-  std::vector<std::size_t> rows(const TableOptions& options) const;
+  Result<std::vector<std::size_t>> rows(const TableOptions& options) const;
   // One for each row, computed now.
   std::vector<ExtraFigures> extra_figures() const;
 

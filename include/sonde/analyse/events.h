@@ -7,7 +7,7 @@
 //   for (const FunctionEvent event : events) {
 //     std::cout << event.name() << " " << event.self_cpu_us() << "\n";
 //   }
-//   std::cout << events.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
+//   std::cout << *events.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 10});
 //
 // Events are ordered by start, longer ones first. Totals are microseconds, added up in PyTorch's
 // order and with its arithmetic, so that they round in the same way. docs/compatibility.md lists
@@ -32,7 +32,8 @@ namespace detail {
 struct EventData;
 }  // namespace detail
 
-// One event of a list: a handle that is cheap to copy and lives no longer than the list's data.
+// One event of a list: a handle that is cheap to copy. It and the views it gives live as long as
+// some copy of the list.
 class FunctionEvent {
  public:
   std::size_t index() const noexcept { return index_; }
@@ -97,19 +98,21 @@ enum class StackMetric : std::uint8_t { SelfCpuTime, SelfDeviceTime };
 // From PyTorch's names: self_cpu_time_total, self_device_time_total and its older spellings.
 Result<StackMetric> parse_stack_metric(std::string_view name);
 
-// Copies share their data.
+// Copies share their data. Events and views of a temporary list would dangle and do not compile:
+// write `const EventList events = prof.events();` first. A loop over a temporary is fine:
+// `for (const FunctionEvent event : prof.events())`.
 class EventList {
  public:
   EventList();
 
   std::size_t size() const noexcept;
   bool empty() const noexcept { return size() == 0; }
-  FunctionEvent operator[](std::size_t i) const noexcept { return {data_.get(), i}; }
+  FunctionEvent operator[](std::size_t i) const& noexcept { return {data_.get(), i}; }
+  FunctionEvent operator[](std::size_t i) const&& = delete;
 
   class Iterator {
    public:
-    Iterator(const EventList* list, std::size_t at) : list_(list), at_(at) {}
-    FunctionEvent operator*() const noexcept { return (*list_)[at_]; }
+    FunctionEvent operator*() const noexcept { return {data_, at_}; }
     Iterator& operator++() noexcept {
       ++at_;
       return *this;
@@ -118,17 +121,24 @@ class EventList {
     friend bool operator!=(Iterator a, Iterator b) noexcept { return a.at_ != b.at_; }
 
    private:
-    const EventList* list_;
+    friend class EventList;
+    Iterator(const detail::EventData* data, std::size_t at) : data_(data), at_(at) {}
+
+    const detail::EventData* data_;
     std::size_t at_;
   };
-  Iterator begin() const noexcept { return {this, 0}; }
-  Iterator end() const noexcept { return {this, size()}; }
+  Iterator begin() const& noexcept { return {data_.get(), 0}; }
+  Iterator end() const& noexcept { return {data_.get(), size()}; }
+  Iterator begin() const&& = delete;
+  Iterator end() const&& = delete;
 
-  const Trace& trace() const noexcept;
+  const Trace& trace() const& noexcept;
+  const Trace& trace() const&& = delete;
   // When recording began; times of events count from here.
   Nanos start_ns() const noexcept;
   // "cuda", "xpu", …; empty if no device was recorded.
-  std::string_view use_device() const noexcept;
+  std::string_view use_device() const& noexcept;
+  std::string_view use_device() const&& = delete;
   // What was asked for when recording.
   bool with_stack() const noexcept;
   bool profile_memory() const noexcept;
@@ -138,8 +148,8 @@ class EventList {
 
   KeyAverages key_averages(const GroupBy& group_by = {}) const;
   EventAverage total_average() const;
-  // One row per event.
-  std::string table(const TableOptions& options = {}) const;
+  // One row per event. An error if a sort key, a column or the unit of time is unknown.
+  Result<std::string> table(const TableOptions& options = {}) const;
   // Collapsed stacks, one line per event: frames from the outermost, separated by `;`, then
   // microseconds. flamegraph.pl and speedscope read this format.
   std::string collapsed_stacks(StackMetric metric) const;

@@ -120,7 +120,8 @@ struct MemoryProfile {
 
   // A device by name ("cuda:0"); "" is PyTorch's choice: the first that is not the host, else the
   // host. The error names the devices that exist.
-  Result<const DeviceMemory*> find(std::string_view name) const;
+  Result<const DeviceMemory*> find(std::string_view name) const&;
+  Result<const DeviceMemory*> find(std::string_view name) const&& = delete;
 
   Nanos born_ns(const MemoryBlock& block) const noexcept {
     return block.birth.valid() ? trace.allocations().time_ns[block.birth] : trace.first_ns();
@@ -139,6 +140,7 @@ MemoryProfile memory_profile(const Trace& trace);
 class MemoryRun {
  public:
   explicit MemoryRun(const DeviceMemory& device) : device_(&device) {}
+  explicit MemoryRun(const DeviceMemory&&) = delete;
 
   bool next() noexcept {
     if (next_ == device_->events.size()) return false;

@@ -21,7 +21,7 @@ struct TableOptions {
   std::optional<int> max_shapes_column_width = 80;
   std::string header = "";
   bool top_level_events_only = false;
-  // "s", "ms" or "us" for every time; anything else: the unit that fits each value.
+  // "s", "ms" or "us" for every time. Empty: the unit that fits each value.
   std::string time_unit = "";
   // Further columns after PyTorch's own; see extra_columns() for their names.
   std::vector<std::string> columns = {};

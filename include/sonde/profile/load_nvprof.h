@@ -6,7 +6,7 @@
 //
 //   // nvprof --profile-from-start off -o trace.prof -- python train.py
 //   SONDE_TRY(const EventList events, load_nvprof("trace.prof"));
-//   std::cout << events.key_averages().table();
+//   std::cout << *events.key_averages().table();
 //
 // Calls and device work are events too, as in every list. docs/compatibility.md says how it differs
 // from PyTorch's. `open_trace` returns the whole recording as a trace.

@@ -113,13 +113,13 @@ EventList::EventList() : data_(std::make_shared<const detail::EventData>()) {}
 std::size_t EventList::size() const noexcept {
   return data_->size();
 }
-const Trace& EventList::trace() const noexcept {
+const Trace& EventList::trace() const& noexcept {
   return data_->trace;
 }
 Nanos EventList::start_ns() const noexcept {
   return data_->start_ns;
 }
-std::string_view EventList::use_device() const noexcept {
+std::string_view EventList::use_device() const& noexcept {
   return data_->use_device;
 }
 bool EventList::with_stack() const noexcept {

@@ -37,8 +37,8 @@ std::string parent_name(FunctionEvent event) {
 TEST(Events, OfAnEmptyTraceAreNone) {
   const EventList events = function_events(Trace());
   EXPECT_TRUE(events.empty());
-  EXPECT_EQ(events.table(), "");
-  EXPECT_EQ(events.key_averages().table(), "");
+  EXPECT_EQ(*events.table(), "");
+  EXPECT_EQ(*events.key_averages().table(), "");
   EXPECT_DOUBLE_EQ(events.self_cpu_time_total_us(), 0);
   EXPECT_EQ(events.total_average().count, 0u);
 }
@@ -192,7 +192,8 @@ TEST(Events, OfEveryDeviceAreDeviceTime) {
   const EventList events = function_events(t.build());
   EXPECT_EQ(events.use_device(), "hpu");
   EXPECT_DOUBLE_EQ(find(events, "op").device_total_us(), 10);
-  EXPECT_THAT(events.key_averages().table(), ::testing::HasSubstr("Self HPU time total: 10.000us"));
+  EXPECT_THAT(*events.key_averages().table(),
+              ::testing::HasSubstr("Self HPU time total: 10.000us"));
 }
 
 TEST(Events, RecordedEventsWaitsAndCountersOfADeviceAreItsEvents) {
@@ -336,7 +337,8 @@ TEST(EventStacks, AGradientWithoutItsOperatorHasNone) {
       .forward_thread(1)
       .scope(RecordScope::BackwardFunction)
       .stack({"engine"});
-  EXPECT_THAT(function_events(t.build())[0].stack(), IsEmpty());
+  const EventList events = function_events(t.build());
+  EXPECT_THAT(events[0].stack(), IsEmpty());
 }
 
 TEST(EventStacks, AreFoundFromThePythonCallsAroundAnOperator) {
@@ -355,7 +357,8 @@ TEST(EventStacks, HideThePlumbingOfBackward) {
   t.op("op", 0, 10)
       .stack({"f", "torch/autograd/__init__.py(92): _make_grads",
               "torch/autograd/__init__.py(280): backward", "main"});
-  EXPECT_THAT(function_events(t.build())[0].stack(), ElementsAre("f", "main"));
+  const EventList events = function_events(t.build());
+  EXPECT_THAT(events[0].stack(), ElementsAre("f", "main"));
 }
 
 TEST(EventStacks, LessThanAMicrosecondIsNoLine) {

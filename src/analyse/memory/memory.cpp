@@ -77,7 +77,7 @@ Result<MemoryDevice> parse_memory_device(std::string_view text) {
                  "'" + std::string(text) + "' is not a device; write cpu, cuda:0 or the like");
 }
 
-Result<const DeviceMemory*> MemoryProfile::find(std::string_view name) const {
+Result<const DeviceMemory*> MemoryProfile::find(std::string_view name) const& {
   if (devices.empty()) {
     const bool asked = detail::has_flag(trace, "profile_memory");
     return Failure(ErrorCode::Invalid, asked

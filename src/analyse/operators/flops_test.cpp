@@ -14,7 +14,8 @@ constexpr ArgumentKind kList = ArgumentKind::ScalarList;
 
 std::uint64_t flops_of(OpTrace& t) {
   t.flag("with_flops");
-  return function_events(t.build())[0].flops();
+  const EventList events = function_events(t.build());
+  return events[0].flops();
 }
 
 TEST(Flops, AMatrixProductIsTwoTimesItsThreeSides) {
@@ -113,7 +114,8 @@ TEST(Flops, OtherOperatorsAndMissingArgumentsHaveNone) {
 TEST(Flops, AreNotCountedUnlessTheRecordingAskedForThem) {
   OpTrace t;
   t.op("aten::mm", 0, 1).tensor({10, 20}).tensor({20, 30});
-  EXPECT_EQ(function_events(t.build())[0].flops(), 0u);
+  const EventList events = function_events(t.build());
+  EXPECT_EQ(events[0].flops(), 0u);
 }
 
 }  // namespace

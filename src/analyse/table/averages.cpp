@@ -193,7 +193,8 @@ EventAverage EventList::total_average() const {
   return total;
 }
 
-std::string EventList::table(const TableOptions& options) const {
+Result<std::string> EventList::table(const TableOptions& options) const {
+  SONDE_TRY_VOID(detail::check_table_options(options));
   const GroupBy all{true, std::numeric_limits<int>::max(), true};
   std::vector<EventAverage> rows;
   rows.reserve(size());
@@ -215,13 +216,13 @@ KeyAverages::KeyAverages() : data_(std::make_shared<const Data>()) {}
 std::size_t KeyAverages::size() const noexcept {
   return data_->rows.size();
 }
-const EventAverage& KeyAverages::operator[](std::size_t row) const noexcept {
+const EventAverage& KeyAverages::operator[](std::size_t row) const& noexcept {
   return data_->rows[row];
 }
-const EventAverage* KeyAverages::begin() const noexcept {
+const EventAverage* KeyAverages::begin() const& noexcept {
   return data_->rows.data();
 }
-const EventAverage* KeyAverages::end() const noexcept {
+const EventAverage* KeyAverages::end() const& noexcept {
   return data_->rows.data() + data_->rows.size();
 }
 
@@ -230,15 +231,17 @@ std::vector<ExtraFigures> KeyAverages::extra_figures() const {
   return detail::extra_figures(*data_->events, size(), data_->row_of_event);
 }
 
-std::string KeyAverages::table(const TableOptions& options) const {
-  if (empty()) return {};
+Result<std::string> KeyAverages::table(const TableOptions& options) const {
+  SONDE_TRY_VOID(detail::check_table_options(options));
+  if (empty()) return std::string();
   return detail::table_text(
       data_->rows,
       detail::needs_extra_figures(options) ? extra_figures() : std::vector<ExtraFigures>(),
       detail::table_facts(*data_->events), options);
 }
 
-std::vector<std::size_t> KeyAverages::rows(const TableOptions& options) const {
+Result<std::vector<std::size_t>> KeyAverages::rows(const TableOptions& options) const {
+  SONDE_TRY_VOID(detail::check_table_options(options));
   return detail::table_rows(
       data_->rows,
       detail::needs_extra_figures(options) ? extra_figures() : std::vector<ExtraFigures>(),

@@ -82,7 +82,7 @@ std::vector<std::string> row_names(const std::string& table) {
 TEST(Table, LooksLikePyTorchs) {
   OpTrace t = four_events();
   EXPECT_EQ(
-      function_events(t.build()).key_averages().table({.sort_by = "self_cpu_time_total"}),
+      *function_events(t.build()).key_averages().table({.sort_by = "self_cpu_time_total"}),
       "---------------  ------------  ------------  ------------  ------------  ------------  "
       "------------  \n"
       "           Name    Self CPU %      Self CPU   CPU total %     CPU total  CPU time avg    "
@@ -105,7 +105,7 @@ TEST(Table, LooksLikePyTorchs) {
 TEST(Table, ShowsDeviceTimeAsPyTorchDoes) {
   OpTrace t = with_kernel();
   const std::string table =
-      function_events(t.build()).key_averages().table({.sort_by = "self_cuda_time_total"});
+      *function_events(t.build()).key_averages().table({.sort_by = "self_cuda_time_total"});
   const std::vector<std::string> all = lines(table);
   EXPECT_THAT(all[1], HasSubstr("   Self CUDA   Self CUDA %    CUDA total  CUDA time avg"));
   const auto device_cells = [](const std::string& line) { return words(line.substr(15 + 5 * 14)); };
@@ -121,7 +121,7 @@ TEST(Table, ShowsDeviceTimeAsPyTorchDoes) {
 TEST(Table, TheHeaderIsOneCharacterWiderThanTheRowsFromTheAverageOn) {
   OpTrace t = with_kernel();
   t.memory(200, 512, DeviceType::Cuda);
-  const std::vector<std::string> all = lines(function_events(t.build()).key_averages().table());
+  const std::vector<std::string> all = lines(*function_events(t.build()).key_averages().table());
   const auto end_of = [&](const char* title) { return all[1].find(title) + std::strlen(title); };
   EXPECT_EQ(all[0].find("  ", end_of("CUDA total") - 1), end_of("CUDA total"));
   EXPECT_EQ(all[0].find("  ", end_of("CUDA time avg") - 3), end_of("CUDA time avg") - 1);
@@ -133,7 +133,7 @@ TEST(Table, TheHeaderIsOneCharacterWiderThanTheRowsFromTheAverageOn) {
 TEST(Table, WaitsAreInTheSumOfDeviceTimeAndAnnotationsAreNot) {
   OpTrace t = with_kernel();
   t.span("Stream Sync", SpanKind::CudaSync, t.thread(7), 600, 700);
-  EXPECT_THAT(function_events(t.build()).key_averages().table(),
+  EXPECT_THAT(*function_events(t.build()).key_averages().table(),
               HasSubstr("Self CUDA time total: 350.000us\n"));
 }
 
@@ -142,7 +142,7 @@ TEST(Table, OfEventsPrintsFlopsAndMemoryTogether) {
   t.op("aten::add", 0, 10).tensor({300});
   t.memory(20, 512);
   t.flag("with_flops");
-  const std::string table = function_events(t.build()).table();
+  const std::string table = *function_events(t.build()).table();
   EXPECT_THAT(row_names(table), ElementsAre("aten::add", "[memory]"));
   EXPECT_THAT(table, HasSubstr("     300.000  \n"));
   EXPECT_THAT(table, HasSubstr("          --  \n"));
@@ -152,7 +152,7 @@ TEST(Table, FlopsHaveTheUnitOfTheSmallest) {
   OpTrace t = four_events();
   t.op("aten::mm", 2000, 2001).tensor({100, 100}).tensor({100, 100});
   t.flag("with_flops");
-  const std::string table = function_events(t.build()).key_averages().table();
+  const std::string table = *function_events(t.build()).key_averages().table();
   EXPECT_THAT(lines(table)[1], HasSubstr(" Total FLOPs"));
   EXPECT_THAT(table, HasSubstr(" 2012000.000  \n"));
   EXPECT_THAT(table, HasSubstr("     300.000  \n"));
@@ -169,25 +169,35 @@ TEST(Table, KnowsTheOldSpellingsOfSortKeys) {
   }
 }
 
-TEST(Table, SaysWhatItCannotSortBy) {
+TEST(Table, RefusesKeysColumnsAndUnitsThatAreNone) {
   OpTrace t = four_events();
-  const std::string table = function_events(t.build()).key_averages().table({.sort_by = "speed"});
-  EXPECT_THAT(table, StartsWith("no table: cannot sort by 'speed'; there are: cpu_time,"));
+  const EventList events = function_events(t.build());
+  const std::pair<TableOptions, const char*> wrong[] = {
+      {{.sort_by = "speed"}, "unknown sort key \"speed\"; there are: cpu_time,"},
+      {{.time_unit = "h"}, "unknown unit of time \"h\"; there are: s, ms, us"},
+      {{.columns = {"p50", "p51"}}, "unknown column \"p51\"; there are: p50,"},
+  };
+  for (const auto& [options, message] : wrong) {
+    EXPECT_THAT(events.table(options).error().message, StartsWith(message));
+    EXPECT_THAT(events.key_averages().table(options).error().message, StartsWith(message));
+    EXPECT_THAT(events.key_averages().rows(options).error().message, StartsWith(message));
+    EXPECT_FALSE(KeyAverages().table(options)) << "even without rows";
+  }
 }
 
 TEST(Table, RowLimitCountsShownRows) {
   OpTrace t = four_events();
   const KeyAverages averages = function_events(t.build()).key_averages();
-  EXPECT_EQ(row_names(averages.table({.row_limit = 2})).size(), 2u);
-  EXPECT_EQ(row_names(averages.table({.row_limit = 0})).size(), 0u);
-  EXPECT_EQ(row_names(averages.table({.row_limit = -1})).size(), 4u);
-  EXPECT_THAT(row_names(averages.table({.row_limit = 2, .top_level_events_only = true})),
+  EXPECT_EQ(row_names(*averages.table({.row_limit = 2})).size(), 2u);
+  EXPECT_EQ(row_names(*averages.table({.row_limit = 0})).size(), 0u);
+  EXPECT_EQ(row_names(*averages.table({.row_limit = -1})).size(), 4u);
+  EXPECT_THAT(row_names(*averages.table({.row_limit = 2, .top_level_events_only = true})),
               ElementsAre("train_step"));
 }
 
 TEST(Table, AHeaderStandsUnderALineOfItsWidth) {
   OpTrace t = four_events();
-  const std::vector<std::string> all = lines(function_events(t.build()).key_averages().table(
+  const std::vector<std::string> all = lines(*function_events(t.build()).key_averages().table(
       {.header = "my run", .top_level_events_only = true}));
   EXPECT_EQ(all[0], std::string(all[4].size() - 2, '='));
   EXPECT_EQ(all[1], "my run");
@@ -199,22 +209,22 @@ TEST(Table, CutsNamesThatAreTooLong) {
   OpTrace t;
   t.op(std::string(60, 'n'), 0, 10);
   const EventList events = function_events(t.build());
-  EXPECT_THAT(events.key_averages().table(), HasSubstr(std::string(52, 'n') + "...  "));
-  EXPECT_THAT(events.key_averages().table({.max_name_column_width = std::nullopt}),
+  EXPECT_THAT(*events.key_averages().table(), HasSubstr(std::string(52, 'n') + "...  "));
+  EXPECT_THAT(*events.key_averages().table({.max_name_column_width = std::nullopt}),
               HasSubstr(std::string(60, 'n')));
 }
 
 TEST(Table, CountsCharactersAndNotBytes) {
   OpTrace t;
   t.op("größe", 0, 10);
-  const std::vector<std::string> all = lines(function_events(t.build()).key_averages().table());
+  const std::vector<std::string> all = lines(*function_events(t.build()).key_averages().table());
   EXPECT_EQ(all[0].substr(0, 11), "---------  ");
   EXPECT_EQ(all[3].substr(0, 11), "    größe");  // two bytes more than characters
 }
 
 TEST(Table, ForcesAUnitOfTime) {
   OpTrace t = four_events();
-  const std::string table = function_events(t.build()).key_averages().table({.time_unit = "s"});
+  const std::string table = *function_events(t.build()).key_averages().table({.time_unit = "s"});
   EXPECT_THAT(table, HasSubstr("Self CPU time total: 0.001s\n"));
   EXPECT_THAT(table, Not(HasSubstr("us")));
 }
@@ -223,14 +233,14 @@ TEST(Table, TheUnitIsChosenByTheValueAndNotByItsText) {
   OpTrace t;
   const SpanId span = t.op("op", 0, 1).span();
   t.builder().spans().duration_ns.set(span, 999'999);
-  EXPECT_THAT(function_events(t.build()).key_averages().table(), HasSubstr("999.999us"));
+  EXPECT_THAT(*function_events(t.build()).key_averages().table(), HasSubstr("999.999us"));
   OpTrace five;
   for (const Nanos duration : {1'000'000, 1'000'000, 1'000'000, 1'000'000, 999'998}) {
     const SpanId op = five.op("op", 0, 1).span();
     five.builder().spans().start_ns.set(op, 2'000'000 * static_cast<Nanos>(op.index()));
     five.builder().spans().duration_ns.set(op, duration);
   }
-  EXPECT_THAT(function_events(five.build()).key_averages().table(), HasSubstr(" 1000.000us "));
+  EXPECT_THAT(*function_events(five.build()).key_averages().table(), HasSubstr(" 1000.000us "));
 }
 
 TEST(Table, MemoryHasBinaryUnits) {
@@ -240,7 +250,7 @@ TEST(Table, MemoryHasBinaryUnits) {
   t.memory(2, -2097152, DeviceType::Cuda);
   t.memory(3, 512, DeviceType::Cuda);
   t.kernel("k", 0, 10);
-  const std::string table = function_events(t.build()).key_averages().table();
+  const std::string table = *function_events(t.build()).key_averages().table();
   EXPECT_THAT(table, HasSubstr("1024.00 KB"));
   EXPECT_THAT(table, Not(HasSubstr("CUDA Mem")));  // none is positive
 }
@@ -258,9 +268,9 @@ TEST(Table, GroupsByShape) {
   EXPECT_EQ(averages[0].count, 2u);
   EXPECT_EQ(averages[1].input_shapes, "[[2, 3], [3, 4], []]");
   EXPECT_EQ(averages[2].input_shapes, "[]");
-  EXPECT_THAT(lines(averages.table())[1], HasSubstr("Input Shapes"));
-  EXPECT_THAT(lines(events.key_averages().table())[1], Not(HasSubstr("Input Shapes")));
-  EXPECT_THAT(averages.table({.max_shapes_column_width = 12}), HasSubstr("[[2, 3], [3,  \n"));
+  EXPECT_THAT(lines(*averages.table())[1], HasSubstr("Input Shapes"));
+  EXPECT_THAT(lines(*events.key_averages().table())[1], Not(HasSubstr("Input Shapes")));
+  EXPECT_THAT(*averages.table({.max_shapes_column_width = 12}), HasSubstr("[[2, 3], [3,  \n"));
 }
 
 TEST(Table, GroupsByStackWithALineForEachFrame) {
@@ -272,7 +282,7 @@ TEST(Table, GroupsByStackWithALineForEachFrame) {
   EXPECT_EQ(events.key_averages({.group_by_stack_n = 1}).size(), 1u);
   const KeyAverages averages = events.key_averages({.group_by_stack_n = 2});
   ASSERT_EQ(averages.size(), 2u);
-  const std::vector<std::string> all = lines(averages.table());
+  const std::vector<std::string> all = lines(*averages.table());
   EXPECT_THAT(all[1], HasSubstr("Source Location"));
   EXPECT_THAT(all[3], HasSubstr("a.py(1): f"));
   EXPECT_EQ(words(all[4]), "main.py(2): main");
@@ -283,9 +293,8 @@ TEST(Table, GroupsByStackWithALineForEachFrame) {
 TEST(Table, KeepsTheEndOfALongSource) {
   OpTrace t;
   t.op("op", 0, 10).stack({"/very/long/path/to/a/file.py(1): function"});
-  const std::string table = function_events(t.build())
-                                .key_averages({.group_by_stack_n = 1})
-                                .table({.max_src_column_width = 20});
+  const KeyAverages averages = function_events(t.build()).key_averages({.group_by_stack_n = 1});
+  const std::string table = *averages.table({.max_src_column_width = 20});
   EXPECT_THAT(table, HasSubstr("  ...e.py(1): function  \n"));
 }
 
@@ -294,7 +303,7 @@ TEST(Table, SourceAndFlopsStandUnderTheirOwnHeaders) {
   t.op("aten::add", 0, 10).tensor({300}).stack({"a.py(1): f"});
   t.flag("with_flops");
   const std::vector<std::string> all =
-      lines(function_events(t.build()).key_averages({.group_by_stack_n = 1}).table());
+      lines(*function_events(t.build()).key_averages({.group_by_stack_n = 1}).table());
   EXPECT_EQ(all[1].find("Source Location"), all[3].find("a.py(1): f"));
   EXPECT_EQ(words(all[3].substr(all[3].find("a.py(1): f") + 10)), "300.000");
 }
@@ -303,13 +312,13 @@ TEST(Table, AsynchronousRowsHaveNoShare) {
   OpTrace t;
   t.op("op", 0, 10);
   t.op("work", 2, 8).async();
-  const std::vector<std::string> all = lines(function_events(t.build()).key_averages().table());
+  const std::vector<std::string> all = lines(*function_events(t.build()).key_averages().table());
   EXPECT_EQ(words(all[4]), "work 0.00% 0.000us 0 6.000us 6.000us 1");
 }
 
 TEST(Table, OfEventsHasARowForEach) {
   OpTrace t = four_events();
-  EXPECT_THAT(row_names(function_events(t.build()).table()),
+  EXPECT_THAT(row_names(*function_events(t.build()).table()),
               ElementsAre("train_step", "aten::mm", "aten::empty", "aten::add"));
 }
 
@@ -331,7 +340,7 @@ TEST(Averages, GroupByOverloadName) {
   const KeyAverages averages = events.key_averages({.group_by_overload_name = true});
   ASSERT_EQ(averages.size(), 2u);
   EXPECT_EQ(averages[1].overload_name, "out");
-  EXPECT_THAT(lines(averages.table())[1], HasSubstr("Overload Name"));
+  EXPECT_THAT(lines(*averages.table())[1], HasSubstr("Overload Name"));
 }
 
 TEST(Averages, AHostAnnotationAndItsTwinOnTheDeviceAreTwoRows) {
@@ -389,7 +398,7 @@ TEST(ExtraFigures, FlopsASecondAreOverTheTimeOnTheDevice) {
   t.flag("with_flops");
   const KeyAverages averages = function_events(t.build()).key_averages();
   EXPECT_DOUBLE_EQ(averages.extra_figures()[0].flops_per_second, 1000 / 2e-6);
-  EXPECT_THAT(averages.table({.columns = {"launches", "flops_per_second"}}),
+  EXPECT_THAT(*averages.table({.columns = {"launches", "flops_per_second"}}),
               HasSubstr("5.000e+08  \n"));
 }
 
@@ -398,7 +407,7 @@ TEST(ExtraFigures, SortATableToo) {
   t.op("often", 0, 1);
   t.op("often", 2, 3);
   t.op("long", 10, 20);
-  EXPECT_THAT(row_names(function_events(t.build()).key_averages().table({.sort_by = "max"})),
+  EXPECT_THAT(row_names(*function_events(t.build()).key_averages().table({.sort_by = "max"})),
               ElementsAre("long", "often"));
 }
 

@@ -339,21 +339,27 @@ std::string list_text(const Names& names) {
   return text;
 }
 
-// What is wrong with the options; empty if nothing.
-std::string complaint(const TableOptions& options) {
-  if (!options.sort_by.empty() && !is_sort_key(options.sort_by)) {
-    return "no table: cannot sort by '" + options.sort_by +
-           "'; there are: " + list_text(sort_keys()) + "\n";
-  }
-  for (const std::string& column : options.columns) {
-    if (is_extra_column(column)) continue;
-    return "no table: unknown column '" + column + "'; there are: " + list_text(extra_columns()) +
-           "\n";
-  }
-  return {};
+template <typename Names>
+Failure unknown(const std::string& what, const std::string& name, const Names& known) {
+  return {ErrorCode::Invalid, what + " \"" + name + "\"; there are: " + list_text(known)};
 }
 
+constexpr std::string_view kTimeUnits[] = {"s", "ms", "us"};
+
 }  // namespace
+
+Result<void> check_table_options(const TableOptions& options) {
+  if (!options.sort_by.empty() && !is_sort_key(options.sort_by))
+    return unknown("unknown sort key", options.sort_by, sort_keys());
+  for (const std::string& column : options.columns) {
+    if (!is_extra_column(column)) return unknown("unknown column", column, extra_columns());
+  }
+  const std::string& unit = options.time_unit;
+  if (!unit.empty() &&
+      std::find(std::begin(kTimeUnits), std::end(kTimeUnits), unit) == std::end(kTimeUnits))
+    return unknown("unknown unit of time", unit, kTimeUnits);
+  return {};
+}
 
 std::string time_text(double us, std::string_view unit) {
   if (unit == "s" || (unit != "ms" && unit != "us" && us >= 1e6)) {
@@ -371,7 +377,6 @@ std::string table_text(const std::vector<EventAverage>& rows,
                        const std::vector<ExtraFigures>& extra, const TableFacts& facts,
                        const TableOptions& options) {
   if (rows.empty()) return {};
-  if (std::string wrong = complaint(options); !wrong.empty()) return wrong;
   return Table(rows, extra, facts, options).text();
 }
 

@@ -22,7 +22,10 @@ struct TableFacts {
 };
 TableFacts table_facts(const EventData& data);
 
-// "1.500ms"; in `unit` if that is one of s, ms and us.
+// Whether what the options name is there: key, columns, unit.
+Result<void> check_table_options(const TableOptions& options);
+
+// "1.500ms"; in `unit` (s, ms or us) if given.
 std::string time_text(double us, std::string_view unit = {});
 
 // Whether sorting or a column asks for figures that cost another pass.
