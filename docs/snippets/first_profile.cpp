@@ -13,8 +13,7 @@ double series(int terms) {
 }
 
 int main() {
-  sonde::Profiler prof({.output = "first_profile.sonde"});  // added: what becomes of the spans
-  prof.start();                                             // added: from here on
+  sonde::ScopedProfiler prof({.output = "first_profile.sonde"});  // added: records this block
   for (int terms = 1; terms <= 10'000; terms *= 10)
     std::printf("%5d terms: %.6f\n", terms, series(terms));
 }

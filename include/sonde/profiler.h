@@ -156,6 +156,23 @@ class Profiler {
   std::unique_ptr<Impl> impl_;
 };
 
+// Profiles a block: started when made, stopped and closed at the end of the block, as
+// `with profile() as prof:` does.
+//
+//   {
+//     sonde::ScopedProfiler prof({.output = "step.sonde"});
+//     train(batch);
+//   }
+//
+// For answers inside of the block, call stop() first; on_trace_ready has them at its end.
+class ScopedProfiler : public Profiler {
+ public:
+  [[nodiscard]] explicit ScopedProfiler(ProfilerOptions options = {})
+      : Profiler(std::move(options)) {
+    start();
+  }
+};
+
 // For on_trace_ready: exports each cycle as `<dir>/<worker>.<time in ns>.pt.trace.json`, with `.gz`
 // if wanted, and creates the folder. The worker's name is `<host>_<pid>` unless given, found at the
 // first cycle and kept from then on.

@@ -482,6 +482,34 @@ TEST_F(ProfilerRecording, AsksByItselfOnlyForWhatSomethingRecords) {
   EXPECT_THAT(messages.take(), IsEmpty());
 }
 
+TEST_F(ProfilerRecording, ProfilesABlockByItself) {
+  op();
+  {
+    const ScopedProfiler prof({.output = path("block.sonde")});
+    op();
+  }
+  op();
+  const Result<Trace> trace = open_sonde(path("block.sonde"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count(*trace, "op"), 1);
+}
+
+TEST_F(ProfilerRecording, OfABlockAnswersAfterStop) {
+  ScopedProfiler prof;
+  op();
+  prof.stop();
+  EXPECT_EQ(prof.key_averages().size(), 1u);
+  bool is_ready = false;
+  {
+    ScopedProfiler other({.on_trace_ready = [&](Profiler& self) {
+      is_ready = true;
+      EXPECT_EQ(self.key_averages().size(), 1u);
+    }});
+    op();
+  }
+  EXPECT_TRUE(is_ready);
+}
+
 TEST_F(ProfilerRecording, KeepsTheTraceAfterClose) {
   Profiler prof({.output = path("run.sonde")});
   train(prof, 2);
