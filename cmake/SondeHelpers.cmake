@@ -144,6 +144,13 @@ function(sonde_private_flags target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endfunction()
 
+# sonde_loaded_when_linked(TARGET NAME): whoever links this shared library, called Sonde::NAME, loads it, also if no symbol
+# of it is used and the linker runs with --as-needed.
+function(sonde_loaded_when_linked target name)
+  target_link_options(${target} INTERFACE
+    LINKER:--push-state,--no-as-needed,$<TARGET_LINKER_FILE:Sonde::${name}>,--pop-state)
+endfunction()
+
 # sonde_precompile(TARGET [HEADER…]): with SONDE_PRECOMPILE, for targets of many sources.
 function(sonde_precompile target)
   if(SONDE_PRECOMPILE)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A small LibTorch training job, profiled: a convolution and a transformer block over pictures that
-// a thread of its own prepares. Two lines make it profiled, attach() and the Profiler, a third
-// names the module that operators belong to; the rest is what such a job looks like.
+// a thread of its own prepares. Linking Sonde::torch and a Profiler make it profiled,
+// a ModuleScope names the module that operators belong to; the rest is what such a job looks like.
 
 #include <sonde/profiler.h>
 #include <sonde/record.h>
@@ -121,7 +121,6 @@ bool is_complete(const sonde::KeyAverages& averages) {
 }  // namespace
 
 int main() {
-  sonde::torch::attach();
   torch::manual_seed(1);
   Net net;
   torch::optim::AdamW optimizer(net.parameters());

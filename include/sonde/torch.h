@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Records LibTorch's operators in every session of this process. Link Sonde::torch and call
-// attach() once.
+// Records LibTorch's operators in every session of this process. Link the CMake target
+// Sonde::torch, nothing else; this header is for ModuleScope.
 //
-//   sonde::torch::attach();
-//   sonde::Profiler prof({.output = "train.sonde", .record_shapes = true});
+//   sonde::Profiler prof({.output = "train.sonde", .record = {.record_shapes = true}});
 //
 // It records all scopes of RecordFunction on all threads: operators, those of autograd and
 // TorchScript, and record_function. It works alongside torch's own profiler, and with a torch that
@@ -19,7 +18,8 @@
 
 namespace sonde::torch {
 
-// Serves all sessions that begin from now on. Further calls have no effect.
+// The library calls this when it is loaded; further calls have no effect. Call it if you link the
+// library without the CMake target: linkers may leave out a library whose symbols are not used.
 void attach();
 
 // Marks which module of a network runs until the end of the block: operators inside it, and later

@@ -32,7 +32,7 @@ class Current {
     if (source_ == nullptr) {
       return Failure(ErrorCode::Unsupported, pattern +
                                                  ": nothing in this program can write execution "
-                                                 "traces; call sonde::torch::attach() first");
+                                                 "traces; link Sonde::torch");
     }
     if (owner_ != nullptr) {
       return Failure(ErrorCode::Invalid,

@@ -31,6 +31,8 @@ def run_programs(folder: Path, programs: Path, environment: dict | None = None):
     if (folder / "profiled.sonde").stat().st_size == 0:
         sys.exit("profiled.sonde is empty")
     run(programs / "marked_in_c", cwd=folder, env=environment)
+    if (programs / "links_cuda").exists():
+        run(programs / "links_cuda", cwd=folder, env=environment)
 
 
 def configure_and_build(arguments, folder: Path, *settings, project: Path = PROJECT):

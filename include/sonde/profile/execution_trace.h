@@ -2,9 +2,8 @@
 #pragma once
 
 // Writes an execution trace of a LibTorch program, as PyTorch's observer of the same name does:
-// every operator with the tensors it read and made.
+// every operator with the tensors it read and made. The program links Sonde::torch.
 //
-//   sonde::torch::attach();                                        // once; sonde/torch.h
 //   auto observer = std::make_shared<sonde::ExecutionTraceObserver>();
 //   observer->register_callback("step.et.json.gz");
 //   sonde::Profiler prof({.output = "step.sonde", .execution_trace_observer = observer});

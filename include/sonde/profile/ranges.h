@@ -11,7 +11,7 @@
 //   sonde::nvtx::range_pop();
 //
 // Ranges have PyTorch's names. Tools and sessions do not affect each other. Operators are those of
-// the added sources (sonde::torch::attach).
+// the added sources, such as Sonde::torch.
 //
 // A tool sets NVTX_INJECTION64_PATH or INTEL_LIBITTNOTIFY64 to its library before the program
 // starts, as nsys and vtune do. Without a tool, everything here does nothing and costs nothing.

@@ -403,6 +403,13 @@ void attach() {
   sonde_add_plugin(&kPlugin);
 }
 
+namespace {
+
+__attribute__((constructor)) void attach_when_loaded() {
+  attach();
+}
+
+}  // namespace
 }  // namespace sonde::cuda
 
 // For programs under `sonde run`: what the agent calls before the first session,

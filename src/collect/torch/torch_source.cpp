@@ -300,6 +300,13 @@ void attach() {
   attach_execution_trace();
 }
 
+namespace {
+
+__attribute__((constructor)) void attach_when_loaded() {
+  attach();
+}
+
+}  // namespace
 }  // namespace sonde::torch
 
 // For programs that were not linked with this library: what the agent of `sonde run` calls.

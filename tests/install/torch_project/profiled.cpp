@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ATen/ATen.h>
 #include <sonde/profiler.h>
-#include <sonde/torch.h>
 
 #include <cstdio>
 
+// Nothing here names Sonde::torch: that it is linked is enough.
 int main(int, char** argv) {
-  sonde::torch::attach();
   sonde::ProfilerOptions options;
   options.output = argv[1];
   sonde::Profiler profiler(options);
