@@ -2,7 +2,7 @@
 #pragma once
 
 // The options of sonde/profile/record_options.h as others write them: as text, as PyTorch's
-// metadata, and as plugins are told. A new option is a member and a row of record_flags().
+// metadata, and for plugins. A new option is a member and a row of record_flags().
 
 #include <cstdint>
 #include <span>

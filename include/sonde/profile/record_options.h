@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What to record: the activities, and how much of each. A profiler asks for it
-// (ProfilerOptions::record), and sources (source.h) are told what was asked for.
+// What to record: the activities, and how much of each. Profilers ask for it
+// (ProfilerOptions::record); sources (source.h) get what they ask for.
 //
 //   sonde::Profiler prof({.output = "train.sonde",
 //                         .record = {.record_shapes = true, .with_stack = true}});
