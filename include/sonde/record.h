@@ -79,7 +79,7 @@ class Laps {
 
 // A range with a name made at run time and, if wanted, a text that goes with it; PyTorch's
 // record_function. Ends with the object, or earlier by end(), which may be called on another
-// thread.
+// thread. Assigning another ends it at once.
 class record_function {  // NOLINT(readability-identifier-naming): the name PyTorch users know
  public:
   explicit record_function(std::string_view name) noexcept {
@@ -93,7 +93,9 @@ class record_function {  // NOLINT(readability-identifier-naming): the name PyTo
   record_function(record_function&& other) noexcept
       : range_(std::exchange(other.range_, sonde_range{0, 0})) {}
   record_function& operator=(record_function&& other) noexcept {
-    std::swap(range_, other.range_);
+    const sonde_range taken = std::exchange(other.range_, sonde_range{0, 0});
+    end();
+    range_ = taken;
     return *this;
   }
   record_function(const record_function&) = delete;
@@ -108,7 +110,7 @@ class record_function {  // NOLINT(readability-identifier-naming): the name PyTo
 };
 
 // Work that begins on one thread and may end on another, outside the nesting of both: a request, a
-// transfer. Move it to where the work ends.
+// transfer. Move it to where the work ends. Assigning another ends it at once.
 class AsyncScope {
  public:
   AsyncScope() noexcept = default;
@@ -118,7 +120,9 @@ class AsyncScope {
   ~AsyncScope() { end(); }
   AsyncScope(AsyncScope&& other) noexcept : async_(std::exchange(other.async_, 0)) {}
   AsyncScope& operator=(AsyncScope&& other) noexcept {
-    std::swap(async_, other.async_);
+    const std::uint64_t taken = std::exchange(other.async_, 0);
+    end();
+    async_ = taken;
     return *this;
   }
   AsyncScope(const AsyncScope&) = delete;

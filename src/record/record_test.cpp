@@ -229,6 +229,29 @@ TEST(RecordFunction, EndsOnceHoweverOftenItIsMoved) {
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);
 }
 
+TEST(RecordFunction, EndsItsRangeWhereAnotherIsAssigned) {
+  const Trace trace = record([] {
+    record_function range("first");
+    record_function second("second");
+    range = std::move(second);
+    SONDE_SCOPE("after");
+  });
+  const Nanos after = trace.spans().start_ns[find_span(trace, "after")];
+  EXPECT_LE(trace.end_ns(find_span(trace, "first")), after);
+  EXPECT_GE(trace.end_ns(find_span(trace, "second")), after);
+}
+
+TEST(RecordFunction, KeepsItsRangeWhenAssignedToItself) {
+  const Trace trace = record([] {
+    record_function range("range");
+    record_function& same = range;
+    range = std::move(same);
+    SONDE_SCOPE("inside");
+  });
+  EXPECT_EQ(parent_of(trace, "inside"), find_span(trace, "range"));
+  EXPECT_GE(trace.end_ns(find_span(trace, "range")), trace.end_ns(find_span(trace, "inside")));
+}
+
 TEST(RecordFunction, KeepsTheTextThatGoesWithIt) {
   const std::string long_text(5'000, 'y');
   const Trace trace = record([&] {
@@ -299,6 +322,18 @@ TEST(AsyncScope, GoesFromThreadToThreadOutsideTheirNesting) {
   EXPECT_EQ(parent_of(trace, "called"), find_span(trace, "caller"));
   EXPECT_EQ(trace.spans().end_track[request], trace.spans().track[find_span(trace, "answer")]);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 0u);
+}
+
+TEST(AsyncScope, EndsWhereAnotherIsAssigned) {
+  const Trace trace = record([] {
+    AsyncScope request = SONDE_ASYNC("first");
+    AsyncScope second = SONDE_ASYNC("second");
+    request = std::move(second);
+    SONDE_SCOPE("after");
+  });
+  const Nanos after = trace.spans().start_ns[find_span(trace, "after")];
+  EXPECT_LE(trace.end_ns(find_span(trace, "first")), after);
+  EXPECT_GE(trace.end_ns(find_span(trace, "second")), after);
 }
 
 TEST(AsyncScope, MayOverlapOthersOfItsName) {
