@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -16,6 +18,7 @@
 #include "sonde/source/device.h"
 #include "sonde/source/op.h"
 #include "trace/testing/temp_dir.h"
+#include "wire/sized.h"
 
 namespace sonde {
 namespace {
@@ -40,22 +43,38 @@ Trace recorded(Body&& body) {
 
 sonde_device_span work(const char* what, std::uint8_t kind, std::uint64_t correlation,
                        std::int64_t start_ns = now_ns(), std::int64_t duration_ns = 1000) {
-  return {name(what), kind, SONDE_DEVICE_CUDA, 0, start_ns, duration_ns, 7, 1, correlation};
+  return {sizeof(sonde_device_span),
+          name(what),
+          kind,
+          SONDE_DEVICE_CUDA,
+          0,
+          start_ns,
+          duration_ns,
+          7,
+          1,
+          correlation};
 }
 
 void call(const char* what, std::uint64_t correlation) {
-  const sonde_api_call call = {name(what), SONDE_SPAN_CUDA_RUNTIME, 211, correlation};
+  const sonde_api_call call = {sizeof(call), name(what), SONDE_SPAN_CUDA_RUNTIME, 211, correlation};
   ASSERT_TRUE(sonde_api_begin(&call));
   sonde_end();
 }
 
 void begin_op(const char* what, std::uint8_t scope = 0) {
-  const sonde_op op = {name(what), scope, -1, 0, 0};
+  const sonde_op op = {sizeof(op), name(what), scope, -1, 0, 0};
   ASSERT_TRUE(sonde_op_begin(&op));
 }
 
 sonde_device_allocation memory(std::uint8_t kind, std::int64_t bytes, std::uint64_t correlation) {
-  return {now_ns(), 0x7f00'0000, bytes, SONDE_DEVICE_CUDA, kind, 1, correlation};
+  return {sizeof(sonde_device_allocation),
+          now_ns(),
+          0x7f00'0000,
+          bytes,
+          SONDE_DEVICE_CUDA,
+          kind,
+          1,
+          correlation};
 }
 
 TEST(DeviceRecording, TellsWhoTookMemoryOfADevice) {
@@ -84,7 +103,8 @@ TEST(DeviceRecording, TellsWhoTookMemoryOfADevice) {
 
 TEST(DeviceRecording, LeavesMemoryToTheAllocatorOfATensorLibrary) {
   const Trace trace = recorded([] {
-    const sonde_allocation piece = {0x7f00'0100, 64, 64, 4096, SONDE_DEVICE_CUDA, 0, 1};
+    const sonde_allocation piece = {sizeof(piece), 0x7f00'0100,       64, 64,
+                                    4096,          SONDE_DEVICE_CUDA, 0,  1};
     sonde_allocated(&piece);
     const sonde_device_allocation whole = memory(SONDE_MEMORY_DEVICE, 4096, 0);
     sonde_device_allocated(&whole);
@@ -107,13 +127,76 @@ TEST(DeviceRecording, OfCallsWithOneNumberTheLastLaunchedTheWork) {
 }
 
 // More of them than a chunk holds: the first of each goes by the call.
+// Copies of a struct as programs have them that were built with other versions of its header.
+template <typename T>
+struct AsBuiltElsewhere {
+  AsBuiltElsewhere(const T& known, std::size_t size) {
+    std::memset(bytes, 0xee, sizeof(bytes));
+    std::memcpy(bytes, &known, std::min(size, sizeof(known)));
+    const auto told = static_cast<std::uint32_t>(size);
+    std::memcpy(bytes, &told, sizeof(told));
+  }
+  const T* get() const { return reinterpret_cast<const T*>(bytes); }
+  alignas(T) unsigned char bytes[2 * sizeof(T)];
+};
+
+TEST(DeviceRecording, TakesStructsOfOtherVersions) {
+  const Trace trace = recorded([] {
+    const sonde_device_span span = work("whole", SONDE_SPAN_KERNEL, 42);
+    auto kernel = sized<sonde_kernel>();
+    kernel.grid[0] = 8;
+    kernel.priority = 3;
+    const auto run = [](const sonde_device_span& what, std::size_t size, const sonde_kernel& how,
+                        std::size_t how_size) {
+      sonde_kernel_ran(AsBuiltElsewhere(what, size).get(), AsBuiltElsewhere(how, how_size).get());
+    };
+    run(span, 2 * sizeof(span), kernel, 2 * sizeof(kernel));
+    run(work("old", SONDE_SPAN_KERNEL, 43), offsetof(sonde_device_span, stream), kernel,
+        offsetof(sonde_kernel, priority));
+    run(work("no details", SONDE_SPAN_KERNEL, 44), sizeof(span), kernel, 0);
+    run(work("nothing", SONDE_SPAN_KERNEL, 45), 0, kernel, sizeof(kernel));
+  });
+  EXPECT_EQ(trace.spans().size(), 3u);
+  ASSERT_EQ(trace.kernels().size(), 2u);
+  EXPECT_EQ(trace.kernels().grid_x[0], 8);
+  EXPECT_EQ(trace.kernels().grid_x[1], 8);
+  EXPECT_EQ(trace.kernels().priority[0], 3);
+  EXPECT_TRUE(trace.kernels().priority.is_null_at(1)) << "not known there";
+  EXPECT_EQ(trace.spans().correlation[find_span(trace, "whole")], 42);
+  EXPECT_EQ(trace.spans().correlation[find_span(trace, "old")], 0);
+}
+
+TEST(DeviceRecording, TakesOperatorsOfOtherVersions) {
+  const Trace trace = recorded([] {
+    const sonde_op op = {sizeof(op), name("op"), 0, 17, 0, 5};
+    EXPECT_EQ(sonde_op_begin(AsBuiltElsewhere(op, 0).get()), 0);
+    EXPECT_EQ(sonde_op_range_begin(AsBuiltElsewhere(op, 4).get()).position, 0u);
+    for (const std::size_t size : {offsetof(sonde_op, sequence_number), 2 * sizeof(op)}) {
+      ASSERT_EQ(sonde_op_begin(AsBuiltElsewhere(op, size).get()), 1);
+      sonde_end();
+    }
+    const sonde_api_call call = {sizeof(call), name("call"), SONDE_SPAN_CUDA_RUNTIME, 1, 2};
+    EXPECT_EQ(sonde_api_begin(AsBuiltElsewhere(call, 0).get()), 0);
+    const sonde_allocation taken = {sizeof(taken), 0x7f00, 512, 4096, 8192, 1, 0, 2};
+    sonde_allocated(AsBuiltElsewhere(taken, 0).get());
+    sonde_allocated(AsBuiltElsewhere(taken, offsetof(sonde_allocation, device_type)).get());
+  });
+  ASSERT_EQ(trace.spans().size(), 2u);
+  EXPECT_EQ(trace.spans().sequence_number[SpanId(0)], -1);
+  EXPECT_EQ(trace.spans().sequence_number[SpanId(1)], 17);
+  ASSERT_EQ(trace.allocations().size(), 1u);
+  EXPECT_EQ(trace.allocations().total_reserved_bytes[0], 8192);
+  EXPECT_EQ(trace.allocations().device_index[0], -1);
+}
+
 TEST(DeviceRecording, InlinedCallsAreTheSame) {
   constexpr std::uint64_t kCalls = 20'000;
   detail::ThreadCursor& cursor = detail::sonde_detail_cursor;
   const Trace trace = recorded([&] {
     const std::uint32_t launch = name("cuLaunchKernel");
     for (std::uint64_t i = 1; i <= kCalls; ++i) {
-      ASSERT_TRUE(detail::write_api_begin(cursor, {launch, SONDE_SPAN_CUDA_DRIVER, 307, i}));
+      ASSERT_TRUE(detail::write_api_begin(
+          cursor, {sizeof(sonde_api_call), launch, SONDE_SPAN_CUDA_DRIVER, 307, i}));
       detail::write_end(cursor);
     }
   });
@@ -125,7 +208,8 @@ TEST(DeviceRecording, InlinedCallsAreTheSame) {
     ASSERT_EQ(spans.kind[span], SpanKind::CudaDriver);
     ASSERT_EQ(trace.string(spans.name[span]), "cuLaunchKernel");
   }
-  EXPECT_FALSE(detail::write_api_begin(cursor, {1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
+  EXPECT_FALSE(
+      detail::write_api_begin(cursor, {sizeof(sonde_api_call), 1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
       << "nothing records";
 }
 
@@ -142,7 +226,8 @@ TEST(DeviceRecording, TellsWhoseWorkHadNotComeWhenItWasCutShort) {
   call("cudaMemcpyAsync", 2);
   call("cudaStreamSynchronize", 3);
   call("cudaLaunchHostFunc_v10000", 6);
-  const sonde_api_call captured = {name("cudaLaunchKernel"), SONDE_SPAN_CUDA_RUNTIME, 211, 4};
+  const sonde_api_call captured = {sizeof(captured), name("cudaLaunchKernel"),
+                                   SONDE_SPAN_CUDA_RUNTIME, 211, 4};
   ASSERT_TRUE(sonde_api_begin(&captured));
   sonde_graph_node(77, 0);
   sonde_end();
@@ -179,7 +264,8 @@ TEST(DeviceRecording, JoinsWorkToTheOperatorThatLaunchedIt) {
     sonde_end();
     sonde_end();
     // In any order, and after the calls.
-    const sonde_kernel launch = {{8, 2, 1}, {128, 1, 1}, {}, 32, 16, 64, 0, 0, 0, INT16_MIN, 0, 0};
+    const sonde_kernel launch = {
+        sizeof(launch), {8, 2, 1}, {128, 1, 1}, {}, 32, 16, 64, 0, 0, 0, INT16_MIN, 0, 0};
     const sonde_device_span add = work("add_kernel", SONDE_SPAN_KERNEL, 42);
     const sonde_device_span mm = work("mm_kernel", SONDE_SPAN_KERNEL, 41);
     sonde_kernel_ran(&add, &launch);
@@ -218,7 +304,7 @@ TEST(DeviceRecording, AnnotationsCoverTheirWorkOnEachStream) {
     call("cudaLaunchKernel", 2);
     sonde_end();
     start = now_ns();
-    const sonde_kernel launch = {};
+    const auto launch = sized<sonde_kernel>();
     const sonde_device_span first = work("first", SONDE_SPAN_KERNEL, 1, start, 100);
     const sonde_device_span second = work("second", SONDE_SPAN_KERNEL, 2, start + 500, 100);
     sonde_kernel_ran(&first, &launch);
@@ -254,7 +340,7 @@ TEST(DeviceRecording, ScopesStandForOperatorsWhereThereAreNone) {
 
 TEST(DeviceRecording, KeepsCopiesWaitsAndDevices) {
   const Trace trace = recorded([] {
-    sonde_device_properties device = {};
+    auto device = sized<sonde_device_properties>();
     device.name = name("a GPU");
     device.type = SONDE_DEVICE_CUDA;
     device.compute_major = 9;
@@ -262,14 +348,15 @@ TEST(DeviceRecording, KeepsCopiesWaitsAndDevices) {
     device.shared_bytes_per_multiprocessor = 233472;
     sonde_device_is(&device);
     call("cudaMemcpyAsync", 3);
-    sonde_copy copy = {};
+    auto copy = sized<sonde_copy>();
     copy.bytes = 4096;
     copy.kind = static_cast<std::uint8_t>(CopyKind::HtoD);
     copy.source_kind = static_cast<std::uint8_t>(MemoryKind::Pageable);
     copy.destination_kind = static_cast<std::uint8_t>(MemoryKind::Device);
     const sonde_device_span copied = work("Memcpy HtoD", SONDE_SPAN_COPY, 3);
     sonde_copy_ran(&copied, &copy);
-    const sonde_sync wait = {static_cast<std::uint8_t>(SyncKind::StreamWaitEvent), 5, 13, 2};
+    const sonde_sync wait = {sizeof(wait), static_cast<std::uint8_t>(SyncKind::StreamWaitEvent), 5,
+                             13, 2};
     const sonde_device_span waited = work("Stream Wait Event", SONDE_SPAN_SYNC, 3);
     sonde_sync_ran(&waited, &wait);
   });
@@ -292,7 +379,7 @@ TEST(DeviceRecording, WorkOfGraphsKnowsWhoCapturedIt) {
     sonde_end();
     sonde_graph_node(200, 100);  // when the graph is made ready
     call("cudaGraphLaunch", 5);
-    sonde_kernel launch = {};
+    auto launch = sized<sonde_kernel>();
     launch.graph_id = 3;
     launch.graph_node_id = 200;
     const sonde_device_span kernel = work("add_kernel", SONDE_SPAN_KERNEL, 5);

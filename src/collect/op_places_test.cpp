@@ -23,8 +23,8 @@ using testing::record_once;
 struct Op {
   explicit Op(const char* text, std::uint8_t scope = 0, std::int64_t sequence_number = -1,
               std::uint64_t forward_thread = 0) {
-    const sonde_op op = {sonde_name(text, std::strlen(text)), scope, sequence_number,
-                         forward_thread, 0};
+    const sonde_op op = {
+        sizeof(op), sonde_name(text, std::strlen(text)), scope, sequence_number, forward_thread, 0};
     EXPECT_TRUE(sonde_op_begin(&op));
   }
   ~Op() { sonde_end(); }

@@ -29,9 +29,9 @@ std::uint32_t op_name(const char* text) {
 
 TEST(OpRecording, KeepsWhatAnOperatorIs) {
   const Trace trace = record_once([] {
-    const sonde_op forward = {op_name("aten::mm\x1fTensor"), 0, 17, 0, 5};
+    const sonde_op forward = {sizeof(forward), op_name("aten::mm\x1fTensor"), 0, 17, 0, 5};
     ASSERT_TRUE(sonde_op_begin(&forward));
-    const sonde_op backward = {op_name("MmBackward0"), 1, 17, 3, 0};
+    const sonde_op backward = {sizeof(backward), op_name("MmBackward0"), 1, 17, 3, 0};
     ASSERT_TRUE(sonde_op_begin(&backward));
     sonde_end();
     sonde_end();
@@ -86,7 +86,7 @@ TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
 TEST(OpRecording, UserScopesAreAnnotationsAndSteps) {
   const Trace trace = record_once([] {
     for (const char* text : {"mine", "ProfilerStep#4"}) {
-      const sonde_op op = {name(text), 7, -1, 0, 0};
+      const sonde_op op = {sizeof(op), op_name(text), 7, -1, 0, 0};
       ASSERT_TRUE(sonde_op_begin(&op));
       sonde_end();
     }
@@ -100,7 +100,7 @@ TEST(OpRecording, EqualInputsAreKeptOnce) {
   const Trace trace = record_once([] {
     const std::uint32_t type = op_name("float");
     for (int i = 0; i < 3; ++i) {
-      const sonde_op op = {op_name("aten::addmm"), 0, -1, 0, 0};
+      const sonde_op op = {sizeof(op), op_name("aten::addmm"), 0, -1, 0, 0};
       ASSERT_TRUE(sonde_op_begin(&op));
       OpInputs inputs;
       const std::int64_t sizes[] = {4, i < 2 ? 8 : -16};
@@ -140,7 +140,7 @@ TEST(OpRecording, EqualInputsAreKeptOnce) {
 
 TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
   const Trace trace = record_once([] {
-    const sonde_op op = {op_name("op"), 0, -1, 0, 0};
+    const sonde_op op = {sizeof(op), op_name("op"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     inputs.string(std::string(7000, 'x'));
@@ -160,7 +160,7 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
 TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
   constexpr int kTensors = 3000;
   const Trace trace = record_once([] {
-    const sonde_op op = {op_name("op"), 0, -1, 0, 0};
+    const sonde_op op = {sizeof(op), op_name("op"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     const std::int64_t sizes[] = {16, 16, 3, 3};
@@ -183,7 +183,7 @@ TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
 
 TEST(OpRecording, TensorsSayWhereTheyLie) {
   const Trace trace = record_once([] {
-    const sonde_op op = {op_name("aten::cat"), 0, -1, 0, 0};
+    const sonde_op op = {sizeof(op), op_name("aten::cat"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
     OpInputs inputs;
     const std::int64_t sizes[] = {4};
@@ -206,7 +206,7 @@ TEST(OpRecording, TensorsSayWhereTheyLie) {
 
 TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
   const Trace trace = record_once([] {
-    const sonde_op op = {op_name("work"), 7, -1, 0, 0};
+    const sonde_op op = {sizeof(op), op_name("work"), 7, -1, 0, 0};
     const sonde_range range = sonde_op_range_begin(&op);
     ASSERT_NE(range.position, 0u);
     std::thread([range] { sonde_range_end(range); }).join();
@@ -219,14 +219,15 @@ TEST(OpRecording, AnOperatorMayEndOnAnotherThread) {
 
 TEST(OpRecording, AllocationsKnowTheirOperator) {
   const Trace trace = record_once([] {
-    const sonde_op op = {op_name("aten::empty"), 0, -1, 0, 0};
+    const sonde_op op = {sizeof(op), op_name("aten::empty"), 0, -1, 0, 0};
     ASSERT_TRUE(sonde_op_begin(&op));
-    const sonde_allocation taken = {0x7f00, 512, 4096, 8192, 1, 0, 2};
+    const sonde_allocation taken = {sizeof(taken), 0x7f00, 512, 4096, 8192, 1, 0, 2};
     sonde_allocated(&taken);
-    const sonde_tensor tensors[] = {{0, -1, 0x10, 0x7f00}, {1, 3, 0x20, 0x7f40}};
+    const sonde_tensor tensors[] = {{sizeof(sonde_tensor), 0, -1, 0x10, 0x7f00},
+                                    {sizeof(sonde_tensor), 1, 3, 0x20, 0x7f40}};
     sonde_op_tensors(tensors, 2);
     sonde_end();
-    const sonde_allocation freed = {0x7f00, -512, 3584, 8192, 1, 0, 2};
+    const sonde_allocation freed = {sizeof(freed), 0x7f00, -512, 3584, 8192, 1, 0, 2};
     sonde_allocated(&freed);
   });
   const AllocationTable& allocations = trace.allocations();
@@ -247,7 +248,7 @@ TEST(OpRecording, AllocationsKnowTheirOperator) {
 }
 
 TEST(OpRecording, CostsNothingWhileNothingRecords) {
-  const sonde_op op = {1, 0, -1, 0, 0};
+  const sonde_op op = {sizeof(op), 1, 0, -1, 0, 0};
   EXPECT_FALSE(sonde_op_begin(&op));
   EXPECT_EQ(sonde_op_range_begin(&op).position, 0u);
   EXPECT_EQ(op_name("x"), 0u);

@@ -17,6 +17,7 @@
 #include "sonde/source/op.h"
 #include "sonde/source/source.h"
 #include "trace/testing/temp_dir.h"
+#include "wire/sized.h"
 
 namespace sonde {
 namespace {
@@ -60,7 +61,7 @@ std::atomic<int>& flushes() {
   return count;
 }
 void flush(void* /*self*/) {
-  sonde_device_span span = {};
+  auto span = sized<sonde_device_span>();
   span.name = sonde_name("held back", 9);
   span.kind = SONDE_SPAN_KERNEL;
   span.device_type = SONDE_DEVICE_OPENCL;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "record/known_struct.h"
 #include "record/listeners.h"
 #include "record/write.h"
 #include "sonde/detail/put_record.h"
@@ -208,8 +209,10 @@ uint32_t sonde_name(const char* text, size_t text_bytes) {
   return session_records() ? name_number(std::string_view(text, text_bytes)) : 0;
 }
 
-int sonde_op_begin(const sonde_op* op) {
+int sonde_op_begin(const sonde_op* given) {
   if (!session_records()) return 0;
+  const KnownStruct<sonde_op> op(given);
+  if (!op) return 0;
   const OpPayload payload(*op);
   ThreadCursor& cursor = sonde_detail_cursor;
   if (put_extended(cursor, ExtendedKind::OpBegin, payload.words.data(), payload.count) != 0)
@@ -217,9 +220,10 @@ int sonde_op_begin(const sonde_op* op) {
   return op_begin_slow(payload.words.data(), payload.count) ? 1 : 0;
 }
 
-sonde_range sonde_op_range_begin(const sonde_op* op) {
+sonde_range sonde_op_range_begin(const sonde_op* given) {
   const std::uint32_t word = listening_word();
-  if ((word & kSession) == 0) return {0, 0};
+  const KnownStruct<sonde_op> op(given);
+  if ((word & kSession) == 0 || !op) return {0, 0};
   const OpPayload payload(*op);
   const Written written =
       write_record(ExtendedKind::OpRange, payload.words.data(), payload.count, Loss::Span);
@@ -244,18 +248,24 @@ void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
   if (!session_records()) return;
   std::array<std::uint64_t, kMaxPayloadWords> words;
   std::uint32_t used = 0;
-  for (size_t i = 0; i < count && used + 3 <= kMaxPayloadWords; ++i) {
+  // The first says how large they all are.
+  const auto* at = reinterpret_cast<const unsigned char*>(tensors);
+  for (size_t i = 0; i < count && used + 3 <= kMaxPayloadWords; ++i, at += tensors->size) {
+    const KnownStruct<sonde_tensor> tensor(reinterpret_cast<const sonde_tensor*>(at));
+    if (!tensor) break;
     words[used++] =
-        static_cast<std::uint32_t>(tensors[i].index) |
-        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensors[i].element)) << 32);
-    words[used++] = tensors[i].tensor_address;
-    words[used++] = tensors[i].storage_address;
+        static_cast<std::uint32_t>(tensor->index) |
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor->element)) << 32);
+    words[used++] = tensor->tensor_address;
+    words[used++] = tensor->storage_address;
   }
   if (used > 0) write_record(ExtendedKind::OpTensors, words.data(), used, Loss::Other);
 }
 
-void sonde_allocated(const sonde_allocation* allocation) {
+void sonde_allocated(const sonde_allocation* given) {
   if (!session_records()) return;
+  const KnownStruct<sonde_allocation> allocation(given);
+  if (!allocation) return;
   const std::uint64_t payload[5] = {
       allocation->address, static_cast<std::uint64_t>(allocation->bytes),
       static_cast<std::uint64_t>(allocation->total_allocated_bytes),

@@ -131,7 +131,7 @@ TEST(Listeners, LeaveTheEndsOfOperatorsToTheSession) {
   const Trace trace = testing::record_window(*open_session({}), [] {
     const Listening listening;
     SONDE_SCOPE("around");
-    const sonde_op op = {sonde_name("aten::mm", 8), 0, -1, 0, 0};
+    const sonde_op op = {sizeof(op), sonde_name("aten::mm", 8), 0, -1, 0, 0};
     ASSERT_NE(sonde_op_begin(&op), 0);
     sonde_end();
     SONDE_SCOPE("behind");

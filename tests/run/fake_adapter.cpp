@@ -23,6 +23,7 @@ void record(int begins) {
 void record_memory(void* address, std::int64_t bytes, std::size_t /*allocated*/,
                    std::size_t /*reserved*/, sonde::torch::MemoryDevice /*device*/, bool failed) {
   sonde_allocation allocation = {};
+  allocation.size = sizeof(allocation);
   allocation.address = reinterpret_cast<std::uintptr_t>(address);
   allocation.bytes = bytes;
   allocation.flags = failed ? 1 : 0;

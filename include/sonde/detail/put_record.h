@@ -83,7 +83,8 @@ inline std::uint64_t op_name_word(std::uint32_t name, std::uint8_t scope) noexce
 __attribute__((noinline, unused)) static bool op_begin_by_call(
     std::uint32_t name, std::uint8_t scope, std::int64_t sequence_number,
     std::uint64_t forward_thread, std::uint64_t record_function_id) noexcept {
-  const sonde_op op = {name, scope, sequence_number, forward_thread, record_function_id};
+  const sonde_op op = {sizeof(op),      name,           scope,
+                       sequence_number, forward_thread, record_function_id};
   return sonde_op_begin(&op) != 0;
 }
 

@@ -7,16 +7,21 @@
  * stream; the number that both carry joins them, and so the work to every operator, scope and
  * module around the call.
  *
- *   const sonde_api_call call = {launch_name, SONDE_SPAN_CUDA_RUNTIME, 211, correlation};
+ *   const sonde_api_call call = {sizeof(call), launch_name, SONDE_SPAN_CUDA_RUNTIME, 211,
+ *                                correlation};
  *   if (sonde_api_begin(&call)) ...                       // where the program calls
  *   sonde_end();
  *
- *   sonde_device_span span = {kernel_name, SONDE_SPAN_KERNEL, SONDE_DEVICE_CUDA, 0, start, took,
- *                             stream, context, correlation};
+ *   sonde_device_span span = {sizeof(span), kernel_name, SONDE_SPAN_KERNEL, SONDE_DEVICE_CUDA, 0,
+ *                             start, took, stream, context, correlation};
  *   sonde_kernel_ran(&span, &launch);                     // any time later, on any thread
  *
  * As in sonde.h, all calls may be made from any thread at any time, never block, and do nothing
- * while no session records. Names are numbers of sonde_name (op.h). */
+ * while no session records. Names are numbers of sonde_name (op.h).
+ *
+ * The size that begins each struct is its version: structs grow at their ends only. What a caller's
+ * struct does not have yet counts as not known, and what this Sonde does not know is passed over. A
+ * struct too small to say anything, such as one whose size was left 0, is not recorded. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +52,7 @@ enum { SONDE_DEVICE_CUDA = 1, SONDE_DEVICE_OPENCL = 4, SONDE_DEVICE_PRIVATEUSE1 
 #define SONDE_NO_STREAM 0xffffffffu
 
 typedef struct sonde_api_call {
+  uint32_t size;
   uint32_t name;
   uint8_t kind;         /* one of the runtimes and drivers above */
   uint32_t callback_id; /* the interface's own number of the function; 24 bits are kept */
@@ -61,6 +67,7 @@ uint64_t sonde_correlation_new(void);
 int sonde_api_begin(const sonde_api_call* call);
 
 typedef struct sonde_device_span {
+  uint32_t size;
   uint32_t name;
   uint8_t kind;
   uint8_t device_type;
@@ -76,6 +83,7 @@ typedef struct sonde_device_span {
 void sonde_device_ran(const sonde_device_span* span);
 
 typedef struct sonde_kernel {
+  uint32_t size;
   uint32_t grid[3];
   uint32_t block[3];
   uint16_t cluster[3];           /* 0: none */
@@ -101,6 +109,7 @@ enum {
   SONDE_COPY_FILL = 11
 };
 typedef struct sonde_copy {
+  uint32_t size;
   uint64_t bytes;
   uint8_t kind;
   uint8_t source_kind;
@@ -117,6 +126,7 @@ void sonde_copy_ran(const sonde_device_span* span, const sonde_copy* copy);
 
 /* A wait, or an event that was recorded on a stream; kind: as the trace numbers SyncKind. */
 typedef struct sonde_sync {
+  uint32_t size;
   uint8_t kind;
   uint32_t event_id;            /* 0xffffffff: none */
   uint32_t wait_on_stream;      /* where the event was recorded; SONDE_NO_STREAM: not known */
@@ -129,6 +139,7 @@ void sonde_sync_ran(const sonde_device_span* span, const sonde_sync* sync);
  * memory_kind: as the trace numbers MemoryKind, some of which are here. */
 enum { SONDE_MEMORY_PINNED = 2, SONDE_MEMORY_DEVICE = 3, SONDE_MEMORY_MANAGED = 5 };
 typedef struct sonde_device_allocation {
+  uint32_t size;
   int64_t time_ns; /* as of sonde_device_span */
   uint64_t address;
   int64_t bytes; /* negative: given back */
@@ -145,6 +156,7 @@ void sonde_graph_node(uint64_t node_id, uint64_t copied_from);
 
 /* A device; 0 for what is not known. */
 typedef struct sonde_device_properties {
+  uint32_t size;
   uint32_t name;
   uint8_t type;
   int16_t index;

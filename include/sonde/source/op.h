@@ -6,7 +6,7 @@
  * their work with sonde.h or record.h.
  *
  *   static const uint32_t mm = sonde_name("aten::mm", 8);   // once, while recording
- *   sonde_op op = {mm, 0, -1, 0, 0};
+ *   sonde_op op = {sizeof(op), mm, 0, -1, 0, 0};
  *   if (sonde_op_begin(&op)) {
  *     sonde_op_inputs(words, count);                         // made with op_inputs.h
  *     ...
@@ -14,7 +14,7 @@
  *   }
  *
  * As in sonde.h, all calls may be made from any thread at any time, never block, and do nothing
- * while no session records. */
+ * while no session records. The size that begins each struct is its version, as in device.h. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,8 @@ extern "C" {
  * are too many names. An operator's overload stands after its name, behind a byte 0x1f. */
 uint32_t sonde_name(const char* text, size_t text_bytes);
 
-typedef struct sonde_op {  /* NOLINT(readability-identifier-naming): a C name */
+typedef struct sonde_op { /* NOLINT(readability-identifier-naming): a C name */
+  uint32_t size;
   uint32_t name;           /* of sonde_name */
   uint8_t scope;           /* as PyTorch numbers RecordScope: 0 function, 1 backward, 7 user, ... */
   int64_t sequence_number; /* -1: none */
@@ -53,6 +54,7 @@ void sonde_op_inputs(const uint64_t* words, size_t word_count);
 
 /* Which tensors these are, for those who follow them through memory. */
 typedef struct sonde_tensor { /* NOLINT(readability-identifier-naming): a C name */
+  uint32_t size;              /* the same in all of an array */
   int32_t index;              /* among the arguments */
   int32_t element;            /* in a list of tensors, -1: it is none */
   uint64_t tensor_address;
@@ -61,6 +63,7 @@ typedef struct sonde_tensor { /* NOLINT(readability-identifier-naming): a C name
 void sonde_op_tensors(const sonde_tensor* tensors, size_t count);
 
 typedef struct sonde_allocation { /* NOLINT(readability-identifier-naming): a C name */
+  uint32_t size;
   uint64_t address;
   int64_t bytes; /* negative: given back */
   int64_t total_allocated_bytes;

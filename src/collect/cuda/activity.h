@@ -15,6 +15,7 @@
 
 #include "collect/cuda/cupti.h"
 #include "sonde/source/device.h"
+#include "wire/sized.h"
 
 namespace sonde::cuda {
 
@@ -32,11 +33,11 @@ struct Activity {
     Tag
   };
   Type type = Type::Kernel;
-  sonde_device_span span = {};  // its name is not set, its kind is
-  sonde_kernel kernel = {};
-  sonde_copy copy = {};
-  sonde_sync sync = {};
-  sonde_device_allocation memory = {};
+  sonde_device_span span = sized<sonde_device_span>();  // its name is not set, its kind is
+  sonde_kernel kernel = sized<sonde_kernel>();
+  sonde_copy copy = sized<sonde_copy>();
+  sonde_sync sync = sized<sonde_sync>();
+  sonde_device_allocation memory = sized<sonde_device_allocation>();
   std::uint64_t event_sync_id = 0;    // of waits and events: joins them; 0: not known
   const char* kernel_name = nullptr;  // mangled; only to be looked at through the decoder's owner
   std::uint32_t overhead_kind = 0;

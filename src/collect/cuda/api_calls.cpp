@@ -32,6 +32,7 @@ inline __attribute__((always_inline)) void begin(bool is_driver, std::uint32_t i
                                                  std::uint32_t correlation) {
   if (depth++ != 0) return;
   sonde_api_call call;
+  call.size = sizeof(call);
   call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_relaxed);
   call.kind = is_driver ? SONDE_SPAN_CUDA_DRIVER : SONDE_SPAN_CUDA_RUNTIME;
   call.callback_id = id;

@@ -297,7 +297,7 @@ class CudaSource {
 
   static void tell_devices(WorkRecorder& recorder) {
     for (const std::int16_t index : recorder.take_devices()) {
-      sonde_device_properties device = {};
+      auto device = sized<sonde_device_properties>();
       char text[256] = "";
       if (!device_properties(index, device, text, sizeof(text))) continue;
       device.name = sonde_name(text, std::strlen(text));

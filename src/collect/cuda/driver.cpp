@@ -86,7 +86,7 @@ bool device_properties(std::int16_t index, sonde_device_properties& device, char
       get_attribute == nullptr || get_device(&handle, index) != 0 ||
       get_name(name, static_cast<int>(name_bytes), handle) != 0)
     return false;
-  device = {};
+  device = sized<sonde_device_properties>();
   device.type = SONDE_DEVICE_CUDA;
   device.index = index;
   std::size_t bytes = 0;

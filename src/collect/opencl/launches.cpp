@@ -13,6 +13,7 @@
 #include "collect/opencl/device_clock.h"
 #include "collect/opencl/queues.h"
 #include "sonde/source/op.h"
+#include "wire/sized.h"
 
 namespace sonde::opencl {
 
@@ -36,7 +37,8 @@ void lose(std::uint64_t count, const char* why) {
 }
 
 bool begin_call(const char* function, std::uint64_t correlation) {
-  const sonde_api_call call = {name_of(function), SONDE_SPAN_PRIVATEUSE1_RUNTIME, 0, correlation};
+  const sonde_api_call call = {sizeof(call), name_of(function), SONDE_SPAN_PRIVATEUSE1_RUNTIME, 0,
+                               correlation};
   return sonde_api_begin(&call) != 0;
 }
 
@@ -58,9 +60,9 @@ UnderWay& under_way() {
 }  // namespace
 
 struct Launch::Pending {
-  sonde_device_span span = {};
-  sonde_kernel kernel = {};
-  sonde_copy copy = {};
+  sonde_device_span span = sized<sonde_device_span>();
+  sonde_kernel kernel = sized<sonde_kernel>();
+  sonde_copy copy = sized<sonde_copy>();
   std::uint64_t window = 0;
   std::int64_t before_ns = 0;
   std::int64_t after_ns = 0;

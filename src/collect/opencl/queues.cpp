@@ -9,6 +9,7 @@
 
 #include "sonde/source/device.h"
 #include "sonde/source/op.h"
+#include "wire/sized.h"
 
 namespace sonde::opencl {
 
@@ -37,7 +38,7 @@ Value device_info(cl_device_id device, cl_device_info what) {
 void describe(cl_device_id device, std::int32_t index) {
   char name[256] = "";
   next().clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr);
-  sonde_device_properties facts = {};
+  auto facts = sized<sonde_device_properties>();
   facts.name = sonde_name(name, std::strlen(name));
   facts.type = SONDE_DEVICE_OPENCL;
   facts.index = static_cast<std::int16_t>(index);

@@ -113,6 +113,7 @@ class Packer {
     if (!with_tensors_) return;
     if (used_ == tensors_.size()) write_tensors();
     sonde_tensor& use = tensors_[used_++];
+    use.size = sizeof(use);
     use.index = index_;
     use.element = element;
     use.tensor_address = reinterpret_cast<std::uintptr_t>(tensor.unsafeGetTensorImpl());

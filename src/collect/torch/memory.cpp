@@ -18,6 +18,7 @@ static_assert(std::is_trivially_copyable_v<c10::Device>);
 void record(void* address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
             MemoryDevice device, bool failed) {
   sonde_allocation allocation;
+  allocation.size = sizeof(allocation);
   allocation.address = reinterpret_cast<std::uintptr_t>(address);
   allocation.bytes = bytes;
   allocation.total_allocated_bytes = static_cast<std::int64_t>(allocated);

@@ -85,6 +85,7 @@ bool ModuleScope::begin(const void* module, const char* class_name, const char* 
     known.span_name = sonde_name(span.data(), span.size());
   }
   sonde_op op = {};
+  op.size = sizeof(op);
   op.name = known.span_name;
   op.scope = kUserScope;
   op.sequence_number = -1;

@@ -98,6 +98,7 @@ bool may_end_elsewhere(const at::RecordFunction& fn, OpNames::Found name) {
 
 sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   sonde_op op;
+  op.size = sizeof(op);
   op.name = name.number;
   op.scope = static_cast<std::uint8_t>(fn.scope());
   op.sequence_number = fn.seqNr();
