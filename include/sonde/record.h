@@ -5,9 +5,15 @@
 //
 //   void train(Batch& batch) {
 //     SONDE_SCOPE("train");                         // from here to the closing brace
+//     SONDE_SCOPE("load", "batch", i, "path", path, SONDE_CATEGORY, "io");  // with arguments
 //     sonde::record_function step("step " + id);    // a name made at run time
 //     SONDE_COUNTER("loss", loss);
 //   }
+//
+// Arguments are keys, which must be literals, and values: integers, floating point, bools, enums,
+// texts. Up to eight. SONDE_CATEGORY as a key gives a category. The values are evaluated only while
+// something records. They cost a third record; a scope without them costs nothing for it. Not for
+// signal handlers.
 //
 // With no session recording, a scope costs one load and one branch. While one records, it writes
 // two words of eight bytes into a buffer that only this thread writes; it never locks, throws or
@@ -19,9 +25,12 @@
 #include <string_view>
 #include <utility>
 
+#include "sonde/detail/arguments.h"
 #include "sonde/sonde.h"
 
-#ifndef SONDE_DISABLE
+#ifdef SONDE_DISABLE
+#include "sonde/detail/disabled.h"
+#else
 #include "sonde/detail/thread_cursor.h"
 #endif
 
@@ -43,6 +52,7 @@ class Scope {
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
+  bool begun() const noexcept { return begun_; }
 
  private:
   const bool begun_;
@@ -77,9 +87,11 @@ class Laps {
   bool begun_ = false;
 };
 
-// A range with a name made at run time and, if wanted, a text that goes with it; PyTorch's
-// record_function. Ends with the object, or earlier by end(), which may be called on another
-// thread. Assigning another ends it at once.
+// A range with a name made at run time; PyTorch's record_function. A text or arguments may go with
+// it: keys, which must be literals, and values. Ends with the object, or earlier by end(), which
+// may be called on another thread. Assigning another ends it at once.
+//
+//   sonde::record_function step("step " + id, "batch", i, SONDE_CATEGORY, "io");
 class record_function {  // NOLINT(readability-identifier-naming): the name PyTorch users know
  public:
   explicit record_function(std::string_view name) noexcept {
@@ -88,6 +100,12 @@ class record_function {  // NOLINT(readability-identifier-naming): the name PyTo
   }
   record_function(std::string_view name, std::string_view args) noexcept : record_function(name) {
     if (range_.position != 0) sonde_text(args.data(), args.size());
+  }
+  template <std::size_t N, typename Value, typename... More>
+  record_function(std::string_view name, const char (&key)[N], const Value& value,
+                  const More&... more) noexcept
+      : record_function(name) {
+    if (range_.position != 0) detail::record_keys_and_values(key, value, more...);
   }
   ~record_function() { end(); }
   record_function(record_function&& other) noexcept
@@ -151,54 +169,22 @@ class Flow {
   std::uint64_t id_;
 };
 
+// Calls `callable` inside a range of that name and returns what it returns:
+//
+//   const Batch batch = sonde::recorded("load", [&] { return load(path); });
+template <typename Callable>
+decltype(auto) recorded(std::string_view name, Callable&& callable) {
+  const record_function range(name);
+  return std::forward<Callable>(callable)();
+}
+
 inline bool is_recording() noexcept {
   return detail::recording();
 }
 
-#else
-
-// Another name for the linker, so that units with and without recording may be mixed.
-inline namespace disabled {
-
-class [[maybe_unused]] Scope {
- public:
-  explicit Scope(Site&) noexcept {}
-};
-class [[maybe_unused]] Laps {
- public:
-  void next(Site&) noexcept {}
-  void end() noexcept {}
-};
-class [[maybe_unused]] record_function {  // NOLINT(readability-identifier-naming)
- public:
-  explicit record_function(std::string_view) noexcept {}
-  record_function(std::string_view, std::string_view) noexcept {}
-  void end() noexcept {}
-};
-class [[maybe_unused]] AsyncScope {
- public:
-  AsyncScope() noexcept = default;
-  explicit AsyncScope(Site&) noexcept {}
-  void end() noexcept {}
-};
-class [[maybe_unused]] Flow {
- public:
-  void out() const noexcept {}
-  void in() const noexcept {}
-};
-inline bool is_recording() noexcept {
-  return false;
-}
-
-}  // namespace disabled
-
 #endif
 
 }  // namespace sonde
-
-// Two hops: __LINE__ must be expanded before ## pastes it, or a block could hold only one scope.
-#define SONDE_PASTE_AT(a, b) a##b
-#define SONDE_PASTE(a, b) SONDE_PASTE_AT(a, b)
 
 #ifndef SONDE_DISABLE
 
@@ -207,16 +193,26 @@ inline bool is_recording() noexcept {
 #define SONDE_STATIC_SITE(variable, name) \
   static ::sonde::Site variable = {"" name, __func__, __FILE__, __LINE__, 0}
 
-// From here to the end of the block.
-#define SONDE_SCOPE(name)                                      \
+// SONDE_SCOPE(name), SONDE_SCOPE(name, key, value, ...): from here to the end of the block.
+#define SONDE_SCOPE(...) SONDE_PASTE(SONDE_SCOPE_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define SONDE_SCOPE_OF_ONE(name)                               \
   SONDE_STATIC_SITE(SONDE_PASTE(sonde_site_, __LINE__), name); \
   const ::sonde::Scope SONDE_PASTE(sonde_scope_, __LINE__)(SONDE_PASTE(sonde_site_, __LINE__))
+#define SONDE_SCOPE_OF_MORE(name, ...) \
+  SONDE_SCOPE_OF_ONE(name);            \
+  SONDE_RECORD_ARGUMENTS(SONDE_PASTE(sonde_scope_, __LINE__).begun(), __VA_ARGS__)
 
-// The same, named after the function it stands in.
-#define SONDE_FUNCTION()                                                                   \
+// SONDE_FUNCTION(), SONDE_FUNCTION(key, value, ...): the same, named after the function it is in.
+#define SONDE_FUNCTION(...) \
+  SONDE_PASTE(SONDE_FUNCTION_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define SONDE_FUNCTION_OF_ONE(nothing)                                                     \
+  SONDE_ASSERT_NOTHING(nothing);                                                           \
   static ::sonde::Site SONDE_PASTE(sonde_site_, __LINE__) = {__func__, __func__, __FILE__, \
                                                              __LINE__, 0};                 \
   const ::sonde::Scope SONDE_PASTE(sonde_scope_, __LINE__)(SONDE_PASTE(sonde_site_, __LINE__))
+#define SONDE_FUNCTION_OF_MORE(...) \
+  SONDE_FUNCTION_OF_ONE();          \
+  SONDE_RECORD_ARGUMENTS(SONDE_PASTE(sonde_scope_, __LINE__).begun(), __VA_ARGS__)
 
 // The next in a series of scopes; `laps` is a sonde::Laps.
 #define SONDE_LAP(laps, name)                \
@@ -225,12 +221,18 @@ inline bool is_recording() noexcept {
     (laps).next(sonde_lap_site);             \
   } while (false)
 
-// A moment.
-#define SONDE_INSTANT(name)                        \
+// SONDE_INSTANT(name), SONDE_INSTANT(name, key, value, ...): a moment.
+#define SONDE_INSTANT(...) \
+  SONDE_PASTE(SONDE_INSTANT_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define SONDE_INSTANT_OF_ONE(name) SONDE_INSTANT_THEN(name, static_cast<void>(0))
+#define SONDE_INSTANT_OF_MORE(name, ...) \
+  SONDE_INSTANT_THEN(name, SONDE_RECORD_ARGUMENTS(true, __VA_ARGS__))
+#define SONDE_INSTANT_THEN(name, ...)              \
   do {                                             \
     if (::sonde::is_recording()) {                 \
       SONDE_STATIC_SITE(sonde_instant_site, name); \
       ::sonde_instant(&sonde_instant_site);        \
+      __VA_ARGS__;                                 \
     }                                              \
   } while (false)
 
@@ -252,10 +254,16 @@ inline bool is_recording() noexcept {
 
 #else
 
-#define SONDE_SCOPE(name) static_assert(true, "" name)
-#define SONDE_FUNCTION() static_assert(true, "")
+#define SONDE_SCOPE(...) SONDE_NOTHING_OF(__VA_ARGS__)
+#define SONDE_FUNCTION(...) \
+  SONDE_PASTE(SONDE_FUNCTION_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
+#define SONDE_FUNCTION_OF_ONE(nothing) SONDE_ASSERT_NOTHING(nothing)
+#define SONDE_FUNCTION_OF_MORE(...) SONDE_NOTHING_OF("", __VA_ARGS__)
 #define SONDE_LAP(laps, name) static_cast<void>(laps)
-#define SONDE_INSTANT(name) static_cast<void>(0)
+#define SONDE_INSTANT(...)         \
+  do {                             \
+    SONDE_NOTHING_OF(__VA_ARGS__); \
+  } while (false)
 #define SONDE_COUNTER(name, value) static_cast<void>(sizeof(value))
 #define SONDE_ASYNC(name) (::sonde::AsyncScope())
 

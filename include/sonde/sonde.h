@@ -52,6 +52,16 @@ void sonde_range_end(sonde_range range);
 /* Text that belongs to the range or scope that this thread began last. */
 void sonde_text(const char* text, size_t text_bytes);
 
+/* Arguments of the scope, range or instant that this thread recorded last, and its category. Keys
+ * and categories are texts that end with a 0. Use few different ones: each is kept for the life of
+ * the process. Not for signal handlers. */
+void sonde_arg_int(const char* key, int64_t value);
+void sonde_arg_uint(const char* key, uint64_t value);
+void sonde_arg_double(const char* key, double value);
+void sonde_arg_bool(const char* key, int value);
+void sonde_arg_text(const char* key, const char* text, size_t text_bytes);
+void sonde_category(const char* category);
+
 /* Work that begins on one thread and may end on another, outside the nesting of both. Returns 0 if
  * nothing was recorded. */
 uint64_t sonde_async_begin(sonde_site* site);

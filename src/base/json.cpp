@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/json.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -207,6 +210,13 @@ std::string json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
+}
+
+char* put_json_number(char* at, double value) {
+  const auto put = [at](std::string_view text) { return std::copy(text.begin(), text.end(), at); };
+  if (std::isnan(value)) return put("\"NaN\"");
+  if (std::isinf(value)) return value > 0 ? put("\"inf\"") : put("\"-inf\"");
+  return std::to_chars(at, at + kMaxJsonNumber, value).ptr;
 }
 
 Result<void> validate_json(std::string_view text) {

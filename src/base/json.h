@@ -4,6 +4,7 @@
 // The little JSON that must work without a library: writing strings, and checking that a text is
 // one JSON value. `convert` reads traces.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,11 @@ namespace sonde {
 // UTF-8 and valid JSON: ill-formed sequences become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
+
+// The shortest text that reads back as the same number, at most kMaxJsonNumber bytes; JSON has none
+// for NaN and infinities, which become strings.
+inline constexpr std::size_t kMaxJsonNumber = 32;
+char* put_json_number(char* at, double value);
 
 // An error with the byte offset unless `text` is exactly one JSON value (RFC 8259), at most 1000
 // deep.

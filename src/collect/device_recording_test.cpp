@@ -189,6 +189,16 @@ TEST(DeviceRecording, TakesOperatorsOfOtherVersions) {
   EXPECT_EQ(trace.allocations().device_index[0], -1);
 }
 
+TEST(DeviceRecording, KeepsLongNamesOfKernelsWhole) {
+  const std::string long_name = "void kernel<" + std::string(20'000, 'k') + ">";
+  const Trace trace = recorded([&] {
+    const auto launch = sized<sonde_kernel>();
+    const sonde_device_span kernel = work(long_name.c_str(), SONDE_SPAN_KERNEL, 1);
+    sonde_kernel_ran(&kernel, &launch);
+  });
+  EXPECT_EQ(trace.name(find_span(trace, long_name)), long_name);
+}
+
 TEST(DeviceRecording, InlinedCallsAreTheSame) {
   constexpr std::uint64_t kCalls = 20'000;
   detail::ThreadCursor& cursor = detail::sonde_detail_cursor;

@@ -28,7 +28,7 @@ DeviceRows::DeviceRows(Recording& recording, const DecodeContext& context)
   }
 }
 
-void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, SpanTable& local,
+void DeviceRows::add_calls(const std::vector<DecodedDevices::ApiCall>& calls, SpanTable& local,
                            std::uint32_t first, std::int64_t& last_external_id) {
   if (calls.empty()) return;
   const std::size_t count = local.start_ns.size();
@@ -45,7 +45,7 @@ void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, Spa
     }
     return scope;
   };
-  for (const DecodedThread::ApiCall& call : calls) {
+  for (const DecodedDevices::ApiCall& call : calls) {
     const SpanId span(first + call.span);
     ApiCallRow row;
     row.span = span;
@@ -60,9 +60,9 @@ void DeviceRows::add_calls(const std::vector<DecodedThread::ApiCall>& calls, Spa
   }
 }
 
-void DeviceRows::add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes,
+void DeviceRows::add_graph_nodes(const std::vector<DecodedDevices::GraphNode>& nodes,
                                  std::uint32_t first) {
-  for (const DecodedThread::GraphNode& node : nodes) {
+  for (const DecodedDevices::GraphNode& node : nodes) {
     const SpanId maker = node.span == SpanId::kInvalid ? SpanId() : SpanId(first + node.span);
     graph_nodes_[node.id] = {node.copied_from, maker};
   }

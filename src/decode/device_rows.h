@@ -28,9 +28,9 @@ class DeviceRows {
   // The calls of one thread. `local` holds the thread's spans, its parents count from `first`,
   // where they will stand in the trace. A call has the id of the operator around it; a scope that
   // has none gets the next after `last_external_id`.
-  void add_calls(const std::vector<DecodedThread::ApiCall>& calls, SpanTable& local,
+  void add_calls(const std::vector<DecodedDevices::ApiCall>& calls, SpanTable& local,
                  std::uint32_t first, std::int64_t& last_external_id);
-  void add_graph_nodes(const std::vector<DecodedThread::GraphNode>& nodes, std::uint32_t first);
+  void add_graph_nodes(const std::vector<DecodedDevices::GraphNode>& nodes, std::uint32_t first);
   // Records of work, of any thread.
   void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
   // Once all threads are there. `cut_short`: the recording has no proper end.

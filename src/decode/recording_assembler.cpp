@@ -11,6 +11,7 @@
 #include "decode/device_rows.h"
 #include "decode/gradient_flows.h"
 #include "decode/module_spread.h"
+#include "decode/note_decoder.h"
 #include "decode/op_inputs_reader.h"
 #include "decode/place_reader.h"
 #include "file/trace_file.h"
@@ -20,14 +21,13 @@ namespace sonde {
 namespace {
 
 bool is_silent(const DecodedThread& decoded) {
-  return decoded.start_ns.empty() && decoded.instants.empty() && decoded.counters.empty() &&
-         decoded.allocations.empty() && decoded.asyncs.empty() && decoded.flows.empty();
+  return decoded.spans.empty() && decoded.moments.empty();
 }
 
 // Nobody wants to see as an empty line a source's own thread, or, in the trace of one window, a
 // thread of others.
 bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
-  return !is_silent(decoded) || (decoded.device_words.empty() && filter.window < 0);
+  return !is_silent(decoded) || (decoded.devices.words.empty() && filter.window < 0);
 }
 
 // Joins the threads' rows to one table and turns names into strings.
@@ -79,7 +79,7 @@ class Assembler {
   }
 
   void add_thread_without_line(DecodedThread&& decoded) {
-    devices_.add_words(std::move(decoded.device_words));
+    devices_.add_words(std::move(decoded.devices.words));
     count_losses(decoded);
   }
 
@@ -87,45 +87,49 @@ class Assembler {
     const TrackId track = track_of(thread);
     SpanTable& spans = builder_.spans();
     const auto first = static_cast<std::uint32_t>(spans.size());
-    const std::size_t count = decoded.start_ns.size();
+    const std::size_t count = decoded.spans.start_ns.size();
     name_spans(decoded);
     SpanTable local;
-    local.name.assign(names_of(decoded.name, &NameInfo::name));
-    local.source_function.assign(names_of(decoded.name, &NameInfo::function));
-    local.source_file.assign(names_of(decoded.name, &NameInfo::file));
-    local.source_line.assign(names_of(decoded.name, &NameInfo::line));
+    local.name.assign(names_of(decoded.spans.name, &NameInfo::name));
+    local.source_function.assign(names_of(decoded.spans.name, &NameInfo::function));
+    local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
+    local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
     local.step.assign(steps_of(decoded));
     std::vector<SpanId> parents(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (decoded.parent[i] != SpanId::kInvalid) parents[i] = SpanId(first + decoded.parent[i]);
+      if (decoded.spans.parent[i] != SpanId::kInvalid)
+        parents[i] = SpanId(first + decoded.spans.parent[i]);
     }
-    decoded.parent = {};
+    decoded.spans.parent = {};
     local.parent.assign(std::move(parents));
-    local.start_ns.assign(std::move(decoded.start_ns));
-    local.duration_ns.assign(std::move(decoded.duration_ns));
-    local.kind.assign(std::move(decoded.kind));
-    local.flags.assign(std::move(decoded.flags));
+    local.start_ns.assign(std::move(decoded.spans.start_ns));
+    local.duration_ns.assign(std::move(decoded.spans.duration_ns));
+    local.kind.assign(std::move(decoded.spans.kind));
+    local.flags.assign(std::move(decoded.spans.flags));
     local.track.assign(std::vector<TrackId>(count, track));
-    if (!decoded.window.empty()) {
+    if (!decoded.spans.window.empty()) {
       std::vector<WindowId> windows(count);
       for (std::size_t i = 0; i < count; ++i)
-        windows[i] = WindowId(context_.windows[decoded.window[i]].row);
+        windows[i] = WindowId(context_.windows[decoded.spans.window[i]].row);
       local.window.assign(std::move(windows));
     }
-    if (!decoded.ended_elsewhere.empty()) {
+    if (!decoded.spans.ended_elsewhere.empty()) {
       local.end_track.resize(count);
-      for (const auto& [row, ender] : decoded.ended_elsewhere)
+      for (const auto& [row, ender] : decoded.spans.ended_elsewhere)
         local.end_track.set(row, track_of(ender));
     }
     add_ops(decoded, local, count);
     add_places(decoded, local, count);
-    devices_.add_calls(decoded.api_calls, local, first, last_external_id_);
-    devices_.add_graph_nodes(decoded.graph_nodes, first);
-    devices_.add_words(std::move(decoded.device_words));
-    decoded.name = {};
+    add_categories(decoded, local, count);
+    devices_.add_calls(decoded.devices.api_calls, local, first, last_external_id_);
+    devices_.add_graph_nodes(decoded.devices.graph_nodes, first);
+    devices_.add_words(std::move(decoded.devices.words));
+    decoded.spans.name = {};
     fill_rest(local, count);
     spans.append(std::move(local));
+    const auto first_instant = static_cast<std::uint32_t>(builder_.instants().size());
     add_moments(decoded, track, first);
+    add_notes(decoded, first, first_instant);
     add_memory(decoded, track, first);
     if (decoded.logical_thread != 0)
       builder_.tracks().logical_id.set(track, decoded.logical_thread);
@@ -237,6 +241,7 @@ class Assembler {
     note(LedgerKind::OutOfWindow, out_of_window_, "events outside the windows");
     note(LedgerKind::Unmatched, unmatched_, "ends whose beginning is missing");
     note(LedgerKind::Undecodable, undecodable_ + recording_.undecodable, "invalid events");
+    note(LedgerKind::TextsCut, cut_texts_ + recording_.cut_names, "only their beginnings are kept");
     builder_.add_ledger(LedgerKind::ClockErrorNs,
                         static_cast<std::uint64_t>(context_.clock->error_ns()), "reader", {},
                         process_);
@@ -245,22 +250,22 @@ class Assembler {
 
  private:
   struct AsyncBegin {
-    DecodedThread::AsyncEdge edge;
+    DecodedMoments::AsyncEdge edge;
   };
   struct FlowEnd {
-    DecodedThread::FlowEnd end;
+    DecodedMoments::FlowEnd end;
     SpanId span;
     TrackId track;
   };
 
   // Names that stand in the words themselves get a number like the others.
   void name_spans(DecodedThread& decoded) {
-    for (const DecodedThread::NamedSpan& named : decoded.named) {
+    for (const DecodedNotes::Text& named : decoded.notes.names) {
       NameInfo info;
-      info.name = builder_.intern(named.name);
-      info.step = step_number(named.name);
-      if (info.step >= 0) decoded.kind[named.span] = SpanKind::Step;
-      decoded.name[named.span] = recording_.names.add(info);
+      info.name = builder_.intern(named.text);
+      info.step = step_number(named.text);
+      if (info.step >= 0) decoded.spans.kind[named.span] = SpanKind::Step;
+      decoded.spans.name[named.span] = recording_.names.add(info);
     }
   }
 
@@ -274,22 +279,22 @@ class Assembler {
 
   std::vector<std::int64_t> steps_of(const DecodedThread& decoded) const {
     std::vector<std::int64_t> steps;
-    for (std::size_t i = 0; i < decoded.kind.size(); ++i) {
-      if (decoded.kind[i] != SpanKind::Step) continue;
-      if (steps.empty()) steps.resize(decoded.kind.size(), -1);
-      steps[i] = recording_.names[decoded.name[i]].step;
+    for (std::size_t i = 0; i < decoded.spans.kind.size(); ++i) {
+      if (decoded.spans.kind[i] != SpanKind::Step) continue;
+      if (steps.empty()) steps.resize(decoded.spans.kind.size(), -1);
+      steps[i] = recording_.names[decoded.spans.name[i]].step;
     }
     return steps;
   }
 
   // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
   void number_evaluations(DecodedThread& decoded) const {
-    for (std::size_t i = 0; i + 1 < decoded.ops.size(); ++i) {
-      DecodedThread::Op& op = decoded.ops[i];
-      const DecodedThread::Op& next = decoded.ops[i + 1];
+    for (std::size_t i = 0; i + 1 < decoded.ops.calls.size(); ++i) {
+      DecodedOps::Call& op = decoded.ops.calls[i];
+      const DecodedOps::Call& next = decoded.ops.calls[i + 1];
       if (op.scope != RecordScope::Function || next.scope != RecordScope::BackwardFunction)
         continue;
-      const StringId name = recording_.names[decoded.name[op.span]].name;
+      const StringId name = recording_.names[decoded.spans.name[op.span]].name;
       if (!builder_.strings()[name].starts_with(kEvaluateFunction)) continue;
       op.sequence_number = next.sequence_number;
       op.forward_thread = next.forward_thread;
@@ -297,16 +302,16 @@ class Assembler {
   }
 
   void add_ops(DecodedThread& decoded, SpanTable& local, std::size_t count) {
-    if (decoded.ops.empty()) return;
+    if (decoded.ops.calls.empty()) return;
     number_evaluations(decoded);
-    local.overload_name.assign(names_of(decoded.name, &NameInfo::overload));
+    local.overload_name.assign(names_of(decoded.spans.name, &NameInfo::overload));
     local.scope.resize(count);
     local.sequence_number.resize(count);
     local.forward_thread.resize(count);
     local.record_function_id.resize(count);
     local.external_id.resize(count);
     local.arguments.resize(count);
-    for (const DecodedThread::Op& op : decoded.ops) {
+    for (const DecodedOps::Call& op : decoded.ops.calls) {
       local.scope.set(op.span, op.scope);
       local.sequence_number.set(op.span, op.sequence_number);
       local.forward_thread.set(op.span, op.sequence_number >= 0 ? op.forward_thread : 0);
@@ -314,18 +319,18 @@ class Assembler {
       local.external_id.set(op.span, ++last_external_id_);
     }
     std::vector<ArgumentListId> lists;
-    lists.reserve(decoded.input_texts.size());
-    for (const std::string& text : decoded.input_texts) lists.push_back(arguments_of(text));
-    for (const DecodedThread::Inputs& inputs : decoded.inputs) {
+    lists.reserve(decoded.ops.input_texts.size());
+    for (const std::string& text : decoded.ops.input_texts) lists.push_back(arguments_of(text));
+    for (const DecodedOps::Inputs& inputs : decoded.ops.inputs) {
       local.arguments.set(inputs.span, lists[inputs.text]);
     }
   }
 
   void add_places(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
-    if (decoded.places.empty()) return;
+    if (decoded.ops.places.empty()) return;
     local.stack.resize(count);
     local.module.resize(count);
-    for (const DecodedThread::Place& place : decoded.places) {
+    for (const DecodedOps::Place& place : decoded.ops.places) {
       local.stack.set(place.span, places_.stack(place.stack));
       if (place.module == 0) continue;
       local.module.set(place.span, places_.module(place.module));
@@ -346,12 +351,12 @@ class Assembler {
   }
 
   void add_memory(const DecodedThread& decoded, TrackId track, std::uint32_t first) {
-    for (AllocationRow row : decoded.allocations) {
+    for (AllocationRow row : decoded.moments.allocations) {
       row.track = track;
       if (row.span.valid()) row.span = SpanId(first + row.span.value());
       builder_.allocations().push_back(row);
     }
-    for (const DecodedThread::TensorUse& use : decoded.tensors) {
+    for (const DecodedOps::TensorUse& use : decoded.ops.tensors) {
       TensorUseRow row;
       row.span = SpanId(first + use.span);
       row.index = use.index;
@@ -373,7 +378,7 @@ class Assembler {
     const auto span_of = [first](std::uint32_t row) {
       return row == SpanId::kInvalid ? SpanId() : SpanId(first + row);
     };
-    for (const auto& instant : decoded.instants) {
+    for (const auto& instant : decoded.moments.instants) {
       const NameInfo& name = recording_.names[instant.name];
       InstantRow row;
       row.time_ns = instant.time_ns;
@@ -384,7 +389,7 @@ class Assembler {
       row.source_line = name.line;
       builder_.instants().push_back(row);
     }
-    for (const auto& counter : decoded.counters) {
+    for (const auto& counter : decoded.moments.counters) {
       CounterRow row;
       row.time_ns = counter.time_ns;
       row.track = track;
@@ -392,13 +397,9 @@ class Assembler {
       row.value = counter.value;
       builder_.counters().push_back(row);
     }
-    for (const auto& text : decoded.texts) {
-      builder_.extras().push_back({TableKind::Spans, first + text.span, builder_.intern("args"),
-                                   builder_.intern(json_string(text.text))});
-    }
-    for (const auto& flow : decoded.flows)
+    for (const auto& flow : decoded.moments.flows)
       flows_[flow.id].push_back({flow, span_of(flow.span), track});
-    for (const auto& edge : decoded.asyncs) {
+    for (const auto& edge : decoded.moments.asyncs) {
       if (edge.begin) {
         async_begins_.push_back({edge});
       } else {
@@ -407,13 +408,42 @@ class Assembler {
     }
   }
 
+  // `first_instant` is the row of the thread's first one.
+  void add_notes(const DecodedThread& decoded, std::uint32_t first, std::uint32_t first_instant) {
+    for (const DecodedNotes::Text& text : decoded.notes.texts) {
+      builder_.extras().push_back({TableKind::Spans, first + text.span, builder_.intern("args"),
+                                   builder_.intern(json_string(text.text))});
+    }
+    for (const DecodedNotes::Argument& argument : decoded.notes.arguments) {
+      const auto [row, is_instant] = argument.owner;
+      builder_.extras().push_back({is_instant ? TableKind::Instants : TableKind::Spans,
+                                   row + (is_instant ? first_instant : first),
+                                   recording_.names[argument.key].name,
+                                   builder_.intern(json_value(argument))});
+    }
+    for (const DecodedNotes::Category& category : decoded.notes.categories) {
+      if (!category.owner.is_instant) continue;
+      builder_.instants().category.set(first_instant + category.owner.row,
+                                       recording_.names[category.name].name);
+    }
+  }
+
+  void add_categories(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
+    for (const DecodedNotes::Category& category : decoded.notes.categories) {
+      if (category.owner.is_instant) continue;
+      if (local.category.size() != count) local.category.resize(count);
+      local.category.set(category.owner.row, recording_.names[category.name].name);
+    }
+  }
+
   void count_losses(const DecodedThread& decoded) {
-    records_ += decoded.records;
-    unfinished_ += decoded.unfinished;
-    out_of_window_ += decoded.out_of_window;
-    unmatched_ += decoded.unmatched;
-    undecodable_ += decoded.undecodable;
-    lost_ += decoded.lost;
+    cut_texts_ += decoded.notes.cut;
+    records_ += decoded.counts.records;
+    unfinished_ += decoded.counts.unfinished;
+    out_of_window_ += decoded.counts.out_of_window;
+    unmatched_ += decoded.counts.unmatched;
+    undecodable_ += decoded.counts.undecodable;
+    lost_ += decoded.counts.lost;
   }
 
   Recording& recording_;
@@ -435,6 +465,7 @@ class Assembler {
   std::uint64_t unmatched_ = 0;
   std::uint64_t undecodable_ = 0;
   std::uint64_t lost_ = 0;
+  std::uint64_t cut_texts_ = 0;
 };
 
 }  // namespace

@@ -44,7 +44,8 @@ void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
       info.line = static_cast<std::int32_t>(std::min<std::uint64_t>(entry.number, 0x7fffffff));
     }
     info.step = step_number(entry.name);
-    recording.names.set(entry.id, info);
+    // The buffers of a program that was killed may hold the beginning of what its file has whole.
+    if (recording.names.set(entry.id, info) && entry.is_cut) ++recording.cut_names;
   });
   if (understood != bytes.size()) ++recording.undecodable;
 }

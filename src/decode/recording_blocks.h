@@ -37,6 +37,7 @@ struct Recording {
   std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
   std::vector<Piece> pieces;
   std::uint64_t undecodable = 0;
+  std::uint64_t cut_names = 0;
 };
 
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.

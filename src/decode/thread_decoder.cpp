@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <unordered_set>
+
+#include "decode/note_decoder.h"
+#include "wire/device.h"
 
 namespace sonde {
 
@@ -16,8 +18,9 @@ std::uint32_t NameTable::add(const NameInfo& info) {
   return static_cast<std::uint32_t>(infos_.size() - 1);
 }
 
-void NameTable::set(std::uint64_t id, const NameInfo& info) {
+bool NameTable::set(std::uint64_t id, const NameInfo& info) {
   constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
+  if (find(id) != 0) return false;
   const std::uint32_t number = add(info);
   if (id < kSmall) {
     if (small_.size() <= id) small_.resize(id + 1, 0);
@@ -25,11 +28,14 @@ void NameTable::set(std::uint64_t id, const NameInfo& info) {
   } else {
     large_[id] = number;
   }
+  return true;
 }
 
 namespace {
 
 constexpr std::uint32_t kNoRow = SpanId::kInvalid;
+// More words than any record has.
+constexpr std::size_t kUnknownKind = detail::kMaxPayloadWords + 1;
 
 std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   std::int64_t duration = 0;
@@ -42,15 +48,16 @@ class ThreadDecoder {
   ThreadDecoder(const ForeignEnds& foreign_ends, const DecodeContext& context)
       : foreign_ends_(foreign_ends),
         context_(context),
-        several_windows_(context.windows.size() > 1) {}
+        several_windows_(context.windows.size() > 1),
+        notes_(*context.names) {}
 
   void reserve(std::size_t spans) {
-    out_.start_ns.reserve(spans);
-    out_.duration_ns.reserve(spans);
-    out_.name.reserve(spans);
-    out_.parent.reserve(spans);
-    out_.kind.reserve(spans);
-    out_.flags.reserve(spans);
+    out_.spans.start_ns.reserve(spans);
+    out_.spans.duration_ns.reserve(spans);
+    out_.spans.name.reserve(spans);
+    out_.spans.parent.reserve(spans);
+    out_.spans.kind.reserve(spans);
+    out_.spans.flags.reserve(spans);
   }
 
   void decode(const Piece& piece) {
@@ -65,7 +72,7 @@ class ThreadDecoder {
     const std::uint64_t first_ticks = full_ticks(piece.words[skip], piece.head.base_ticks);
     if (skip == 0 && started_ && is_gap(piece)) cut_open_spans(first_ticks);
     if (piece.head.first_offset == detail::kChunkFirstWord && skip == 0) {
-      out_.lost += piece.head.lost_before;
+      out_.counts.lost += piece.head.lost_before;
       if (piece.head.lost_ends_before > 0) cut_open_spans(first_ticks);
     }
     started_ = true;
@@ -79,6 +86,7 @@ class ThreadDecoder {
 
   DecodedThread finish() {
     cut_open_spans(context_.last_ticks);
+    out_.notes = notes_.finish();
     return std::move(out_);
   }
 
@@ -137,7 +145,7 @@ class ThreadDecoder {
 
   std::uint32_t name_of(std::uint64_t id) {
     const std::uint32_t name = context_.names->find(id);
-    if (name == 0) ++out_.undecodable;
+    if (name == 0) ++out_.counts.undecodable;
     return name;
   }
 
@@ -146,12 +154,12 @@ class ThreadDecoder {
     const std::uint64_t word = words[0];
     const std::size_t size = 1 + std::size_t{detail::payload_words(word)};
     if (size > words.size()) {
-      ++out_.undecodable;
+      ++out_.counts.undecodable;
       position_ += words.size() * 8;
       return words.size();
     }
     const std::uint64_t ticks = full_ticks(word, base_ticks_);
-    ++out_.records;
+    ++out_.counts.records;
     switch (detail::word_kind(word)) {
       case WordKind::Lap:
         end_scope(ticks);
@@ -174,8 +182,9 @@ class ThreadDecoder {
   void begin(std::uint64_t ticks, std::uint32_t name, bool range) {
     const int window = window_at(ticks);
     last_begun_ = kNoRow;
+    last_recorded_ = {};
     if (window < 0) {
-      ++out_.out_of_window;
+      ++out_.counts.out_of_window;
       if (range) {
         unseen_ranges_.insert(position_);
       } else {
@@ -183,16 +192,19 @@ class ThreadDecoder {
       }
       return;
     }
-    const auto row = static_cast<std::uint32_t>(out_.start_ns.size());
+    const auto row = static_cast<std::uint32_t>(out_.spans.start_ns.size());
     last_begun_ = row;
-    out_.start_ns.push_back(to_ns(ticks));
-    out_.duration_ns.push_back(0);
-    out_.name.push_back(name);
-    out_.parent.push_back(innermost());
-    out_.flags.push_back(0);
-    if (several_windows_) out_.window.push_back(static_cast<std::uint32_t>(window));
+    last_recorded_ = {row, false};
+    out_.spans.start_ns.push_back(to_ns(ticks));
+    out_.spans.duration_ns.push_back(0);
+    out_.spans.name.push_back(name);
+    out_.spans.parent.push_back(innermost());
+    out_.spans.flags.push_back(0);
+    if (several_windows_) out_.spans.window.push_back(static_cast<std::uint32_t>(window));
     const bool step = range && (*context_.names)[name].step >= 0;
-    out_.kind.push_back(step ? SpanKind::Step : range ? SpanKind::UserAnnotation : SpanKind::Scope);
+    out_.spans.kind.push_back(step    ? SpanKind::Step
+                              : range ? SpanKind::UserAnnotation
+                                      : SpanKind::Scope);
     const std::uint64_t limit = context_.windows[static_cast<std::size_t>(window)].end_ticks;
     if (!range) {
       scopes_.push_back({row, row, limit});
@@ -200,8 +212,8 @@ class ThreadDecoder {
     }
     if (!foreign_ends_.empty()) {
       if (const auto foreign = foreign_ends_.find(position_); foreign != foreign_ends_.end()) {
-        out_.flags[row] |= SpanFlags::kAsync;
-        out_.ended_elsewhere.emplace_back(row, foreign->second.thread);
+        out_.spans.flags[row] |= SpanFlags::kAsync;
+        out_.spans.ended_elsewhere.emplace_back(row, foreign->second.thread);
         finish_row(row, foreign->second.ticks, limit);
         return;
       }
@@ -212,15 +224,15 @@ class ThreadDecoder {
   void finish_row(std::uint32_t row, std::uint64_t ticks, std::uint64_t limit) {
     if (ticks > limit) {
       ticks = limit;
-      out_.flags[row] |= SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow;
-      ++out_.unfinished;
+      out_.spans.flags[row] |= SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow;
+      ++out_.counts.unfinished;
     }
-    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(ticks));
+    out_.spans.duration_ns[row] = duration_between(out_.spans.start_ns[row], to_ns(ticks));
   }
 
   void end_scope(std::uint64_t ticks) {
     if (scopes_.empty()) {
-      ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+      ++(after_gap_ ? out_.counts.unmatched : out_.counts.out_of_window);
       return;
     }
     const OpenScope scope = scopes_.back();
@@ -234,7 +246,8 @@ class ThreadDecoder {
         ranges_.begin(), ranges_.end(), position,
         [](const OpenRange& range, std::uint64_t at) { return range.position < at; });
     if (found == ranges_.end() || found->position != position || found->ended) {
-      if (unseen_ranges_.erase(position) == 0) ++(after_gap_ ? out_.unmatched : out_.out_of_window);
+      if (unseen_ranges_.erase(position) == 0)
+        ++(after_gap_ ? out_.counts.unmatched : out_.counts.out_of_window);
       return;
     }
     finish_row(found->row, ticks, found->end_limit);
@@ -248,9 +261,10 @@ class ThreadDecoder {
   }
 
   void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
-    out_.flags[row] |= SpanFlags::kUnfinished;
-    ++out_.unfinished;
-    out_.duration_ns[row] = duration_between(out_.start_ns[row], to_ns(std::min(until, limit)));
+    out_.spans.flags[row] |= SpanFlags::kUnfinished;
+    ++out_.counts.unfinished;
+    out_.spans.duration_ns[row] =
+        duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit)));
   }
 
   // What is open ends at `until`, where we know no more, and is marked so.
@@ -266,23 +280,57 @@ class ThreadDecoder {
     unseen_ranges_.clear();
     ended_ranges_ = 0;
     last_begun_ = kNoRow;
+    last_recorded_ = {};
+    notes_.forget();
     after_gap_ = true;
   }
 
-  static std::string text_of(std::span<const std::uint64_t> payload) {
-    const std::size_t room = (payload.size() - 1) * 8;
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(payload[0], room));
-    std::string text(size, '\0');
-    if (size > 0) std::memcpy(text.data(), payload.data() + 1, size);
-    return text;
+  // How many payload words a record has at least.
+  static std::size_t words_needed(ExtendedKind kind) {
+    switch (kind) {
+      case ExtendedKind::BeginWide:
+      case ExtendedKind::BeginRange:
+      case ExtendedKind::EndRange:
+      case ExtendedKind::Instant:
+      case ExtendedKind::FlowOut:
+      case ExtendedKind::FlowIn:
+      case ExtendedKind::AsyncEnd:
+      case ExtendedKind::Text:
+      case ExtendedKind::MoreText:
+      case ExtendedKind::Arguments:
+      case ExtendedKind::RangeInline:
+      case ExtendedKind::OpBegin:
+      case ExtendedKind::OpRange:
+      case ExtendedKind::OpInputs:
+      case ExtendedKind::ThreadNumber:
+      case ExtendedKind::OpPlace:
+      case ExtendedKind::Metadata:
+        return 1;
+      case ExtendedKind::EndRangeOf:
+      case ExtendedKind::Counter:
+      case ExtendedKind::AsyncBegin:
+      case ExtendedKind::ApiBegin:
+      case ExtendedKind::SourceLoss:
+      case ExtendedKind::GraphNode:
+      case ExtendedKind::OpShort:
+        return 2;
+      case ExtendedKind::OpTensors:
+        return 3;
+      case ExtendedKind::Allocation:
+        return 5;
+      case ExtendedKind::DeviceSpan:
+        return kDeviceSpanWords;
+      case ExtendedKind::DeviceAllocation:
+        return kDeviceAllocationWords;
+      case ExtendedKind::Device:
+        return kDeviceWords;
+    }
+    return kUnknownKind;
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    static constexpr std::size_t kNeeded[] = {0, 1, 1, 1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1,
-                                              1, 1, 3, 5, 1, 1, 2, 5, 9, 2, 2, 5, 1, 2};
-    const auto number = static_cast<std::size_t>(kind);
-    if (number == 0 || number >= std::size(kNeeded) || payload.size() < kNeeded[number]) {
-      ++out_.undecodable;
+    if (payload.size() < words_needed(kind)) {
+      ++out_.counts.undecodable;
       return;
     }
     switch (kind) {
@@ -294,7 +342,7 @@ class ThreadDecoder {
         break;
       case ExtendedKind::RangeInline:
         begin(ticks, 0, true);
-        if (last_begun_ != kNoRow) out_.named.push_back({last_begun_, text_of(payload)});
+        notes_.name(last_begun_, payload);
         break;
       case ExtendedKind::EndRange:
         end_range(ticks, payload[0]);
@@ -302,7 +350,13 @@ class ThreadDecoder {
       case ExtendedKind::EndRangeOf:  // used where the range began
         break;
       case ExtendedKind::Text:
-        if (last_begun_ != kNoRow) out_.texts.push_back({last_begun_, text_of(payload)});
+        notes_.text(last_begun_, payload);
+        break;
+      case ExtendedKind::MoreText:
+        out_.counts.undecodable += notes_.more_text(payload);
+        break;
+      case ExtendedKind::Arguments:
+        out_.counts.undecodable += notes_.arguments(last_recorded_, payload);
         break;
       case ExtendedKind::AsyncBegin:
       case ExtendedKind::AsyncEnd:
@@ -316,37 +370,42 @@ class ThreadDecoder {
         op(ticks, false, payload[0], short_op_numbers(payload[1]));
         break;
       case ExtendedKind::OpInputs:
-        if (last_begun_ != kNoRow) inputs(text_of(payload));
+        if (last_begun_ != kNoRow) inputs(bytes_of(payload.subspan(1), payload[0]));
         break;
       case ExtendedKind::OpTensors:
         if (last_begun_ != kNoRow) tensors(payload);
         break;
       case ExtendedKind::OpPlace:
         if (last_begun_ != kNoRow) {
-          out_.places.push_back({last_begun_, static_cast<std::uint32_t>(payload[0]),
-                                 static_cast<std::uint32_t>(payload[0] >> 32)});
+          out_.ops.places.push_back({last_begun_, static_cast<std::uint32_t>(payload[0]),
+                                     static_cast<std::uint32_t>(payload[0] >> 32)});
         }
         break;
       case ExtendedKind::ApiBegin:
         api_call(ticks, payload);
         break;
       case ExtendedKind::GraphNode:
-        out_.graph_nodes.push_back({payload[0], payload[1], innermost()});
+        out_.devices.graph_nodes.push_back({payload[0], payload[1], innermost()});
         break;
       case ExtendedKind::DeviceSpan:
       case ExtendedKind::Device:
       case ExtendedKind::DeviceAllocation:
       case ExtendedKind::Metadata:
       case ExtendedKind::SourceLoss:
-        out_.device_words.push_back(
+        out_.devices.words.push_back(
             detail::make_extended(0, kind, static_cast<std::uint32_t>(payload.size())));
-        out_.device_words.insert(out_.device_words.end(), payload.begin(), payload.end());
+        out_.devices.words.insert(out_.devices.words.end(), payload.begin(), payload.end());
         break;
       case ExtendedKind::ThreadNumber:
         out_.logical_thread = static_cast<std::int64_t>(payload[0]);
         break;
-      default:
+      case ExtendedKind::Instant:
+      case ExtendedKind::Counter:
+      case ExtendedKind::Allocation:
+      case ExtendedKind::FlowOut:
+      case ExtendedKind::FlowIn:
         moment(ticks, kind, payload);
+        break;
     }
   }
 
@@ -373,34 +432,34 @@ class ThreadDecoder {
     const auto recorded = static_cast<RecordScope>((name_and_scope >> 32) & 0xff);
     const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
     const bool is_step = (*context_.names)[name].step >= 0;
-    out_.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
-                             : is_step                       ? SpanKind::Step
-                                                             : SpanKind::UserAnnotation;
-    out_.ops.push_back({last_begun_, scope, numbers.sequence_number, numbers.forward_thread,
-                        numbers.record_function_id});
+    out_.spans.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
+                                   : is_step                       ? SpanKind::Step
+                                                                   : SpanKind::UserAnnotation;
+    out_.ops.calls.push_back({last_begun_, scope, numbers.sequence_number, numbers.forward_thread,
+                              numbers.record_function_id});
   }
 
   void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
     begin(ticks, name_of(payload[0] & 0xffffffff), false);
     if (last_begun_ == kNoRow) return;
     const auto kind = static_cast<SpanKind>((payload[0] >> 32) & 0xff);
-    out_.kind[last_begun_] = is_known(kind) ? kind : SpanKind::Other;
-    out_.api_calls.push_back(
+    out_.spans.kind[last_begun_] = is_known(kind) ? kind : SpanKind::Other;
+    out_.devices.api_calls.push_back(
         {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
   }
 
   void inputs(std::string text) {
     const auto [found, is_new] = known_inputs_.try_emplace(
-        std::move(text), static_cast<std::uint32_t>(out_.input_texts.size()));
-    if (is_new) out_.input_texts.push_back(found->first);
-    out_.inputs.push_back({last_begun_, found->second});
+        std::move(text), static_cast<std::uint32_t>(out_.ops.input_texts.size()));
+    if (is_new) out_.ops.input_texts.push_back(found->first);
+    out_.ops.inputs.push_back({last_begun_, found->second});
   }
 
   void tensors(std::span<const std::uint64_t> payload) {
     for (std::size_t i = 0; i + 3 <= payload.size(); i += 3) {
-      out_.tensors.push_back({last_begun_, static_cast<std::int32_t>(payload[i]),
-                              static_cast<std::int32_t>(payload[i] >> 32), payload[i + 1],
-                              payload[i + 2]});
+      out_.ops.tensors.push_back({last_begun_, static_cast<std::int32_t>(payload[i]),
+                                  static_cast<std::int32_t>(payload[i] >> 32), payload[i + 1],
+                                  payload[i + 2]});
     }
   }
 
@@ -416,39 +475,42 @@ class ThreadDecoder {
     row.flags = static_cast<std::uint8_t>(payload[4] >> 8);
     row.device_index = static_cast<std::int32_t>(payload[4] >> 32);
     if (innermost() != kNoRow) row.span = SpanId(innermost());
-    out_.allocations.push_back(row);
+    out_.moments.allocations.push_back(row);
   }
 
   void async(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
     if (kind == ExtendedKind::AsyncEnd) {
-      out_.asyncs.push_back({payload[0], ticks, 0, false, 0});
+      out_.moments.asyncs.push_back({payload[0], ticks, 0, false, 0});
     } else if (const int window = window_at(ticks); window >= 0) {
-      out_.asyncs.push_back(
+      out_.moments.asyncs.push_back(
           {payload[1], ticks, name_of(payload[0]), true, static_cast<std::uint32_t>(window)});
     } else {
-      ++out_.out_of_window;
+      ++out_.counts.out_of_window;
     }
   }
 
   void moment(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
     if (window_at(ticks) < 0) {
-      ++out_.out_of_window;
+      ++out_.counts.out_of_window;
+      if (kind == ExtendedKind::Instant) last_recorded_ = {};
       return;
     }
     const std::int64_t time = to_ns(ticks);
     switch (kind) {
       case ExtendedKind::Instant:
-        out_.instants.push_back({time, name_of(payload[0]), 0, innermost()});
+        last_recorded_ = {static_cast<std::uint32_t>(out_.moments.instants.size()), true};
+        out_.moments.instants.push_back({time, name_of(payload[0]), 0, innermost()});
         break;
       case ExtendedKind::Counter:
-        out_.counters.push_back(
+        out_.moments.counters.push_back(
             {time, name_of(payload[0]), std::bit_cast<double>(payload[1]), innermost()});
         break;
       case ExtendedKind::Allocation:
         allocation(time, payload);
         break;
       default:
-        out_.flows.push_back({payload[0], time, innermost(), kind == ExtendedKind::FlowOut});
+        out_.moments.flows.push_back(
+            {payload[0], time, innermost(), kind == ExtendedKind::FlowOut});
     }
   }
 
@@ -456,6 +518,7 @@ class ThreadDecoder {
   const DecodeContext& context_;
   const bool several_windows_;
   DecodedThread out_;
+  NoteDecoder notes_;
   std::vector<OpenScope> scopes_;
   std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
   std::size_t ended_ranges_ = 0;
@@ -468,6 +531,7 @@ class ThreadDecoder {
   std::uint64_t position_ = 0;       // of the record being decoded
   std::uint64_t next_position_ = 0;  // after the last one decoded
   std::uint32_t last_begun_ = kNoRow;
+  NoteOwner last_recorded_;
   bool started_ = false;
   bool after_gap_ = false;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "decode/decoded_thread.h"
 #include "sonde/trace/builder.h"
 #include "wire/codec.h"
 
@@ -47,7 +48,8 @@ struct NameInfo {
 class NameTable {
  public:
   NameTable() : infos_(1) {}
-  void set(std::uint64_t id, const NameInfo& info);
+  // False if it has that id already: the first stays.
+  bool set(std::uint64_t id, const NameInfo& info);
   // For names that were written in place.
   std::uint32_t add(const NameInfo& info);
   std::uint32_t find(std::uint64_t id) const {
@@ -76,104 +78,6 @@ struct DecodeContext {
   const TickMap* clock = nullptr;
   std::vector<TickWindow> windows;  // ascending, apart from one another
   std::uint64_t last_ticks = 0;     // of the recording: where what never ended is cut
-};
-
-struct DecodedThread {
-  struct Text {
-    std::uint32_t span;
-    std::string text;
-  };
-  struct Moment {
-    std::int64_t time_ns;
-    std::uint32_t name;
-    double value;        // counters
-    std::uint32_t span;  // innermost open one, SpanId::kInvalid if none
-  };
-  struct FlowEnd {
-    std::uint64_t id;
-    std::int64_t time_ns;
-    std::uint32_t span;
-    bool out;
-  };
-  struct AsyncEdge {
-    std::uint64_t id;
-    std::uint64_t ticks;
-    std::uint32_t name;
-    bool begin;
-    std::uint32_t window;  // of a begin, index into DecodeContext::windows
-  };
-  struct Op {
-    std::uint32_t span;
-    RecordScope scope;
-    std::int64_t sequence_number;
-    std::int64_t forward_thread;
-    std::int64_t record_function_id;
-  };
-  struct Inputs {
-    std::uint32_t span;
-    std::uint32_t text;  // in input_texts
-  };
-  struct TensorUse {
-    std::uint32_t span;
-    std::int32_t index;
-    std::int32_t element;
-    std::uint64_t tensor;
-    std::uint64_t storage;
-  };
-  struct Place {
-    std::uint32_t span;
-    std::uint32_t stack;  // ids of the dictionary
-    std::uint32_t module;
-  };
-  struct ApiCall {
-    std::uint32_t span;
-    std::uint32_t callback_id;
-    std::uint64_t correlation;
-  };
-  struct GraphNode {
-    std::uint64_t id;
-    std::uint64_t copied_from;
-    std::uint32_t span;  // that made it, SpanId::kInvalid if none
-  };
-  struct NamedSpan {  // a name that was written in place
-    std::uint32_t span;
-    std::string name;
-  };
-
-  // Columns of the spans, rows in order of begin. Parents and rows count from 0.
-  std::vector<std::int64_t> start_ns;
-  std::vector<std::int64_t> duration_ns;
-  std::vector<std::uint32_t> name;
-  std::vector<std::uint32_t> parent;
-  std::vector<SpanKind> kind;
-  std::vector<std::uint16_t> flags;
-  std::vector<std::uint32_t>
-      window;  // index into DecodeContext::windows; empty if there is but one
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
-  std::vector<NamedSpan> named;
-  std::vector<Text> texts;
-  std::vector<Moment> instants;
-  std::vector<Moment> counters;
-  std::vector<FlowEnd> flows;
-  std::vector<AsyncEdge> asyncs;
-  std::vector<Op> ops;
-  std::vector<Inputs> inputs;
-  std::vector<std::string> input_texts;  // each once
-  std::vector<TensorUse> tensors;
-  std::vector<Place> places;
-  std::vector<ApiCall> api_calls;
-  std::vector<GraphNode> graph_nodes;
-  std::vector<std::uint64_t>
-      device_words;  // for device_rows.h: each record's head, then its payload
-  std::vector<AllocationRow> allocations;  // their spans count from 0 as well
-  std::int64_t logical_thread = 0;
-
-  std::uint64_t records = 0;
-  std::uint64_t unfinished = 0;
-  std::uint64_t out_of_window = 0;
-  std::uint64_t unmatched = 0;
-  std::uint64_t undecodable = 0;
-  std::uint64_t lost = 0;  // according to the chunks themselves
 };
 
 // Consumes the pieces, which are sorted by position here.

@@ -9,6 +9,7 @@
 
 #include "record/known_struct.h"
 #include "record/listeners.h"
+#include "record/text_record.h"
 #include "record/write.h"
 #include "sonde/detail/put_record.h"
 #include "sonde/sonde.h"
@@ -20,22 +21,7 @@ namespace {
 
 std::atomic<std::uint64_t> next_flow{1};
 
-constexpr std::size_t kMaxTextBytes = 4096;
-
-// A byte count and the bytes, padded with zeros: at most kMaxTextBytes of them.
-struct TextPayload {
-  explicit TextPayload(std::string_view text) noexcept {
-    text = text.substr(0, kMaxTextBytes);
-    count = static_cast<std::uint32_t>(1 + (text.size() + 7) / 8);
-    words[count - 1] = 0;
-    words[0] = text.size();
-    if (!text.empty()) std::memcpy(words.data() + 1, text.data(), text.size());
-  }
-  std::array<std::uint64_t, 1 + kMaxTextBytes / 8> words;
-  std::uint32_t count;
-};
-
-// Tools want a 0 at the end.
+// Tools want a 0 at the end. They are told the beginning of a longer text.
 class TextWithEnd {
  public:
   explicit TextWithEnd(std::string_view text) noexcept {
@@ -46,7 +32,7 @@ class TextWithEnd {
   const char* get() const noexcept { return text_; }
 
  private:
-  char text_[kMaxTextBytes];
+  char text_[4096];
 };
 
 std::atomic<void (*)()> when_missed{nullptr};
@@ -70,9 +56,7 @@ inline __attribute__((always_inline)) sonde_range record_range(std::string_view 
   if (const std::uint64_t id = name_number(text)) {
     written = write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
   } else {
-    const TextPayload payload(text);
-    written =
-        write_record(ExtendedKind::RangeInline, payload.words.data(), payload.count, Loss::Span);
+    written = write_text(ExtendedKind::RangeInline, text, Loss::Span);
   }
   return {written.position, written.thread};
 }
@@ -152,8 +136,7 @@ void sonde_range_end(sonde_range range) {
 
 void sonde_text(const char* text, size_t text_bytes) {
   if (!session_records()) return;
-  const TextPayload payload(std::string_view(text, text_bytes));
-  write_record(ExtendedKind::Text, payload.words.data(), payload.count, Loss::Other);
+  write_text(ExtendedKind::Text, std::string_view(text, text_bytes), Loss::Other);
 }
 
 uint64_t sonde_async_begin(sonde_site* site) {
@@ -246,20 +229,19 @@ void sonde_op_inputs(const uint64_t* words, size_t word_count) {
 
 void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
   if (!session_records()) return;
-  std::array<std::uint64_t, kMaxPayloadWords> words;
-  std::uint32_t used = 0;
+  RecordWords words;
   // The first says how large they all are.
   const auto* at = reinterpret_cast<const unsigned char*>(tensors);
-  for (size_t i = 0; i < count && used + 3 <= kMaxPayloadWords; ++i, at += tensors->size) {
+  for (size_t i = 0; i < count && words.left() >= 3; ++i, at += tensors->size) {
     const KnownStruct<sonde_tensor> tensor(reinterpret_cast<const sonde_tensor*>(at));
     if (!tensor) break;
-    words[used++] =
-        static_cast<std::uint32_t>(tensor->index) |
-        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor->element)) << 32);
-    words[used++] = tensor->tensor_address;
-    words[used++] = tensor->storage_address;
+    words.add(static_cast<std::uint32_t>(tensor->index) |
+              (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor->element)) << 32));
+    words.add(tensor->tensor_address);
+    words.add(tensor->storage_address);
   }
-  if (used > 0) write_record(ExtendedKind::OpTensors, words.data(), used, Loss::Other);
+  if (words.used() > 0)
+    write_record(ExtendedKind::OpTensors, words.data(), words.used(), Loss::Other);
 }
 
 void sonde_allocated(const sonde_allocation* given) {

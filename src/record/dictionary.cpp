@@ -26,12 +26,13 @@ std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
   if (id != 0) return id;
   const bool small = next_site_ <= kMaxWordId - kSmallNameIds;
   id = small ? next_site_ : next_large_;
-  DictionaryEntryWriter entry(DictionaryKind::Site, id);
-  entry.varint(site->line);
-  entry.string(text_of(site->name));
-  entry.string(text_of(site->function));
-  entry.string(text_of(site->file));
-  if (!append(entry.finish())) return 0;
+  const auto entry = append({.kind = DictionaryKind::Site,
+                             .id = id,
+                             .number = site->line,
+                             .name = text_of(site->name),
+                             .function = text_of(site->function),
+                             .file = text_of(site->file)});
+  if (entry.empty()) return 0;
   ++(small ? next_site_ : next_large_);
   // The entry is there before the number is: whoever sees a word with it finds it here.
   __atomic_store_n(&site->id, id, __ATOMIC_RELEASE);  // pairs with write_begin
@@ -48,23 +49,19 @@ std::uint32_t Dictionary::place_id(std::string_view place) noexcept {
 
 std::uint32_t Dictionary::text_id(DictionaryKind kind, Texts& known,
                                   std::string_view text) noexcept {
-  text = text.substr(0, kMaxDictionaryString);
+  const std::string_view kept = text.substr(0, kMaxTextBytes);
   const QuietLock guard(mutex_);
-  const auto found = known.find(text);
+  const auto found = known.find(kept);
   if (found != known.end()) return found->second;
-  if (name_bytes_ + text.size() > kMaxNameBytes) return 0;
+  if (name_bytes_ + kept.size() > kMaxNameBytes) return 0;
   const bool small = kind == DictionaryKind::Name && next_small_name_ <= kMaxWordId;
   const std::uint32_t id = small ? next_small_name_ : next_large_;
-  DictionaryEntryWriter entry(kind, id);
-  entry.string(text);
-  const auto bytes = entry.finish();
-  if (!append(bytes)) return 0;
+  const auto entry = append({.kind = kind, .id = id, .name = text});
+  if (entry.empty()) return 0;
   ++(small ? next_small_name_ : next_large_);
-  name_bytes_ += bytes.size();
-  // The key points at the entry just stored, which never moves: 16 bytes of head, then the length.
-  const std::uint8_t* stored = slabs_[slab_count_ - 1] + slab_used_[slab_count_ - 1] - bytes.size();
-  ByteReader in(stored + 16, bytes.size() - 16);
-  known.emplace(in.string(), id);
+  name_bytes_ += entry.size();
+  // The key points at the entry just stored, which never moves.
+  read_dictionary(entry, [&](const DictionaryEntry& stored) { known.emplace(stored.name, id); });
   return id;
 }
 
@@ -82,49 +79,61 @@ void Dictionary::copy_name(std::uint32_t number, char* out, std::size_t room) no
 
 void Dictionary::add_thread(std::uint64_t thread, std::uint64_t kernel_id,
                             std::string_view name) noexcept {
-  DictionaryEntryWriter entry(DictionaryKind::Thread, thread);
-  entry.varint(kernel_id);
-  entry.string(name);
   const QuietLock guard(mutex_);
-  append(entry.finish());
+  append({.kind = DictionaryKind::Thread, .id = thread, .number = kernel_id, .name = name});
 }
 
-bool Dictionary::append(std::span<const std::uint8_t> entry) noexcept {
-  if (slab_count_ == 0 || slab_used_[slab_count_ - 1] + entry.size() > kSlabBytes) {
-    if (slab_count_ == kMaxSlabs) return false;
+std::span<const std::uint8_t> Dictionary::append(const DictionaryEntry& entry) noexcept {
+  if (slab_count_ == 0 || slab_used_[slab_count_ - 1] + room_for(entry) > kSlabBytes) {
+    if (slab_count_ == kMaxSlabs) return {};
     void* slab =
         ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (slab == MAP_FAILED) return false;
+    if (slab == MAP_FAILED) return {};
     slabs_[slab_count_] = static_cast<std::uint8_t*>(slab);
     slab_used_[slab_count_++] = 0;
   }
-  std::memcpy(slabs_[slab_count_ - 1] + slab_used_[slab_count_ - 1], entry.data(), entry.size());
-  slab_used_[slab_count_ - 1] += static_cast<std::uint32_t>(entry.size());
-  mirror(entry);
-  return true;
+  std::uint32_t& used = slab_used_[slab_count_ - 1];
+  const std::span<std::uint8_t> slab(slabs_[slab_count_ - 1], kSlabBytes);
+  const auto stored = lay_entry(slab.subspan(used), entry);
+  used += static_cast<std::uint32_t>(stored.size());
+  mirror(stored);
+  return stored;
 }
 
 void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
   if (pool_ == nullptr) return;
-  if (chunk_ == nullptr || chunk_->committed + entry.size() > kChunkBytes) {
-    // No chunk to be had means that after a kill this entry is missing; files have it all the same.
-    // So that events keep most of the buffers, whatever the program calls its work.
-    const bool enough = chunk_sequence_ >= std::max(1u, pool_->chunk_count() / kMirrorShare);
-    chunk_ = enough ? nullptr : pool_->take();
-    if (chunk_ == nullptr) return;
-    __atomic_store_n(&chunk_->committed, kChunkFirstWord, __ATOMIC_RELAXED);
-    chunk_->stream = pool_->stream();
-    chunk_->thread = 0;
-    chunk_->sequence = chunk_sequence_++;
-    chunk_->base_ticks = read_ticks();
-    chunk_->payload_words = 0;
-    chunk_->lost_before = 0;
-    chunk_->lost_ends_before = 0;
-    __atomic_store_n(&chunk_->state, kChunkDictionary, __ATOMIC_RELEASE);
+  const bool fits = chunk_ != nullptr && chunk_->committed + entry.size() <= kChunkBytes;
+  if (!fits && !take_mirror_chunk()) return;
+  auto* const at = reinterpret_cast<std::uint8_t*>(chunk_) + chunk_->committed;
+  std::size_t size = entry.size();
+  if (size <= kChunkBytes - chunk_->committed) {
+    std::memcpy(at, entry.data(), size);
+  } else {
+    // One that no chunk can hold is cut here; files have it whole.
+    const std::span<std::uint8_t> room(at, kChunkBytes - chunk_->committed);
+    read_dictionary(entry,
+                    [&](const DictionaryEntry& whole) { size = lay_entry(room, whole).size(); });
   }
-  std::memcpy(reinterpret_cast<char*>(chunk_) + chunk_->committed, entry.data(), entry.size());
-  __atomic_store_n(&chunk_->committed, chunk_->committed + static_cast<std::uint32_t>(entry.size()),
+  __atomic_store_n(&chunk_->committed, chunk_->committed + static_cast<std::uint32_t>(size),
                    __ATOMIC_RELEASE);
+}
+
+// No chunk to be had means that after a kill entries are missing; files have them all the same.
+bool Dictionary::take_mirror_chunk() noexcept {
+  // So that events keep most of the buffers, whatever the program calls its work.
+  const bool enough = chunk_sequence_ >= std::max(1u, pool_->chunk_count() / kMirrorShare);
+  chunk_ = enough ? nullptr : pool_->take();
+  if (chunk_ == nullptr) return false;
+  __atomic_store_n(&chunk_->committed, kChunkFirstWord, __ATOMIC_RELAXED);
+  chunk_->stream = pool_->stream();
+  chunk_->thread = 0;
+  chunk_->sequence = chunk_sequence_++;
+  chunk_->base_ticks = read_ticks();
+  chunk_->payload_words = 0;
+  chunk_->lost_before = 0;
+  chunk_->lost_ends_before = 0;
+  __atomic_store_n(&chunk_->state, kChunkDictionary, __ATOMIC_RELEASE);
+  return true;
 }
 
 void Dictionary::mirror_to(Pool* pool) noexcept {

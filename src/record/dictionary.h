@@ -54,8 +54,10 @@ class Dictionary {
   using Texts = std::unordered_map<std::string_view, std::uint32_t>;
 
   std::uint32_t text_id(DictionaryKind kind, Texts& known, std::string_view text) noexcept;
-  bool append(std::span<const std::uint8_t> entry) noexcept;
+  // The entry as it was stored, where it stays; empty if there is no memory for it.
+  std::span<const std::uint8_t> append(const DictionaryEntry& entry) noexcept;
   void mirror(std::span<const std::uint8_t> entry) noexcept;
+  bool take_mirror_chunk() noexcept;
 
   mutable std::mutex mutex_;
   std::uint8_t* slabs_[kMaxSlabs] = {};

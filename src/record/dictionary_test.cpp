@@ -96,8 +96,8 @@ TEST_F(DictionaryTest, KeepsNamesOfAnyBytes) {
   EXPECT_EQ(names_in(words)[id], odd);
 }
 
-TEST_F(DictionaryTest, CutsLongNames) {
-  const std::string name(kMaxDictionaryString, 'x');
+TEST_F(DictionaryTest, CutsNamesBeyondALimit) {
+  const std::string name(kMaxTextBytes, 'x');
   const std::uint32_t id = words.name_id(name + "tail");
   EXPECT_EQ(words.name_id(name), id);
   EXPECT_EQ(names_in(words)[id], name);
@@ -197,6 +197,18 @@ TEST_F(MirroredDictionary, FillsSeveralChunks) {
   for (int i = 0; i < 100; ++i) words.name_id(std::to_string(i) + std::string(4'000, 'x'));
   EXPECT_EQ(mirrored(), names_in(words));
   EXPECT_GT(pool.fresh_used(), 10u);
+}
+
+TEST_F(MirroredDictionary, HasTheBeginningOfANameThatNoChunkHolds) {
+  make_pool(16);
+  words.mirror_to(&pool);
+  const std::string name(40'000, 'x');
+  const std::uint32_t id = words.name_id(name);
+  const std::uint32_t next = words.name_id("next");
+  EXPECT_EQ(names_in(words)[id], name);
+  EXPECT_GT(mirrored()[id].size(), 32'000u);
+  EXPECT_EQ(mirrored()[id], name.substr(0, mirrored()[id].size()));
+  EXPECT_EQ(mirrored()[next], "next");
 }
 
 TEST_F(MirroredDictionary, LeavesMostChunksToTheEvents) {

@@ -99,7 +99,7 @@ TEST(Recorder, KeepsRoomForEndsWhenMemoryRunsOut) {
   }).join();
   stream.stop();
   const DecodedThread thread = stream.decoded();
-  EXPECT_EQ(thread.unfinished, 0u);
+  EXPECT_EQ(thread.counts.unfinished, 0u);
   EXPECT_EQ(stream.losses().spans, 1u);
   EXPECT_EQ(stream.losses().ends, 0u);
 }
@@ -116,9 +116,9 @@ TEST(Recorder, CountsTheEndsOfANestingDeeperThanThatRoom) {
   EXPECT_EQ(stream.losses().spans, 1u);
   EXPECT_EQ(stream.losses().ends, begun - kReservedEnds);
   const DecodedThread thread = stream.decoded();
-  EXPECT_EQ(thread.start_ns.size(), begun);
-  EXPECT_EQ(thread.unfinished, stream.losses().ends);
-  EXPECT_EQ(thread.flags.back(), 0) << "the innermost ones have their ends";
+  EXPECT_EQ(thread.spans.start_ns.size(), begun);
+  EXPECT_EQ(thread.counts.unfinished, stream.losses().ends);
+  EXPECT_EQ(thread.spans.flags.back(), 0) << "the innermost ones have their ends";
 }
 
 TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
@@ -138,9 +138,9 @@ TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
   EXPECT_EQ(withheld->lost_before, lost_ends + 2);
   EXPECT_EQ(stream.losses().others, 1u);
   const DecodedThread thread = stream.decoded();
-  EXPECT_EQ(thread.lost, lost_ends + 2);
-  EXPECT_EQ(thread.parent.back(), SpanId::kInvalid) << "nothing is known to be open";
-  EXPECT_EQ(thread.flags.back(), 0);
+  EXPECT_EQ(thread.counts.lost, lost_ends + 2);
+  EXPECT_EQ(thread.spans.parent.back(), SpanId::kInvalid) << "nothing is known to be open";
+  EXPECT_EQ(thread.spans.flags.back(), 0);
 }
 
 TEST(Recorder, EndsALapThatHasNoRoomForTheNext) {
@@ -153,7 +153,7 @@ TEST(Recorder, EndsALapThatHasNoRoomForTheNext) {
   stream.stop();
   EXPECT_EQ(stream.losses().spans, 1u);
   EXPECT_EQ(stream.losses().ends, 0u);
-  EXPECT_EQ(stream.decoded().unfinished, 0u);
+  EXPECT_EQ(stream.decoded().counts.unfinished, 0u);
 }
 
 TEST(Recorder, EndsARangeInTheRoomKeptForEnds) {
@@ -165,7 +165,7 @@ TEST(Recorder, EndsARangeInTheRoomKeptForEnds) {
   }).join();
   stream.stop();
   EXPECT_EQ(stream.losses().ends, 0u);
-  EXPECT_EQ(stream.decoded().unfinished, 0u);
+  EXPECT_EQ(stream.decoded().counts.unfinished, 0u);
 }
 
 TEST(Recorder, LosesARecordThatFitsNowhereAsAWhole) {
@@ -182,9 +182,9 @@ TEST(Recorder, LosesARecordThatFitsNowhereAsAWhole) {
   stream.stop();
   const DecodedThread thread = stream.decoded();
   EXPECT_EQ(begun, 20) << "scopes are small and still fit";
-  EXPECT_EQ(thread.texts.size() + stream.losses().others, 20u);
-  EXPECT_EQ(thread.texts.size(), 7u);
-  EXPECT_EQ(thread.undecodable - 20, 0u) << "but for the names, which this test leaves out";
+  EXPECT_EQ(thread.notes.texts.size() + stream.losses().others, 20u);
+  EXPECT_EQ(thread.notes.texts.size(), 7u);
+  EXPECT_EQ(thread.counts.undecodable - 20, 0u) << "but for the names, which this test leaves out";
 }
 
 TEST(Recorder, GivesTheChunkOfAThreadThatEndedToTheDrainer) {
@@ -223,7 +223,7 @@ TEST(Recorder, TakesAnotherChunkWhenItsOwnIsTooOld) {
   }).join();
   stream.stop();
   EXPECT_EQ(stream.pieces().size(), 2u);
-  EXPECT_EQ(stream.decoded().unfinished, 0u);
+  EXPECT_EQ(stream.decoded().counts.unfinished, 0u);
 }
 
 TEST(Recorder, ShowsTheChunksThatThreadsAreFilling) {

@@ -646,6 +646,7 @@ std::string_view to_string(LedgerKind value) {
     case LedgerKind::Truncated: return "truncated";
     case LedgerKind::Unwritten: return "unwritten";
     case LedgerKind::WorkMissing: return "work_missing";
+    case LedgerKind::TextsCut: return "texts_cut";
   }
   return "?";
 }
@@ -672,6 +673,7 @@ std::optional<LedgerKind> parse_ledger_kind(std::string_view text) {
   if (text == "truncated") return LedgerKind::Truncated;
   if (text == "unwritten") return LedgerKind::Unwritten;
   if (text == "work_missing") return LedgerKind::WorkMissing;
+  if (text == "texts_cut") return LedgerKind::TextsCut;
   return std::nullopt;
 }
 
@@ -698,6 +700,7 @@ bool is_known(LedgerKind value) {
     case LedgerKind::Truncated:
     case LedgerKind::Unwritten:
     case LedgerKind::WorkMissing:
+    case LedgerKind::TextsCut:
       return true;
   }
   return false;

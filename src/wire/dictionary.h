@@ -4,7 +4,10 @@
 // Dictionary entries: what events name by a number. They lie one after the other in dictionary
 // chunks and in Dictionary blocks, each padded with zeros to a multiple of 8 bytes:
 //
-//   u32 size of the entry with its padding | u8 DictionaryKind | 3 zero bytes | u64 id | fields
+//   u32 size of the entry with its padding | u8 DictionaryKind | u8 flags | 2 zero bytes | u64 id
+//   | fields
+//
+// Flags: bit 0, a string of it was cut.
 //
 //   Site    varint line, string name, string function, string file
 //   Name    string name
@@ -13,26 +16,27 @@
 //
 // Strings are a varint length and that many bytes, of any content.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/bytes.h"
+#include "sonde/detail/words.h"
 
 namespace sonde {
 
 enum class DictionaryKind : std::uint8_t { Site = 1, Name = 2, Thread = 3, Place = 4 };
 
-// Longer names are cut: an entry always fits a chunk.
-inline constexpr std::size_t kMaxDictionaryString = 4096;
-
 struct DictionaryEntry {
   DictionaryKind kind{};
   std::uint64_t id = 0;
   std::uint64_t number = 0;  // line or kernel thread id
-  std::string_view name;
-  std::string_view function;
-  std::string_view file;
+  std::string_view name = {};
+  std::string_view function = {};
+  std::string_view file = {};
+  bool is_cut = false;
 };
 
 // Reads entries until the bytes end or make no sense; calls visit(const DictionaryEntry&) for each
@@ -44,8 +48,10 @@ std::size_t read_dictionary(std::span<const std::uint8_t> bytes, Visit&& visit) 
     ByteReader head(bytes.subspan(at));
     const auto size = head.read<std::uint32_t>();
     const auto kind = head.read<std::uint8_t>();
-    head.bytes(3);
+    const auto flags = head.read<std::uint8_t>();
+    head.bytes(2);
     DictionaryEntry entry;
+    entry.is_cut = (flags & 1) != 0;
     entry.id = head.read<std::uint64_t>();
     if (size < 16 || size % 8 != 0 || size > bytes.size() - at) break;
     ByteReader fields(bytes.subspan(at + 16, size - 16));
@@ -76,37 +82,72 @@ std::size_t read_dictionary(std::span<const std::uint8_t> bytes, Visit&& visit) 
   return at;
 }
 
-// Lays an entry into a fixed buffer without allocating; for use in the recorder.
+// Lays an entry into memory without allocating; for use in the recorder.
 class DictionaryEntryWriter {
  public:
-  explicit DictionaryEntryWriter(DictionaryKind kind, std::uint64_t id) {
-    std::memset(bytes_, 0, 16);
-    bytes_[4] = static_cast<std::uint8_t>(kind);
-    std::memcpy(bytes_ + 8, &id, 8);
+  // The head, a number, the lengths of three strings, padding.
+  static constexpr std::size_t kLeastRoom = 16 + 10 + 3 * 3 + 7;
+
+  DictionaryEntryWriter(std::span<std::uint8_t> room, const DictionaryEntry& entry) : room_(room) {
+    std::memset(room_.data(), 0, kHeadBytes);
+    room_[4] = static_cast<std::uint8_t>(entry.kind);
+    room_[5] = entry.is_cut ? 1 : 0;
+    std::memcpy(room_.data() + 8, &entry.id, 8);
   }
   void varint(std::uint64_t value) {
     while (value >= 0x80) {
-      bytes_[size_++] = static_cast<std::uint8_t>(value | 0x80);
+      room_[size_++] = static_cast<std::uint8_t>(value | 0x80);
       value >>= 7;
     }
-    bytes_[size_++] = static_cast<std::uint8_t>(value);
+    room_[size_++] = static_cast<std::uint8_t>(value);
   }
   void string(std::string_view text) {
-    text = text.substr(0, kMaxDictionaryString);
-    varint(text.size());
-    if (!text.empty()) std::memcpy(bytes_ + size_, text.data(), text.size());
-    size_ += text.size();
+    const std::size_t left = room_.size() - string_bytes_ - kLeastRoom;
+    const std::string_view kept =
+        text.substr(0, std::min<std::size_t>(left, detail::kMaxTextBytes));
+    if (kept.size() < text.size()) room_[5] = 1;
+    varint(kept.size());
+    if (!kept.empty()) std::memcpy(room_.data() + size_, kept.data(), kept.size());
+    size_ += kept.size();
+    string_bytes_ += kept.size();
   }
   std::span<const std::uint8_t> finish() {
-    while (size_ % 8 != 0) bytes_[size_++] = 0;
+    while (size_ % 8 != 0) room_[size_++] = 0;
     const auto size = static_cast<std::uint32_t>(size_);
-    std::memcpy(bytes_, &size, 4);
-    return {bytes_, size_};
+    std::memcpy(room_.data(), &size, 4);
+    return room_.first(size_);
   }
 
  private:
-  alignas(8) std::uint8_t bytes_[3 * kMaxDictionaryString + 64];
-  std::size_t size_ = 16;
+  static constexpr std::size_t kHeadBytes = 16;
+
+  std::span<std::uint8_t> room_;
+  std::size_t size_ = kHeadBytes;
+  std::size_t string_bytes_ = 0;
 };
+
+// How much memory an entry takes at most.
+inline std::size_t room_for(const DictionaryEntry& entry) {
+  std::size_t bytes = DictionaryEntryWriter::kLeastRoom;
+  for (const std::string_view text : {entry.name, entry.function, entry.file})
+    bytes += std::min<std::size_t>(text.size(), detail::kMaxTextBytes);
+  return bytes;
+}
+
+// The entry at the beginning of `room`, which has at least kLeastRoom bytes. Strings are cut at
+// detail::kMaxTextBytes, and where the memory ends.
+inline std::span<const std::uint8_t> lay_entry(std::span<std::uint8_t> room,
+                                               const DictionaryEntry& entry) {
+  DictionaryEntryWriter out(room, entry);
+  const bool has_number =
+      entry.kind == DictionaryKind::Site || entry.kind == DictionaryKind::Thread;
+  if (has_number) out.varint(entry.number);
+  out.string(entry.name);
+  if (entry.kind == DictionaryKind::Site) {
+    out.string(entry.function);
+    out.string(entry.file);
+  }
+  return out.finish();
+}
 
 }  // namespace sonde

@@ -12,6 +12,7 @@ namespace sonde {
 namespace {
 
 using testing::Bytes;
+using testing::dictionary_entry;
 using ::testing::ElementsAre;
 using testing::join_bytes;
 using testing::name_entry;
@@ -48,19 +49,43 @@ TEST(WireDictionary, PadsEntriesToWords) {
   }
 }
 
-TEST(WireDictionary, CutsTextsThatAreTooLongAndStillFitsAChunk) {
-  const std::string longest(kMaxDictionaryString, 'x');
-  DictionaryEntryWriter entry(DictionaryKind::Site, ~std::uint64_t{0});
-  entry.varint(~std::uint64_t{0});
-  for (int i = 0; i < 3; ++i) entry.string(longest + "tail");
-  const auto bytes = entry.finish();
-  EXPECT_LE(bytes.size(), detail::kChunkBytes - detail::kChunkFirstWord);
+TEST(WireDictionary, CutsTextsThatAreTooLongAndSaysSo) {
+  const std::string longest(detail::kMaxTextBytes, 'x');
+  const DictionaryEntry whole = {.kind = DictionaryKind::Site,
+                                 .id = ~std::uint64_t{0},
+                                 .number = ~std::uint64_t{0},
+                                 .name = longest,
+                                 .function = longest,
+                                 .file = longest};
+  const std::string longer = longest + "tail";
+  DictionaryEntry cut = whole;
+  cut.function = longer;
+  const Bytes bytes = join_bytes({dictionary_entry(whole), dictionary_entry(cut)});
+  std::vector<bool> are_cut;
   EXPECT_EQ(read_dictionary(bytes,
                             [&](const DictionaryEntry& e) {
+                              are_cut.push_back(e.is_cut);
                               EXPECT_EQ(e.name, longest);
+                              EXPECT_EQ(e.function, longest);
                               EXPECT_EQ(e.file, longest);
                             }),
             bytes.size());
+  EXPECT_THAT(are_cut, ElementsAre(false, true));
+}
+
+TEST(WireDictionary, CutsAnEntryToTheRoomThereIs) {
+  const std::string name(5'000, 'n');
+  const DictionaryEntry entry = {
+      .kind = DictionaryKind::Site, .id = 1, .number = 7, .name = name, .file = "file.cpp"};
+  for (std::size_t room = DictionaryEntryWriter::kLeastRoom; room < 6'000; room += 61) {
+    Bytes bytes(room);
+    const auto laid = lay_entry(bytes, entry);
+    EXPECT_LE(laid.size(), room);
+    read_dictionary(laid, [&](const DictionaryEntry& e) {
+      EXPECT_EQ(e.number, 7u);
+      EXPECT_EQ(e.is_cut, e.name.size() < name.size() || e.file != "file.cpp") << room;
+    });
+  }
 }
 
 TEST(WireDictionary, PassesOverKindsItDoesNotKnow) {

@@ -52,7 +52,8 @@ class PlaceText {
   void separate(char with = kPlaceSeparator) {
     if (size_ > 1) bytes_[size_++] = with;
   }
-  std::array<char, kMaxDictionaryString> bytes_;
+  // Three fields, or the ids of kMaxStackFrames frames.
+  std::array<char, 4096> bytes_;
   std::size_t size_ = 0;
 };
 

@@ -9,6 +9,10 @@
 
 void in_disabled_unit() {
   SONDE_SCOPE("gone");
+  SONDE_SCOPE("gone", "batch", 1);
+  SONDE_FUNCTION("batch", 1);
+  const sonde::record_function with_arguments("gone", "batch", 1);
+  sonde::recorded("gone", [] {});
   sonde::Laps laps;
   SONDE_LAP(laps, "gone");
   laps.end();

@@ -151,6 +151,39 @@ TEST(Macros, CounterLooksAtItsValueOnlyWhileRecording) {
   EXPECT_EQ(looks, kRecords ? 1 : 0);
 }
 
+void named_after_me_with_arguments() {
+  SONDE_FUNCTION("batch", 1);
+}
+
+TEST(Macros, TakeArguments) {
+  EXPECT_EQ(recorded([] {
+              SONDE_SCOPE("scope", "batch", 1);
+              SONDE_SCOPE("scope", "a", 1, "b", 2U, "c", 0.5, "d", true, "e", "text", "f",
+                          std::string("text"), "g", 'g', SONDE_CATEGORY, "io");
+              named_after_me_with_arguments();
+              for (const bool yes : {true, false}) {
+                if (yes)
+                  SONDE_INSTANT("yes", "batch", 1);
+                else
+                  SONDE_INSTANT("no", "batch", 2);
+              }
+            }),
+            expected({{"scope", 2}, {"named_after_me_with_arguments", 1}, {"yes", 1}, {"no", 1}}));
+}
+
+TEST(Macros, EvaluateArgumentsOnlyWhileRecording) {
+  int looks = 0;
+  const auto look = [&looks] { return ++looks; };
+  const auto work = [&] {
+    SONDE_SCOPE("scope", "looks", look());
+    SONDE_INSTANT("instant", "looks", look());
+  };
+  work();
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(recorded(work), expected({{"scope", 1}, {"instant", 1}}));
+  EXPECT_EQ(looks, kRecords ? 2 : 0);
+}
+
 TEST(Macros, ScopesEndInTheBlockTheyBeganIn) {
   EXPECT_EQ(recorded([] {
               for (int i = 0; i < 3; ++i) SONDE_INSTANT("turn");

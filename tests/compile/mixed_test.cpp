@@ -22,8 +22,9 @@ TEST(MixedUnits, RecordWhereRecordingIsOnAndNowhereElse) {
     sonde::Laps laps;
     SONDE_LAP(laps, "lap");
     laps.end();
-    sonde::record_function range("range");
+    sonde::record_function range("range", "batch", 1);
     range.end();
+    sonde::recorded("called", [] {});
     sonde::AsyncScope async = SONDE_ASYNC("async");
     async.end();
   }
@@ -36,7 +37,8 @@ TEST(MixedUnits, RecordWhereRecordingIsOnAndNowhereElse) {
     const bool ended = (trace->spans().flags[span] & sonde::SpanFlags::kUnfinished) == 0;
     finished[std::string(trace->name(span))] += ended ? 1 : 0;
   }
-  EXPECT_EQ(finished, (std::map<std::string, int>{{"lap", 1}, {"range", 1}, {"async", 1}}));
+  EXPECT_EQ(finished,
+            (std::map<std::string, int>{{"lap", 1}, {"range", 1}, {"called", 1}, {"async", 1}}));
 }
 
 }  // namespace

@@ -4,6 +4,11 @@
 
 #include <sonde/record.h>
 
+int marked_with_arguments(unsigned value) {
+  SONDE_FUNCTION("value", value, "lambda", [] { return 3; }());
+  return 1;
+}
+
 int marked(int value) {
   SONDE_FUNCTION();
   SONDE_SCOPE("work");
@@ -15,5 +20,10 @@ int marked(int value) {
   const int only_counted = value + 1;
   SONDE_COUNTER("value", only_counted);
   SONDE_INSTANT("done");
-  return value;
+  const int only_an_argument = value + 2;
+  SONDE_SCOPE("with arguments", "value", only_an_argument, "twice", 2.0 * value, "text", "x",
+              SONDE_CATEGORY, "io");
+  SONDE_INSTANT("done", "value", value);
+  sonde::record_function with_arguments("range", "value", value, "is odd", value % 2 == 1);
+  return sonde::recorded("called", [value] { return value; });
 }

@@ -7,6 +7,12 @@ static void every_call(void) {
   static sonde_site count = SONDE_SITE("count");
   if (sonde_is_recording()) sonde_instant(&load);
   if (sonde_begin(&load)) {
+    sonde_arg_int("signed", -1);
+    sonde_arg_uint("unsigned", 1);
+    sonde_arg_double("real", 0.5);
+    sonde_arg_bool("truth", 1);
+    sonde_arg_text("text", "seven", 5);
+    sonde_category("io");
     if (sonde_lap(&count)) sonde_counter(&count, 1.0);
     sonde_end();
   }

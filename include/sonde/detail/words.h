@@ -38,7 +38,7 @@ enum class ExtendedKind : std::uint8_t {
   FlowIn = 8,      // [flow id]: and arrives
   AsyncBegin = 9,  // [id, async id]
   AsyncEnd = 10,   // [async id], on any thread
-  Text = 11,       // [bytes, the bytes padded with zeros]: argument of the span begun last
+  Text = 11,       // [bytes, the bytes padded with zeros]: text of the span begun last
   RangeInline =
       12,  // [bytes, the bytes padded]: BeginRange with its name, where too many were interned
   OpBegin = 13,     // [name id | scope << 32, sequence number, forward thread, record function id],
@@ -57,14 +57,30 @@ enum class ExtendedKind : std::uint8_t {
   GraphNode = 24,   // [node id, the node it is a copy of or 0]: made by the innermost open span
   DeviceAllocation = 25,  // src/wire/device.h has the rest
   Metadata = 26,          // [name id of the key | name id of the JSON text << 32]
-  OpShort = 27,  // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
-                 // OpBegin without forward thread whose numbers have 32 bits
+  OpShort = 27,    // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
+                   // OpBegin without forward thread whose numbers have 32 bits
+  MoreText = 28,   // [bytes padded with zeros]: goes on with the text that did not fit its record;
+                   // a text says how long it is, and is cut where what follows is shorter
+  Arguments = 29,  // [key id | ArgumentType << 32 | extra << 40, value] for each: of the span or
+                   // instant recorded last. ArgumentType says what stands where
+};
+
+// A typed argument. Only the last of a record may go on in MoreText.
+enum class ArgumentType : std::uint8_t {
+  Int = 1,       // value: the number
+  Uint = 2,      // value: the number
+  Double = 3,    // value: its bits
+  Bool = 4,      // extra: 0 or 1; no value
+  Text = 5,      // extra: how many bytes; value: the bytes, padded with zeros
+  Category = 6,  // no value; in place of the key stands the id of the category
 };
 
 constexpr unsigned kTicksShift = 18;
 constexpr std::uint64_t kTicksMask = (std::uint64_t{1} << 46) - 1;
 constexpr std::uint32_t kMaxWordId = 0xffff;
 constexpr std::uint32_t kMaxPayloadWords = 1023;
+// Longer names and texts are cut, and the trace counts them.
+constexpr std::uint32_t kMaxTextBytes = 64 * 1024;
 
 constexpr std::uint64_t make_word(std::uint64_t ticks, std::uint32_t value, WordKind kind) {
   return (ticks << kTicksShift) | (std::uint64_t{value} << 2) | static_cast<std::uint64_t>(kind);

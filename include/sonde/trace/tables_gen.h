@@ -265,6 +265,7 @@ enum class LedgerKind : std::uint8_t {
   Truncated = 18,  // The file is truncated: its writer was stopped
   Unwritten = 19,  // Events lost because the file could not be written
   WorkMissing = 20,  // Calls whose device work had not arrived when the recording was cut short
+  TextsCut = 21,  // Names, texts and arguments too long to be kept whole
 };
 std::string_view to_string(LedgerKind value);
 std::optional<LedgerKind> parse_ledger_kind(std::string_view text);
@@ -743,11 +744,11 @@ struct SpanRow {
   ModuleId module{};  // The module that ran it
   ArgumentListId arguments{};  // What an operator was called with
   StringId overload_name{};
-  StringId category{};  // Name of another tool's kind
+  StringId category{};  // Given by the program, or the name of another tool's kind
   StringId source_file{};  // File of the call site
   std::int32_t source_line = -1;  // Line of the call site
   StringId source_function{};  // Function of the call site
-  SpanId launch{};  // The call, else the operator, that launched this work or wait; found when a trace is built, and not stored in files
+  SpanId launch{};  // The call, or else the operator, that launched this work or wait; computed when a trace is built, and not stored in files
 };
 
 struct SpanTable {
@@ -2011,7 +2012,7 @@ struct LedgerTable {
   }
 };
 
-// Values of another tool's file for which there is no column.
+// Values without a column: arguments of scopes, ranges and instants, and other values of another tool's file.
 struct ExtraRow {
   TableKind of_table = TableKind::None;  // None: the file as a whole
   std::uint32_t of_row = 0xffffffff;  // Row of that table

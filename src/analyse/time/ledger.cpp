@@ -34,6 +34,7 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::SourceFailed:
     case LedgerKind::Unwritten:
     case LedgerKind::WorkMissing:
+    case LedgerKind::TextsCut:
       return LedgerClass::Lost;
     case LedgerKind::Unfinished:
     case LedgerKind::Truncated:
@@ -96,6 +97,8 @@ std::string_view ledger_phrase(LedgerKind kind) {
       return "events that could not be written";
     case LedgerKind::WorkMissing:
       return "calls whose device work had not arrived yet";
+    case LedgerKind::TextsCut:
+      return "names and texts too long to be kept whole";
   }
   return "of a kind this version does not know";
 }

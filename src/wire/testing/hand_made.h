@@ -58,27 +58,25 @@ inline Bytes events_piece(EventsHead head, const Words& words) {
   return out.take();
 }
 
+inline Bytes dictionary_entry(const DictionaryEntry& entry) {
+  Bytes bytes(room_for(entry));
+  bytes.resize(lay_entry(bytes, entry).size());
+  return bytes;
+}
 inline Bytes name_entry(std::uint64_t id, std::string_view name) {
-  DictionaryEntryWriter entry(DictionaryKind::Name, id);
-  entry.string(name);
-  const auto bytes = entry.finish();
-  return {bytes.begin(), bytes.end()};
+  return dictionary_entry({.kind = DictionaryKind::Name, .id = id, .name = name});
 }
 inline Bytes site_entry(std::uint64_t id, std::string_view name, std::uint32_t line) {
-  DictionaryEntryWriter entry(DictionaryKind::Site, id);
-  entry.varint(line);
-  entry.string(name);
-  entry.string("function");
-  entry.string("file.cpp");
-  const auto bytes = entry.finish();
-  return {bytes.begin(), bytes.end()};
+  return dictionary_entry({.kind = DictionaryKind::Site,
+                           .id = id,
+                           .number = line,
+                           .name = name,
+                           .function = "function",
+                           .file = "file.cpp"});
 }
 inline Bytes thread_entry(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) {
-  DictionaryEntryWriter entry(DictionaryKind::Thread, thread);
-  entry.varint(kernel_id);
-  entry.string(name);
-  const auto bytes = entry.finish();
-  return {bytes.begin(), bytes.end()};
+  return dictionary_entry(
+      {.kind = DictionaryKind::Thread, .id = thread, .number = kernel_id, .name = name});
 }
 inline Bytes join_bytes(std::initializer_list<Bytes> parts) {
   Bytes bytes;

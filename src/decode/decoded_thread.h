@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What the words of one thread say, by subject. Rows of spans count from 0 in order of begin; names
+// are numbers of the NameTable.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sonde/detail/words.h"
+#include "sonde/trace/builder.h"
+
+namespace sonde {
+
+// Columns of the spans.
+struct DecodedSpans {
+  std::vector<std::int64_t> start_ns;
+  std::vector<std::int64_t> duration_ns;
+  std::vector<std::uint32_t> name;
+  std::vector<std::uint32_t> parent;
+  std::vector<SpanKind> kind;
+  std::vector<std::uint16_t> flags;
+  // Index into DecodeContext::windows; empty if there is but one.
+  std::vector<std::uint32_t> window;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
+
+  std::size_t size() const { return start_ns.size(); }
+  bool empty() const { return start_ns.empty(); }
+};
+
+// A span or an instant, as an owner of arguments.
+struct NoteOwner {
+  std::uint32_t row = SpanId::kInvalid;
+  bool is_instant = false;
+  bool valid() const { return row != SpanId::kInvalid; }
+};
+
+// Texts that stand in the words themselves.
+struct DecodedNotes {
+  struct Text {
+    std::uint32_t span;
+    std::string text;
+  };
+  struct Argument {
+    NoteOwner owner;
+    std::uint32_t key;  // a name
+    detail::ArgumentType kind;
+    std::uint64_t bits;  // of a number
+    std::string text;
+  };
+  struct Category {
+    NoteOwner owner;
+    std::uint32_t name;
+  };
+
+  std::vector<Text> names;  // of spans whose names were given no number
+  std::vector<Text> texts;
+  std::vector<Argument> arguments;
+  std::vector<Category> categories;
+  std::uint64_t cut = 0;  // texts that are not whole
+};
+
+struct DecodedOps {
+  struct Call {
+    std::uint32_t span;
+    RecordScope scope;
+    std::int64_t sequence_number;
+    std::int64_t forward_thread;
+    std::int64_t record_function_id;
+  };
+  struct Inputs {
+    std::uint32_t span;
+    std::uint32_t text;  // in input_texts
+  };
+  struct TensorUse {
+    std::uint32_t span;
+    std::int32_t index;
+    std::int32_t element;
+    std::uint64_t tensor;
+    std::uint64_t storage;
+  };
+  struct Place {
+    std::uint32_t span;
+    std::uint32_t stack;  // ids of the dictionary
+    std::uint32_t module;
+  };
+
+  std::vector<Call> calls;
+  std::vector<Inputs> inputs;
+  std::vector<std::string> input_texts;  // each once
+  std::vector<TensorUse> tensors;
+  std::vector<Place> places;
+};
+
+// What happened at one time.
+struct DecodedMoments {
+  struct Moment {
+    std::int64_t time_ns;
+    std::uint32_t name;
+    double value;        // counters
+    std::uint32_t span;  // innermost open one, SpanId::kInvalid if none
+  };
+  struct FlowEnd {
+    std::uint64_t id;
+    std::int64_t time_ns;
+    std::uint32_t span;
+    bool out;
+  };
+  struct AsyncEdge {
+    std::uint64_t id;
+    std::uint64_t ticks;
+    std::uint32_t name;
+    bool begin;
+    std::uint32_t window;  // of a begin, index into DecodeContext::windows
+  };
+
+  std::vector<Moment> instants;
+  std::vector<Moment> counters;
+  std::vector<FlowEnd> flows;
+  std::vector<AsyncEdge> asyncs;
+  std::vector<AllocationRow> allocations;  // their spans count from 0 as well
+
+  bool empty() const {
+    return instants.empty() && counters.empty() && flows.empty() && asyncs.empty() &&
+           allocations.empty();
+  }
+};
+
+// What sources of device work recorded; device_rows.h makes rows of it.
+struct DecodedDevices {
+  struct ApiCall {
+    std::uint32_t span;
+    std::uint32_t callback_id;
+    std::uint64_t correlation;
+  };
+  struct GraphNode {
+    std::uint64_t id;
+    std::uint64_t copied_from;
+    std::uint32_t span;  // that made it, SpanId::kInvalid if none
+  };
+
+  std::vector<ApiCall> api_calls;
+  std::vector<GraphNode> graph_nodes;
+  std::vector<std::uint64_t> words;  // each record's head, then its payload
+};
+
+struct DecodeCounts {
+  std::uint64_t records = 0;
+  std::uint64_t unfinished = 0;
+  std::uint64_t out_of_window = 0;
+  std::uint64_t unmatched = 0;
+  std::uint64_t undecodable = 0;
+  std::uint64_t lost = 0;  // as the chunks themselves tell
+};
+
+struct DecodedThread {
+  DecodedSpans spans;
+  DecodedNotes notes;
+  DecodedOps ops;
+  DecodedMoments moments;
+  DecodedDevices devices;
+  DecodeCounts counts;
+  std::int64_t logical_thread = 0;
+};
+
+}  // namespace sonde
