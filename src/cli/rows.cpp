@@ -92,6 +92,8 @@ void visit_event(FunctionEvent event, Sink& sink) {
   sink.number("cpu_mem", event.cpu_memory_bytes());
   sink.number("dev_mem", event.device_memory_bytes());
   sink.json("input_shapes", event.input_shapes());
+  const std::string arguments = event.arguments();
+  sink.json("args", arguments.empty() ? "{}" : arguments);
   sink.number("index", event.index());
   if (event.has_parent()) {
     sink.number("parent_index", event.parent().index());

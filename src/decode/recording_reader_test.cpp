@@ -284,6 +284,22 @@ TEST_F(KilledRecording, IsCompletedFromTheBuffersBesideIt) {
   EXPECT_EQ(trace.tracks().size(), 1u);
 }
 
+// A chunk of the buffers may be too small for a name, which is cut there.
+TEST_F(KilledRecording, HasNamesWholeThatItsFileHasWhole) {
+  testing::LiveChunks live(kRecordedStream);
+  live.dictionary(
+      join_bytes({testing::dictionary_entry(
+                      {.kind = DictionaryKind::Name, .id = 5, .name = "wor", .is_cut = true}),
+                  testing::dictionary_entry(
+                      {.kind = DictionaryKind::Name, .id = 6, .name = "liv", .is_cut = true})}));
+  live.events(1, 1, join({begin(300, 6), end(400)}));
+  ASSERT_TRUE(write_file_whole(dir.file("run.sonde.live"), live.bytes()));
+  const Trace trace = open();
+  find_span(trace, "work");
+  find_span(trace, "liv");
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::TextsCut), 1u);
+}
+
 TEST_F(KilledRecording, IsCompletedFromTheBuffersWhereTheyWere) {
   write_live("elsewhere.live");
   EXPECT_EQ(open().spans().size(), 2u);

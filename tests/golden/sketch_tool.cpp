@@ -7,6 +7,8 @@
 //   + window FIRST LAST STEP      recording was on between two columns
 //   + metadata KEY JSON
 //   + ledger KIND COUNT [DETAIL]
+//   + argument NAME KEY JSON      of the spans of that name
+//   + category NAME TEXT
 
 #include <cstdint>
 #include <iostream>
@@ -29,17 +31,24 @@ std::string rest_of(std::istringstream& words) {
   return rest;
 }
 
+template <typename Visit>
+void for_spans_named(const std::string& name, TraceBuilder& builder, const Visit& visit) {
+  const SpanTable& spans = builder.spans();
+  for (std::size_t row = 0; row < spans.size(); ++row) {
+    if (builder.strings()[spans.name[row]] == name) visit(static_cast<std::uint32_t>(row));
+  }
+}
+
 void add_step(std::istringstream& words, TraceBuilder& builder) {
   std::string name;
   std::int64_t number = 0;
   words >> name >> number;
   SpanTable& spans = builder.spans();
-  for (std::size_t row = 0; row < spans.size(); ++row) {
-    if (builder.strings()[spans.name[row]] != name) continue;
+  for_spans_named(name, builder, [&](std::uint32_t row) {
     spans.kind.set(row, SpanKind::Step);
     spans.step.set(row, number);
     spans.name.set(row, builder.intern("ProfilerStep#" + std::to_string(number)));
-  }
+  });
 }
 
 void add_window(std::istringstream& words, TraceBuilder& builder) {
@@ -57,6 +66,24 @@ void add_metadata(std::istringstream& words, TraceBuilder& builder) {
   builder.metadata().push_back({.process = ProcessId(0),
                                 .key = builder.intern(key),
                                 .value = builder.intern(rest_of(words))});
+}
+
+void add_argument(std::istringstream& words, TraceBuilder& builder) {
+  std::string name;
+  std::string key;
+  words >> name >> key;
+  const StringId value = builder.intern(rest_of(words));
+  for_spans_named(name, builder, [&](std::uint32_t row) {
+    builder.extras().push_back({TableKind::Spans, row, builder.intern(key), value});
+  });
+}
+
+void add_category(std::istringstream& words, TraceBuilder& builder) {
+  std::string name;
+  words >> name;
+  const StringId category = builder.intern(rest_of(words));
+  for_spans_named(name, builder,
+                  [&](std::uint32_t row) { builder.spans().category.set(row, category); });
 }
 
 Result<void> add_ledger(std::istringstream& words, TraceBuilder& builder) {
@@ -77,6 +104,10 @@ Result<void> add_line(const std::string& line, TraceBuilder& builder) {
     add_step(words, builder);
   } else if (what == "window") {
     add_window(words, builder);
+  } else if (what == "argument") {
+    add_argument(words, builder);
+  } else if (what == "category") {
+    add_category(words, builder);
   } else if (what == "metadata") {
     add_metadata(words, builder);
   } else if (what == "ledger") {

@@ -44,6 +44,7 @@ struct EventAverage {
   std::string overload_name;
   std::string input_shapes;        // "[[2, 3], []]"; empty unless grouped by it
   std::vector<std::string> stack;  // innermost first; as many as grouped by
+  std::string arguments;           // of a single user annotation, else empty
   DeviceType device_type = DeviceType::Cpu;
   RecordScope scope = RecordScope::Function;
   bool is_async = false;  // the first event's

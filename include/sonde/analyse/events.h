@@ -79,6 +79,9 @@ class FunctionEvent {
 
   // "[[64, 3], []]": the sizes of its inputs, [] for an input that is not a tensor.
   std::string input_shapes() const;
+  // "{"batch": 3, "path": "a.bin"}": the arguments of a scope or range, or what a foreign file says
+  // of it besides; empty if there are none.
+  std::string arguments() const;
   // Innermost first, as `file(line): function`.
   std::vector<std::string> stack() const;
 

@@ -32,6 +32,12 @@ struct ForwardOp {
   std::uint32_t event;
 };
 
+// A row of the extras that belongs to a span.
+struct ExtraOfSpan {
+  std::uint32_t span;
+  std::uint32_t extra;
+};
+
 // A name by number: a string of the trace, or one of those that PyTorch makes up.
 using NameNumber = std::uint32_t;
 enum class MadeUpName : std::uint8_t { ProfilerStep, Memory, OutOfMemory };
@@ -105,6 +111,8 @@ struct EventData {
   RecordScope scope(std::size_t event) const noexcept;
   // Innermost first. Events of a gradient have the stack of its forward operator.
   std::vector<std::string> stack(std::size_t event) const;
+  // A JSON object; empty if there are none.
+  std::string arguments(std::size_t event) const;
 
  private:
   // Whether the trace has such callers at all; if not, no event needs to climb to the root.
@@ -114,11 +122,14 @@ struct EventData {
   };
   const Callers& callers() const;
   const std::vector<ForwardOp>& forward_ops() const;
+  const std::vector<ExtraOfSpan>& extras() const;
 
   mutable std::once_flag callers_once_;
   mutable Callers callers_;
   mutable std::once_flag forward_ops_once_;
   mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
+  mutable std::once_flag extras_once_;
+  mutable std::vector<ExtraOfSpan> extras_;  // by span; made when arguments are first asked for
 };
 
 // The steps of making a list, in their order.

@@ -271,6 +271,10 @@ FunctionEvent FunctionEvent::kernel(std::size_t i) const noexcept {
   return {data_, data_->kernels[data_->kernels_first[index_] + i]};
 }
 
+std::string FunctionEvent::arguments() const {
+  return data_->arguments(index_);
+}
+
 std::string FunctionEvent::input_shapes() const {
   const SpanId span = data_->span(index_);
   return detail::shapes_text(

@@ -203,6 +203,7 @@ Result<std::string> EventList::table(const TableOptions& options) const {
     row_of_event[event] = static_cast<std::uint32_t>(event);
     rows.push_back(detail::described(*data_, event, all));
     detail::add_figures(rows.back(), *data_, event);
+    if (rows.back().is_user_annotation) rows.back().arguments = data_->arguments(event);
   }
   std::vector<ExtraFigures> extra;
   if (detail::needs_extra_figures(options)) {

@@ -322,6 +322,28 @@ TEST(Table, OfEventsHasARowForEach) {
               ElementsAre("train_step", "aten::mm", "aten::empty", "aten::add"));
 }
 
+TEST(Table, OfEventsShowsArguments) {
+  OpTrace t;
+  const SpanId scope = t.span("scope", SpanKind::Scope, t.main(), 0, 10).span();
+  const SpanId op = t.op("op", 2, 4).span();
+  const auto add = [&t](SpanId span, const char* key, const char* json) {
+    t.builder().extras().push_back(
+        {TableKind::Spans, span.value(), t.builder().intern(key), t.builder().intern(json)});
+  };
+  add(op, "foreign", "1");
+  add(scope, "batch", "3");
+  add(scope, "path", R"("p")");
+  add(scope, "event.id", "7");
+  const EventList events = function_events(t.build());
+  EXPECT_EQ(events[0].arguments(), R"({"batch": 3, "path": "p"})");
+  EXPECT_EQ(events[1].arguments(), R"({"foreign": 1})");
+  const std::vector<std::string> all = lines(events.table());
+  EXPECT_THAT(all[1], ::testing::EndsWith("Arguments  "));
+  EXPECT_THAT(all[3], ::testing::EndsWith(R"({"batch": 3, "path": "p"}  )"));
+  EXPECT_THAT(all[4], ::testing::Not(::testing::HasSubstr("foreign"))) << "no scope";
+  EXPECT_EQ(events.key_averages().table().find("Arguments"), std::string::npos);
+}
+
 TEST(Averages, ATotalAddsNestedEventsAgain) {
   OpTrace t = four_events();
   const EventAverage total = function_events(t.build()).total_average();

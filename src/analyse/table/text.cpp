@@ -103,6 +103,7 @@ class Table {
       device_memory_ = device_memory_ || row.self_device_memory_bytes > 0;
       overloads_ = overloads_ || !row.overload_name.empty();
       shapes_ = shapes_ || has_shapes(row);
+      arguments_ = arguments_ || !row.arguments.empty();
       stacks_ = stacks_ || !row.stack.empty();
       flops_ = flops_ || row.flops > 0;
     }
@@ -182,6 +183,10 @@ class Table {
       add("Input Shapes",
           width_of([](const EventAverage& row) { return characters(row.input_shapes); },
                    options_.max_shapes_column_width));
+    }
+    if (arguments_) {
+      add("Arguments", width_of([](const EventAverage& row) { return characters(row.arguments); },
+                                options_.max_shapes_column_width));
     }
     if (stacks_) {
       add("Source Location", width_of(
@@ -275,6 +280,10 @@ class Table {
       const std::size_t width = columns_[cells.size()].width;
       cells.emplace_back(first_characters(row.input_shapes, width));
     }
+    if (arguments_) {
+      const std::size_t width = columns_[cells.size()].width;
+      cells.emplace_back(first_characters(row.arguments, width));
+    }
     if (stacks_) cells.push_back(row.stack.empty() ? "" : cut_source(row.stack.front()));
     if (flops_) {
       cells.push_back(row.flops == 0
@@ -322,6 +331,7 @@ class Table {
   bool device_memory_ = false;
   bool overloads_ = false;
   bool shapes_ = false;
+  bool arguments_ = false;
   bool stacks_ = false;
   bool flops_ = false;
   std::vector<Column> columns_;

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/output_file.h"
@@ -73,6 +75,52 @@ TEST(RoundTripOnce, AProcessWithoutANameGetsOneAndKeepsIt) {
   EXPECT_TRUE(text == trace_text(before)) << first_difference(text, trace_text(before));
   ASSERT_TRUE(export_chrome_trace(after, dir.file("2.json")));
   EXPECT_TRUE(trace_text(opened(dir.file("2.json"))) == trace_text(after));
+}
+
+TEST(RoundTripOnce, KeepsArgumentsAndCategoriesOfScopes) {
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({.pid = 1});
+  const TrackId track = builder.tracks().push_back({.process = process, .id = 2});
+  const SpanId span = builder.spans().push_back({.start_ns = 1000,
+                                                 .duration_ns = 500,
+                                                 .name = builder.intern("load"),
+                                                 .track = track,
+                                                 .category = builder.intern("io")});
+  const InstantId instant = builder.instants().push_back(
+      {.time_ns = 1100, .track = track, .name = builder.intern("now")});
+  const std::vector<std::pair<std::string, std::string>> arguments = {
+      {"least", "-9223372036854775808"},
+      {"most", "18446744073709551615"},
+      {"third", "0.3333333333333333"},
+      {"one", "1.0"},
+      {"yes", "true"},
+      {"text", R"("a \"b\"\n\u0000")"},
+      {"nan", R"("NaN")"}};
+  for (const auto& [key, json] : arguments) {
+    builder.extras().push_back(
+        {TableKind::Spans, span.value(), builder.intern(key), builder.intern(json)});
+    builder.extras().push_back(
+        {TableKind::Instants, instant.value(), builder.intern(key), builder.intern(json)});
+  }
+  const Trace before = *std::move(builder).build();
+  const auto texts = [](const Trace& trace, TableKind table) {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (std::size_t i = 0; i < trace.extras().size(); ++i) {
+      if (trace.extras().of_table[i] != table) continue;
+      found.emplace_back(trace.string(trace.extras().key[i]),
+                         trace.string(trace.extras().value[i]));
+    }
+    return found;
+  };
+  const TempDir dir;
+  ASSERT_TRUE(export_chrome_trace(before, dir.file("1.json")));
+  ASSERT_TRUE(save_trace(before, dir.file("1.sonde")));
+  for (const char* name : {"1.json", "1.sonde"}) {
+    const Trace after = opened(dir.file(name));
+    EXPECT_EQ(texts(after, TableKind::Spans), arguments) << name;
+    EXPECT_EQ(texts(after, TableKind::Instants), arguments) << name;
+    EXPECT_EQ(after.string(after.spans().category[SpanId(0)]), "io") << name;
+  }
 }
 
 // What the second export writes of what was read from the first.

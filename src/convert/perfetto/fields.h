@@ -69,6 +69,7 @@ enum class EventType : std::int32_t { SliceBegin = 1, SliceEnd = 2, Instant = 3,
 enum class AnnotationField : Tag {
   NameIid = 1,
   BoolValue = 2,
+  UintValue = 3,
   IntValue = 4,
   DoubleValue = 5,
   StringValueIid = 17,

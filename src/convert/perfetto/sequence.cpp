@@ -76,24 +76,27 @@ void EventBuilder::counter(double value) {
   }
 }
 
-void EventBuilder::annotate(std::string_view key, std::int64_t value) {
-  const std::uint64_t name = name_of(key);
+void EventBuilder::add_annotation(std::uint64_t name_iid, std::int64_t value) {
   Annotation annotation(event_, EventField::DebugAnnotations);
-  annotation.add_uint64(AnnotationField::NameIid, name);
+  annotation.add_uint64(AnnotationField::NameIid, name_iid);
   annotation.add_int64(AnnotationField::IntValue, value);
 }
 
-void EventBuilder::annotate(std::string_view key, double value) {
-  const std::uint64_t name = name_of(key);
+void EventBuilder::add_annotation(std::uint64_t name_iid, std::uint64_t value) {
   Annotation annotation(event_, EventField::DebugAnnotations);
-  annotation.add_uint64(AnnotationField::NameIid, name);
+  annotation.add_uint64(AnnotationField::NameIid, name_iid);
+  annotation.add_uint64(AnnotationField::UintValue, value);
+}
+
+void EventBuilder::add_annotation(std::uint64_t name_iid, double value) {
+  Annotation annotation(event_, EventField::DebugAnnotations);
+  annotation.add_uint64(AnnotationField::NameIid, name_iid);
   annotation.add_double(AnnotationField::DoubleValue, value);
 }
 
-void EventBuilder::annotate(std::string_view key, bool value) {
-  const std::uint64_t name = name_of(key);
+void EventBuilder::add_annotation(std::uint64_t name_iid, bool value) {
   Annotation annotation(event_, EventField::DebugAnnotations);
-  annotation.add_uint64(AnnotationField::NameIid, name);
+  annotation.add_uint64(AnnotationField::NameIid, name_iid);
   annotation.add_bool(AnnotationField::BoolValue, value);
 }
 

@@ -86,12 +86,17 @@ class EventBuilder {
   }
 
   // Annotations are identified by the addresses of their names, which are constants.
-  void annotate(std::string_view key, std::int64_t value);
+  void annotate(std::string_view key, std::int64_t value) { add_annotation(name_of(key), value); }
   void annotate_unless(std::string_view key, std::int64_t value, std::int64_t null) {
     if (value != null) annotate(key, value);
   }
-  void annotate(std::string_view key, double value);
-  void annotate(std::string_view key, bool value);
+  void annotate(std::string_view key, double value) { add_annotation(name_of(key), value); }
+  void annotate(std::string_view key, bool value) { add_annotation(name_of(key), value); }
+  // The same with a name that is not a constant; `name_key` identifies it.
+  template <typename Name, typename Value>
+  void annotate(std::uint64_t name_key, const Name& name, Value value) {
+    add_annotation(sequence_.annotation_names.iid(name_key, name, interned_), value);
+  }
   // `text_key` identifies a text.
   template <typename Text>
   void annotate_text(std::string_view key, std::uint64_t text_key, const Text& text) {
@@ -115,6 +120,10 @@ class EventBuilder {
     constexpr std::uint64_t kConstant = std::uint64_t{1} << 63;  // apart from numbers of strings
     return kConstant | reinterpret_cast<std::uint64_t>(constant.data());
   }
+  void add_annotation(std::uint64_t name_iid, std::int64_t value);
+  void add_annotation(std::uint64_t name_iid, std::uint64_t value);
+  void add_annotation(std::uint64_t name_iid, double value);
+  void add_annotation(std::uint64_t name_iid, bool value);
   std::uint64_t name_of(std::string_view key) {
     return sequence_.annotation_names.iid(key_of(key), [key] { return key; }, interned_);
   }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "convert/json/json_number.h"
+#include "convert/json/json_string.h"
 #include "convert/perfetto/text.h"
 
 namespace sonde::detail {
@@ -15,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxAsyncLines = 256;
 
 // Keys of texts that are identified by numbers of several tables.
-enum class TextOf : std::uint64_t { String, Kind, Arguments, Stack, Launch };
+enum class TextOf : std::uint64_t { String, JsonString, Kind, Arguments, Stack, Launch };
 std::uint64_t text_key(TextOf table, std::uint64_t number) {
   return static_cast<std::uint64_t>(table) << 56 | number;
 }
@@ -37,7 +39,8 @@ PerfettoPlan::PerfettoPlan(const Trace& source)
       flows_from(flows.from_span),
       flows_to(flows.to_span),
       points(source, flows),
-      extras(source.extras(), TableKind::Spans) {}
+      extras(source.extras(), TableKind::Spans),
+      instant_extras(source.extras(), TableKind::Instants) {}
 
 struct PerfettoSlices::Cursors {
   Cursors(const PerfettoPlan& plan, SpanId first)
@@ -129,7 +132,7 @@ void PerfettoSlices::begin(Line& line, SpanId span, Cursors& cursors) {
   event.name(text_key(TextOf::String, name.value()), [&] { return utf8(name); });
   const StringId category = spans_.category[span];
   if (category.valid()) {
-    event.category(text_key(TextOf::String, category.value()), [&] { return utf8(category); });
+    add_category(event, category);
   } else {
     const SpanKind kind = spans_.kind[span];
     event.category(text_key(TextOf::Kind, static_cast<std::uint64_t>(kind)),
@@ -184,13 +187,35 @@ void PerfettoSlices::annotate(EventBuilder& event, SpanId span, Cursors& cursors
   if ((spans_.flags[span] & SpanFlags::kUnfinished) != 0) event.annotate("finished", false);
   annotate_string(event, "File", spans_.source_file[span]);
   event.annotate_unless("Line", spans_.source_line[span], -1);
-  while (cursors.extras.has(span.value())) {
-    const ExtraId extra = cursors.extras.take();
-    const StringId key = plan_.trace.extras().key[extra];
-    const StringId value = plan_.trace.extras().value[extra];
-    event.annotate_text(
-        text_key(TextOf::String, key.value()), [&] { return utf8(key); },
-        text_key(TextOf::String, value.value()), [&] { return utf8(value); });
+  while (cursors.extras.has(span.value())) annotate_extra(event, cursors.extras.take());
+}
+
+void PerfettoSlices::add_category(EventBuilder& event, StringId category) {
+  event.category(text_key(TextOf::String, category.value()), [&] { return utf8(category); });
+}
+
+// Numbers, truth values and strings as what they are; lists and objects as their JSON text.
+void PerfettoSlices::annotate_extra(EventBuilder& event, ExtraId extra) {
+  const StringId key = plan_.trace.extras().key[extra];
+  const StringId value = plan_.trace.extras().value[extra];
+  const std::string_view json = plan_.trace.string(value);
+  const std::uint64_t name = text_key(TextOf::String, key.value());
+  const auto key_text = [&] { return utf8(key); };
+  if (json == "true" || json == "false") {
+    event.annotate(name, key_text, json == "true");
+  } else if (const auto integer = to_integer(json)) {
+    event.annotate(name, key_text, *integer);
+  } else if (const auto large = to_unsigned(json)) {
+    event.annotate(name, key_text, *large);
+  } else if (const auto number = to_double(json)) {
+    event.annotate(name, key_text, *number);
+  } else if (json.size() >= 2 && json.front() == '"') {
+    event.annotate_text(name, key_text, text_key(TextOf::JsonString, value.value()), [&] {
+      return valid_utf8(decode_json_string(json.substr(1, json.size() - 2)));
+    });
+  } else {
+    event.annotate_text(name, key_text, text_key(TextOf::String, value.value()),
+                        [&] { return utf8(value); });
   }
 }
 
@@ -231,8 +256,11 @@ void PerfettoSlices::instant(InstantId row) {
   EventBuilder event(own.sequence, EventType::Instant);
   const StringId name = table.name[row];
   event.name(text_key(TextOf::String, name.value()), [&] { return utf8(name); });
+  if (table.category[row].valid()) add_category(event, table.category[row]);
   annotate_string(event, "File", table.source_file[row]);
   event.annotate_unless("Line", table.source_line[row], -1);
+  plan_.instant_extras.find(row.value(), extras_);
+  for (const ExtraId extra : extras_) annotate_extra(event, extra);
   event.write(table.time_ns[row] + plan_.shift_ns);
 }
 

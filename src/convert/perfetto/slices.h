@@ -37,6 +37,7 @@ struct PerfettoPlan {
   SpanJoin flows_to;
   TrackPoints points;
   ExtraJoin extras;
+  ExtraJoin instant_extras;
 };
 
 // Writes one track in one pass over its spans. `flush` is called between events and may take away
@@ -63,6 +64,8 @@ class PerfettoSlices {
   void annotate(EventBuilder& event, SpanId span, Cursors& cursors);
   void annotate_kernel(EventBuilder& event, KernelId kernel);
   void annotate_collective(EventBuilder& event, CollectiveId collective);
+  void annotate_extra(EventBuilder& event, ExtraId extra);
+  void add_category(EventBuilder& event, StringId category);
   void annotate_string(EventBuilder& event, std::string_view key, StringId text);
   void add_flows(EventBuilder& event, SpanId span, Cursors& cursors);
   void instant(InstantId row);
@@ -77,6 +80,7 @@ class PerfettoSlices {
   TrackId track_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::vector<std::unique_ptr<Line>> async_lines_;
+  std::vector<ExtraId> extras_;  // of the instant being written
 };
 
 }  // namespace sonde::detail

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "sonde/export.h"
@@ -43,6 +44,29 @@ TEST(PerfettoWrite, SaysANameOnceHoweverOftenItIsUsed) {
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(bytes.find("a name that is long", first + 1), std::string::npos);
   EXPECT_LT(bytes.size(), 100u * 30u);
+}
+
+TEST(PerfettoWrite, ArgumentsKeepTheirTypes) {
+  const auto annotated = [](const std::string& json) {
+    TraceBuilder builder;
+    const SpanId span =
+        builder.spans().push_back({.start_ns = 1, .name = builder.intern("the span")});
+    builder.extras().push_back(
+        {TableKind::Spans, span.value(), builder.intern("key"), builder.intern(json)});
+    return exported(*std::move(builder).build());
+  };
+  // Fields of DebugAnnotation: a tag, which is the field's number and how it is written, then what
+  // it holds. The one before is name_iid 1.
+  const auto with_name = [](std::string_view field) { return "\x08\x01" + std::string(field); };
+  EXPECT_THAT(annotated("true"), HasSubstr(with_name("\x10\x01")));
+  EXPECT_THAT(annotated("-1"),
+              HasSubstr(with_name("\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
+  EXPECT_THAT(annotated("18446744073709551615"),
+              HasSubstr(with_name("\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
+  EXPECT_THAT(annotated("0.5"),
+              HasSubstr(with_name(std::string_view("\x29\0\0\0\0\0\0\xe0\x3f", 9))));
+  EXPECT_THAT(annotated(R"("a \"b\"")"), HasSubstr("a \"b\""));
+  EXPECT_THAT(annotated("[1, 2]"), HasSubstr("[1, 2]"));
 }
 
 TEST(PerfettoWrite, AnEmptyTraceIsAnEmptyFile) {

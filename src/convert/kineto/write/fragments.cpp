@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "convert/kineto/write/fragments.h"
 
+#include <charconv>
+
 #include "base/json.h"
 #include "convert/kineto/write/written_key.h"
 

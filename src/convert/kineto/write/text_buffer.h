@@ -11,13 +11,13 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "base/json.h"
 
 namespace sonde {
 
@@ -192,14 +192,10 @@ class MicrosText {
   std::array<char, 16> head_{};
 };
 
-inline constexpr std::size_t kMaxNumberBytes = 32;
+inline constexpr std::size_t kMaxNumberBytes = kMaxJsonNumber;
 
-// The shortest text that reads back as the same number; JSON has none for NaN and infinities, which
-// become strings.
 inline char* put_double(char* at, double value) {
-  if (std::isnan(value)) return put(at, "\"NaN\"");
-  if (std::isinf(value)) return value > 0 ? put(at, "\"inf\"") : put(at, "\"-inf\"");
-  return std::to_chars(at, at + kMaxNumberBytes, value).ptr;
+  return put_json_number(at, value);
 }
 
 }  // namespace sonde
