@@ -157,10 +157,11 @@ TEST(DeviceRecording, TakesStructsOfOtherVersions) {
     run(work("nothing", SONDE_SPAN_KERNEL, 45), 0, kernel, sizeof(kernel));
   });
   EXPECT_EQ(trace.spans().size(), 3u);
-  ASSERT_EQ(trace.kernels().size(), 2u);
+  ASSERT_EQ(trace.kernels().size(), 3u);
   EXPECT_EQ(trace.kernels().grid_x[0], 8);
   EXPECT_EQ(trace.kernels().grid_x[1], 8);
   EXPECT_EQ(trace.kernels().priority[0], 3);
+  EXPECT_EQ(trace.kernels().grid_x[2], 0) << "nothing is known of it";
   EXPECT_TRUE(trace.kernels().priority.is_null_at(1)) << "not known there";
   EXPECT_EQ(trace.spans().correlation[find_span(trace, "whole")], 42);
   EXPECT_EQ(trace.spans().correlation[find_span(trace, "old")], 0);
@@ -293,7 +294,7 @@ TEST(DeviceRecording, JoinsWorkToTheOperatorThatLaunchedIt) {
   EXPECT_EQ(trace.tracks().kind[track], TrackKind::Stream);
   EXPECT_EQ(trace.tracks().id[track], 7);
   EXPECT_EQ(trace.tracks().device_index[track], 0);
-  ASSERT_EQ(trace.kernels().size(), 2u);
+  ASSERT_EQ(trace.kernels().size(), 3u);
   EXPECT_EQ(trace.kernels().grid_x[0], 8);
   EXPECT_EQ(trace.kernels().block_x[0], 128);
   EXPECT_EQ(trace.kernels().shared_bytes[0], 80);
@@ -397,7 +398,7 @@ TEST(DeviceRecording, WorkOfGraphsKnowsWhoCapturedIt) {
     launch.graph_node_id = 201;  // of a graph that was made before
     sonde_kernel_ran(&kernel, &launch);
   });
-  ASSERT_EQ(trace.kernels().size(), 2u);
+  ASSERT_EQ(trace.kernels().size(), 3u);
   EXPECT_EQ(trace.kernels().captured_by[0], find_span(trace, "aten::add_"));
   EXPECT_FALSE(trace.kernels().captured_by[1].valid());
 }
