@@ -12,8 +12,9 @@
 namespace {
 
 // A scope lasts from where it stands to the closing brace. This one is named after the function.
+// An argument is a key and a value, which is evaluated only while something records.
 std::vector<double> load(int size) {
-  SONDE_FUNCTION();
+  SONDE_FUNCTION("size", size, SONDE_CATEGORY, "io");
   std::vector<double> values;
   for (int i = 0; i < size; ++i) values.push_back(1.0 / (i + 1));
   SONDE_INSTANT("loaded");  // a moment
@@ -35,8 +36,10 @@ double total(const std::vector<double>& values) {
 void work(const std::string& who) {
   for (int round = 0; round < 3; ++round) {
     // Names made at run time go through record_function; SONDE_SCOPE takes literals only.
-    const sonde::record_function range(who + " round " + std::to_string(round));
-    total(load(100'000));
+    const sonde::record_function range(who + " round " + std::to_string(round), "round", round);
+    const std::vector<double> values = load(100'000);
+    // The same around a call.
+    sonde::recorded("check", [&] { return total(values) > 0; });
   }
 }
 
@@ -62,6 +65,6 @@ int main() {
     return 1;
   }
   std::cout << trace->spans().size() << " spans in " << prof.path() << "\n"
-            << "now type: sonde info " << prof.path() << "\n";
-  return trace->spans().size() == 24 ? 0 : 1;  // 2 threads, 3 rounds, 4 scopes
+            << "now type: sonde events " << prof.path() << "\n";
+  return trace->spans().size() == 30 ? 0 : 1;  // 2 threads, 3 rounds, 5 scopes
 }
