@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The classes of sonde/record.h where SONDE_DISABLE is defined: they do nothing.
+// The classes of sonde/record.h where SONDE_DISABLE is defined: they do nothing. Elsewhere this is
+// empty, or names would be ambiguous.
+
+#ifdef SONDE_DISABLE
 
 #include <cstddef>
 #include <string_view>
@@ -59,3 +62,5 @@ inline bool is_recording() noexcept {
 }  // namespace disabled
 
 }  // namespace sonde
+
+#endif
