@@ -380,8 +380,12 @@ TEST_F(ProfilerRecording, KeepsItsOwnFileFromWhatIsSaved) {
   EXPECT_EQ(count(*trace, "op"), 2);
 }
 
+// GoogleTest runs suites of such a name first, while there is no other thread that fork() would
+// leave behind.
+using ProfilerRecordingDeathTest = ProfilerRecording;
+
 // The variables of the main thread are gone by then.
-TEST_F(ProfilerRecording, MayBeAStaticThatSavesWhenTheProgramEnds) {
+TEST_F(ProfilerRecordingDeathTest, MayBeAStaticThatSavesWhenTheProgramEnds) {
   const std::string saved = path("static.sonde");
   EXPECT_EXIT(
       {

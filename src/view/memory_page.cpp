@@ -19,7 +19,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t kMostEvents = std::size_t{1} << 21;
-constexpr std::size_t kMostSteps = 1000;
+constexpr std::size_t kMostStepsDrawn = 1000;
 
 // Each column begins at a multiple of 8 bytes.
 template <typename T>
@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, std::string>> facts(const MemoryProfile& prof
 
 void add_steps(detail::PageJson& meta, const MemoryProfile& profile, const DeviceMemory& device) {
   std::vector<StepMemory> steps = memory_by_step(profile, device);
-  if (steps.size() > kMostSteps) steps.clear();
+  if (steps.size() > kMostStepsDrawn) steps.clear();
   const Nanos start_ns = profile.trace.first_ns();
   meta.key("steps").list(steps, [&](const StepMemory& step) {
     meta.list(std::array{step.step, step.start_ns - start_ns, step.end_ns - start_ns},

@@ -20,7 +20,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t kMostNames = 12;
-constexpr std::size_t kMostSteps = 2000;
+constexpr std::size_t kMostStepsListed = 2000;
 
 class ReportJson {
  public:
@@ -87,7 +87,7 @@ class ReportJson {
 
   void steps() {
     const StepTimes& times = report_.steps;
-    const std::size_t shown = std::min(times.steps.size(), kMostSteps);
+    const std::size_t shown = std::min(times.steps.size(), kMostStepsListed);
     json_.key("median_step_ns").number(times.median_ns);
     json_.key("step_deviation_ns").number(static_cast<std::int64_t>(times.deviation_ns));
     json_.key("steps_in_all").number(static_cast<std::int64_t>(times.steps.size()));

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kRoot = 1;
 constexpr const char* kThreadName = "[pytorch|profiler|execution_trace|thread]";
 constexpr const char* kProcessGroups = "## process_group:init ##";
-constexpr auto kUserScope = static_cast<std::uint64_t>(at::RecordScope::USER_SCOPE);
+constexpr auto kUserScopeOfTorch = static_cast<std::uint64_t>(at::RecordScope::USER_SCOPE);
 
 // An operator that has begun, until it is written.
 struct Node : at::ObserverContext {
@@ -39,7 +39,7 @@ struct Node : at::ObserverContext {
   NodeValues outputs;
   std::int64_t sequence_number = -1;
   std::uint64_t record_function_id = 0;
-  std::uint64_t scope = kUserScope;
+  std::uint64_t scope = kUserScopeOfTorch;
   std::uint64_t forward_thread = 0;
   bool is_written = false;
 
@@ -147,11 +147,11 @@ Observer& observer() {
   return *place();
 }
 
-std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
+std::unique_ptr<at::ObserverContext> on_node_begin(const at::RecordFunction& fn) {
   return observer().begin_node(fn);
 }
 
-void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
+void on_node_end(const at::RecordFunction& fn, at::ObserverContext* context) {
   if (context != nullptr) observer().end_node(fn, *static_cast<Node*>(context));
 }
 
@@ -170,7 +170,7 @@ void Observer::start(const char* process_groups) {
     is_running_ = true;
   }
   if (!is_on_) {
-    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
+    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_node_begin, &on_node_end)
                                           .needsInputs(true)
                                           .needsOutputs(true)
                                           .needsIds(true));
@@ -247,8 +247,8 @@ void Observer::end_node(const at::RecordFunction& fn, Node& node) {
   node.write();
 }
 
-const sonde_et_source kSource = {
-    sizeof(kSource),
+const sonde_et_source kEtSource = {
+    sizeof(kEtSource),
     [] { observer().begin(); },
     [](const char* process_groups) { observer().start(process_groups); },
     [] { observer().stop(); },
@@ -263,7 +263,7 @@ void attach_execution_trace() {
     return true;
   }();
   static_cast<void>(is_first);
-  sonde_add_et_source(&kSource);
+  sonde_add_et_source(&kEtSource);
 }
 
 void end_execution_trace() {

@@ -145,7 +145,7 @@ struct ToldContext : at::ObserverContext {
   bool has_outputs = false;
 };
 
-std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
+std::unique_ptr<at::ObserverContext> on_range_begin(const at::RecordFunction& fn) {
   auto context = std::make_unique<ToldContext>();
   const std::uint32_t who = tools.load(std::memory_order_relaxed);
   context->has_outputs = shapes.load(std::memory_order_relaxed);
@@ -157,7 +157,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   return context;
 }
 
-void on_end(const at::RecordFunction& fn, at::ObserverContext* begun) {
+void on_range_end(const at::RecordFunction& fn, at::ObserverContext* begun) {
   auto* const context = static_cast<ToldContext*>(begun);
   if (context == nullptr) return;
   sonde_range_end(context->itt);
@@ -176,7 +176,7 @@ class ToolRanges {
     shapes.store(with_shapes);
     if (!with_shapes) producers().forget();
     if (!is_on_) return;
-    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_begin, &on_end)
+    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_range_begin, &on_range_end)
                                           .needsInputs(with_shapes)
                                           .needsOutputs(with_shapes)
                                           .needsIds(true));
@@ -204,12 +204,12 @@ void listen(std::uint32_t who, int record_shapes) {
   tool_ranges().listen(who, record_shapes != 0);
 }
 
-const sonde_range_source kSource = {sizeof(kSource), listen};
+const sonde_range_source kRangeSource = {sizeof(kRangeSource), listen};
 
 }  // namespace
 
 void attach_tool_ranges() {
-  sonde_add_range_source(&kSource);
+  sonde_add_range_source(&kRangeSource);
 }
 
 void end_tool_ranges() {

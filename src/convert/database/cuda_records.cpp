@@ -146,8 +146,8 @@ void SqliteCuda::add_range(TrackId thread, const When& when, std::int64_t id) {
 void SqliteCuda::link_calls(bool across_threads) {
   std::vector<std::uint32_t> found = innermost_ranges(ranges_, call_times_);
   if (across_threads) {
-    const auto as_one_line = [](std::vector<Stretch> stretches) {
-      for (Stretch& stretch : stretches) stretch.line = 0;
+    const auto as_one_line = [](std::vector<TimeRange> stretches) {
+      for (TimeRange& stretch : stretches) stretch.line = 0;
       return stretches;
     };
     const std::vector<std::uint32_t> anywhere =

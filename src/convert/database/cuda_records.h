@@ -84,8 +84,8 @@ class SqliteCuda {
   SqliteTables& tables_;
   CudaDialect dialect_;
   std::vector<Call> calls_;
-  std::vector<Stretch> call_times_;  // as calls_ until link_calls() orders those
-  std::vector<Stretch> ranges_;
+  std::vector<TimeRange> call_times_;  // as calls_ until link_calls() orders those
+  std::vector<TimeRange> ranges_;
   std::vector<std::int64_t> range_ids_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, StringId> copy_names_;
   std::uint64_t uncorrelated_ = 0;

@@ -14,7 +14,7 @@ namespace sonde {
 
 namespace {
 
-constexpr NumberColumn<DeviceRow> kDeviceNumbers[] = {
+constexpr NumberColumn<DeviceRow> kNsysDeviceNumbers[] = {
     {"id", &DeviceRow::index},
     {"totalMemory", nullptr, &DeviceRow::total_memory_bytes},
     {"computeMajor", &DeviceRow::compute_major},
@@ -103,11 +103,11 @@ Result<std::map<std::int64_t, std::int32_t>> NsysTarget::cuda_numbers() {
 Result<void> NsysTarget::read_devices() {
   SONDE_TRY(const auto numbers, cuda_numbers());
   std::vector<const char*> columns = {"name", "uuid", "clockRate"};
-  append_columns(columns, kDeviceNumbers);
+  append_columns(columns, kNsysDeviceNumbers);
   return tables_.read("TARGET_INFO_GPU", columns, 0, [&](SqliteRows& row) {
     DeviceRow device;
     device.type = DeviceType::Cuda;
-    fill_numbers(row, 3, kDeviceNumbers, device);
+    fill_numbers(row, 3, kNsysDeviceNumbers, device);
     const auto number = numbers.find(device.index);
     if (number != numbers.end()) device.index = number->second;
     if (const std::string_view name = row.text(0); !name.empty()) {

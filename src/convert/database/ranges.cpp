@@ -9,7 +9,7 @@ namespace sonde {
 
 namespace {
 
-std::vector<std::uint32_t> in_order(std::span<const Stretch> stretches) {
+std::vector<std::uint32_t> in_order(std::span<const TimeRange> stretches) {
   std::vector<std::uint32_t> order(stretches.size());
   std::iota(order.begin(), order.end(), 0U);
   // The longer first: of two that begin together it is the outer one.
@@ -24,12 +24,12 @@ std::vector<std::uint32_t> in_order(std::span<const Stretch> stretches) {
 // The ranges of one line that have begun, the last at the back.
 class OpenRanges {
  public:
-  explicit OpenRanges(std::span<const Stretch> ranges) : ranges_(ranges) {}
+  explicit OpenRanges(std::span<const TimeRange> ranges) : ranges_(ranges) {}
 
   void open(std::uint32_t range) { open_.push_back(range); }
   void clear() { open_.clear(); }
 
-  std::uint32_t innermost(const Stretch& call) {
+  std::uint32_t innermost(const TimeRange& call) {
     // Ranges of one thread nest, and the last one is it. Those of several may overlap at will: of
     // these so many are looked at.
     constexpr int kMostLooks = 64;
@@ -47,25 +47,25 @@ class OpenRanges {
   }
 
  private:
-  std::span<const Stretch> ranges_;
+  std::span<const TimeRange> ranges_;
   std::vector<std::uint32_t> open_;
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> innermost_ranges(std::span<const Stretch> ranges,
-                                            std::span<const Stretch> calls) {
+std::vector<std::uint32_t> innermost_ranges(std::span<const TimeRange> ranges,
+                                            std::span<const TimeRange> calls) {
   std::vector<std::uint32_t> found(calls.size(), kNoRange);
   const std::vector<std::uint32_t> range_order = in_order(ranges);
   OpenRanges open(ranges);
   std::size_t next = 0;
   std::uint32_t line = 0;
   for (const std::uint32_t i : in_order(calls)) {
-    const Stretch& call = calls[i];
+    const TimeRange& call = calls[i];
     if (call.line != line) open.clear();
     line = call.line;
     for (; next < range_order.size(); ++next) {
-      const Stretch& range = ranges[range_order[next]];
+      const TimeRange& range = ranges[range_order[next]];
       if (range.line > line || (range.line == line && range.start_ns >= call.start_ns)) break;
       if (range.line == line) open.open(range_order[next]);
     }

@@ -11,13 +11,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<std::uint32_t> found(const std::vector<Stretch>& ranges,
-                                 const std::vector<Stretch>& calls) {
+std::vector<std::uint32_t> found(const std::vector<TimeRange>& ranges,
+                                 const std::vector<TimeRange>& calls) {
   return innermost_ranges(ranges, calls);
 }
 
 TEST(InnermostRanges, TakesTheRangeThatBeganLast) {
-  const std::vector<Stretch> ranges = {{0, 100}, {10, 50}, {20, 30}, {60, 90}};
+  const std::vector<TimeRange> ranges = {{0, 100}, {10, 50}, {20, 30}, {60, 90}};
   EXPECT_THAT(found(ranges, {{22, 25}, {31, 40}, {55, 56}, {70, 80}, {95, 99}, {100, 101}}),
               ElementsAre(2, 1, 0, 3, 0, kNoRange));
 }

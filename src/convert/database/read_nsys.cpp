@@ -17,7 +17,7 @@ namespace sonde {
 
 namespace {
 
-constexpr const char* kStrings = "StringIds";
+constexpr const char* kNsysStrings = "StringIds";
 constexpr const char* kRanges = "NVTX_EVENTS";
 
 // A report has the tables of what was recorded.
@@ -55,7 +55,7 @@ class NsysReader {
       : builder_(std::move(builder)), tables_(database, builder_), target_(tables_) {}
 
   Result<Trace> read() {
-    if (!tables_.database().has(kStrings)) return tables_.database().lacks(kStrings);
+    if (!tables_.database().has(kNsysStrings)) return tables_.database().lacks(kNsysStrings);
     SONDE_TRY_VOID(read_strings());
     SONDE_TRY_VOID(target_.read());
     SqliteCuda cuda(tables_, {.pageable_kind = 0});
@@ -71,7 +71,7 @@ class NsysReader {
 
  private:
   Result<void> read_strings() {
-    return tables_.read(kStrings, {"id", "value"}, 2, [this](SqliteRows& row) {
+    return tables_.read(kNsysStrings, {"id", "value"}, 2, [this](SqliteRows& row) {
       const auto id = row.integer(0);
       if (id) tables_.add_name(*id, builder_.intern(row.text(1)));
       return id.has_value();
@@ -223,7 +223,7 @@ bool has_events(const SqliteDatabase& database) {
 }  // namespace
 
 bool is_nsys(const SqliteDatabase& database) {
-  return database.has(kStrings) || has_events(database);
+  return database.has(kNsysStrings) || has_events(database);
 }
 
 Result<Trace> read_nsys(SqliteDatabase& database, TraceBuilder builder) {

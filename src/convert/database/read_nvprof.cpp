@@ -19,7 +19,7 @@ namespace sonde {
 
 namespace {
 
-constexpr const char* kStrings = "StringTable";
+constexpr const char* kNvprofStrings = "StringTable";
 constexpr const char* kMarkers = "CUPTI_ACTIVITY_KIND_MARKER";
 constexpr const char* kRuntimeCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr std::string_view kPrefix = "CUPTI_ACTIVITY_KIND_";
@@ -44,7 +44,7 @@ GlobalThread thread_in(std::span<const std::uint8_t> object) {
   return object.size() < 8 ? GlobalThread{0, 0} : GlobalThread{number(0), number(4)};
 }
 
-constexpr NumberColumn<DeviceRow> kDeviceNumbers[] = {
+constexpr NumberColumn<DeviceRow> kNvprofDeviceNumbers[] = {
     {"id", &DeviceRow::index},
     {"globalMemorySize", nullptr, &DeviceRow::total_memory_bytes},
     {"computeCapabilityMajor", &DeviceRow::compute_major},
@@ -65,7 +65,7 @@ class NvprofReader {
       : builder_(std::move(builder)), tables_(database, builder_) {}
 
   Result<Trace> read() {
-    if (!tables_.database().has(kStrings)) return tables_.database().lacks(kStrings);
+    if (!tables_.database().has(kNvprofStrings)) return tables_.database().lacks(kNvprofStrings);
     SONDE_TRY_VOID(read_strings());
     SONDE_TRY_VOID(find_process());
     SONDE_TRY_VOID(read_markers());
@@ -84,7 +84,7 @@ class NvprofReader {
  private:
   Result<void> read_strings() {
     BoundedDemangler demangled;
-    return tables_.read(kStrings, {"_id_", "value"}, 2, [&](SqliteRows& row) {
+    return tables_.read(kNvprofStrings, {"_id_", "value"}, 2, [&](SqliteRows& row) {
       const auto id = row.integer(0);
       if (!id) return false;
       tables_.add_name(*id, builder_.intern(demangled(std::string(row.text(1)))));
@@ -205,12 +205,12 @@ class NvprofReader {
 
   Result<void> read_devices() {
     std::vector<const char*> columns = {"name", "uuid"};
-    append_columns(columns, kDeviceNumbers);
+    append_columns(columns, kNvprofDeviceNumbers);
     return tables_.read("CUPTI_ACTIVITY_KIND_DEVICE", columns, 0, [this](SqliteRows& row) {
       DeviceRow device;
       device.process = tables_.process(pid_);
       device.type = DeviceType::Cuda;
-      fill_numbers(row, 2, kDeviceNumbers, device);
+      fill_numbers(row, 2, kNvprofDeviceNumbers, device);
       if (const auto name = row.integer(0)) device.name = tables_.name(*name);
       const std::span<const std::uint8_t> uuid = row.blob(1);
       if (uuid.size() == 16) device.uuid = builder_.intern(hexadecimal(uuid));
@@ -239,7 +239,7 @@ class NvprofReader {
 }  // namespace
 
 bool is_nvprof(const SqliteDatabase& database) {
-  if (database.has(kStrings)) return true;
+  if (database.has(kNvprofStrings)) return true;
   // Also if its strings are missing: then the message says so.
   return database.has(kMarkers) && !database.has("StringIds");
 }

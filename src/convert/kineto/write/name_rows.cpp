@@ -227,7 +227,7 @@ std::string kineto_name_rows(const KinetoPlan& plan) {
 }
 
 void kineto_kept_events(const KinetoPlan& plan, const std::function<void(std::string_view)>& sink) {
-  constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
   const ExtraTable& extras = plan.trace.extras();
   std::string out;
   std::string scratch;
@@ -236,7 +236,7 @@ void kineto_kept_events(const KinetoPlan& plan, const std::function<void(std::st
     if (plan.trace.string(extras.key[i]) != "event") continue;
     out += ",\n  ";
     out += plan.strings.value(extras.value[i], scratch);
-    if (out.size() < kFlushBytes) continue;
+    if (out.size() < kChunkBytes) continue;
     sink(out);
     out.clear();
   }
