@@ -30,6 +30,7 @@ The command runs in a folder of its own, under bash with pipefail; `sonde` is th
 """
 
 import argparse
+import concurrent.futures
 import difflib
 import os
 import re
@@ -168,24 +169,38 @@ def accepted(comments: list[str], fields: list[tuple[str, str, str]], actual: di
     return unparse(comments, kept)
 
 
-def check(path: Path, bin_dir: Path, accept: bool) -> bool:
+def check(path: Path, bin_dir: Path, accept: bool) -> list[str]:
+    """Compares or accepts one case; returns what is wrong with it."""
     try:
         comments, fields = parse(path.read_text(encoding="utf-8"))
         actual = run_case(fields, bin_dir)
     except (CaseError, OSError, subprocess.TimeoutExpired) as error:
-        print(f"{path}: {error}", file=sys.stderr)
-        return False
+        return [f"{path}: {error}"]
     if accept:
         path.write_text(accepted(comments, fields, actual), encoding="utf-8")
-        return True
+        return []
     expected = expectation(fields)
+    wrong = []
     for key in RESULTS:
         if expected[key] != actual[key]:
-            print(f"{path}: {key} differs", file=sys.stderr)
-            diff = difflib.unified_diff(expected[key].splitlines(), actual[key].splitlines(), "expected", "actual",
-                                        lineterm="")
-            print("\n".join(diff), file=sys.stderr)
-    return expected == actual
+            wrong.append(f"{path}: {key} differs")
+            wrong += difflib.unified_diff(expected[key].splitlines(), actual[key].splitlines(), "expected", "actual",
+                                          lineterm="")
+    return wrong
+
+
+def check_all(paths: list[Path], bin_dir: Path, accept: bool) -> int:
+    """Several at once, told in order; returns how many failed."""
+    failed = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, wrong in zip(paths, pool.map(lambda path: check(path, bin_dir, accept), paths)):
+            if wrong:
+                failed.append(path.stem)
+                print("\n".join(wrong), file=sys.stderr)
+    print(f"{len(paths) - len(failed)} of {len(paths)} golden cases passed")
+    if failed:
+        print("failed:", *failed)
+    return len(failed)
 
 
 class SelfTest(unittest.TestCase):
@@ -193,12 +208,7 @@ class SelfTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             case = Path(folder) / "a.case"
             case.write_text(text, encoding="utf-8")
-            stderr, sys.stderr = sys.stderr, open(os.devnull, "w", encoding="utf-8")
-            try:
-                return check(case, Path("/bin"), accept), case.read_text(encoding="utf-8")
-            finally:
-                sys.stderr.close()
-                sys.stderr = stderr
+            return not check(case, Path("/bin"), accept), case.read_text(encoding="utf-8")
 
     def test_matching_output_passes(self):
         self.assertTrue(self.check("run: printf 'a\\n\\nb\\n'\nstdout:\n  a\n\n  b\n")[0])
@@ -238,8 +248,7 @@ def main() -> int:
         return 0 if unittest.main(argv=["run"], exit=False).result.wasSuccessful() else 1
     if not arguments.cases or not arguments.bin:
         parser.error("--bin and at least one case are needed")
-    results = [check(case, arguments.bin.resolve(), arguments.accept) for case in arguments.cases]
-    return 0 if all(results) else 1
+    return 1 if check_all(arguments.cases, arguments.bin.resolve(), arguments.accept) else 0
 
 
 if __name__ == "__main__":
