@@ -18,8 +18,8 @@ inline constexpr std::string_view kAccumulateGrad = "torch::autograd::Accumulate
 inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
 // All steps together, in tables.
 inline constexpr std::string_view kAllSteps = "ProfilerStep*";
-// N of a name ProfilerStep#N, -1 of any other. 07 and +7 are no numbers: they would not come back
-// as they were written.
+// N of a name ProfilerStep#N, -1 of any other. 07 and +7 do not count: they would not be written
+// back the same way.
 std::int64_t step_number(std::string_view name) noexcept;
 
 // Whether a call of this name starts a kernel, a graph, a copy or a fill. Versions and variants of

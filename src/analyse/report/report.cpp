@@ -122,7 +122,7 @@ Report report(const Trace& trace) {
   const detail::ReportData data(trace);
   out.steps = detail::step_times(data);
   out.devices = detail::device_times(data);
-  out.copies = detail::copy_times(data);
+  out.copies = copy_times(data.trace);
   out.host = host_time(trace);
   out.device_work = device_work_by_name(trace);
   out.memory = memory_peaks(data);

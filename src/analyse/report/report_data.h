@@ -68,6 +68,5 @@ class ReportData {
 
 std::vector<DeviceTime> device_times(const ReportData& data);
 StepTimes step_times(const ReportData& data);
-CopyTimes copy_times(const ReportData& data);
 
 }  // namespace sonde::detail

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyse/report/report_data.h"
 #include "analyse/sum.h"
 
 namespace sonde {
@@ -17,7 +16,7 @@ constexpr std::int64_t kLeastReturnedBytes = 4096;
 
 class CopyMaker {
  public:
-  explicit CopyMaker(const detail::ReportData& data) : data_(data), trace_(data.trace) {}
+  explicit CopyMaker(const Trace& trace) : trace_(trace) {}
 
   CopyTimes make() {
     for (const std::size_t row : rows_in_time()) add(row);
@@ -82,7 +81,6 @@ class CopyMaker {
     came->second.pop_back();
   }
 
-  const detail::ReportData& data_;
   const Trace& trace_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, CopyTotal> totals_;
   std::unordered_map<std::int64_t, std::vector<Nanos>> on_host_;  // that came, by bytes
@@ -101,14 +99,7 @@ std::string to_string(const CopyTotal& total) {
 }
 
 CopyTimes copy_times(const Trace& trace) {
-  return detail::copy_times(detail::ReportData(trace));
+  return CopyMaker(trace).make();
 }
 
-namespace detail {
-
-CopyTimes copy_times(const ReportData& data) {
-  return CopyMaker(data).make();
-}
-
-}  // namespace detail
 }  // namespace sonde

@@ -32,6 +32,7 @@
 #include "sonde/cuda.h"
 #include "sonde/source/op.h"
 #include "sonde/source/plugin.h"
+#include "wire/sized.h"
 
 namespace sonde::cuda {
 namespace {

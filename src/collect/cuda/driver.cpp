@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "wire/sized.h"
+
 namespace sonde::cuda {
 namespace {
 

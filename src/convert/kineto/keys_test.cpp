@@ -52,7 +52,7 @@ class KeyedRows {
       fill(DevicePropertiesColumns{row});
     } else {
       visit_keys(row, [this](ArgKey, auto&& column) {
-        fill(std::forward<decltype(column)>(column));
+        this->fill(std::forward<decltype(column)>(column));
         return false;
       });
     }
@@ -93,12 +93,12 @@ class KeyedRows {
   void fill(DimId& first) { first = builder_.dims().push_back({.value = ++last_}); }
   template <typename... T>
   void fill(const std::tuple<T&...>& columns) {
-    std::apply([this](T&... column) { (fill(column), ...); }, columns);
+    std::apply([this](T&... column) { (this->fill(column), ...); }, columns);
   }
   template <typename Columns>
     requires requires(Columns columns) { columns.row; }
   void fill(const Columns& columns) {
-    columns.visit([this](auto, auto& column) { fill(column); });
+    columns.visit([this](auto, auto& column) { this->fill(column); });
   }
 
   TraceBuilder& builder_;
