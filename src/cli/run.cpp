@@ -205,10 +205,11 @@ Result<int> run_program(const RunCommand& command) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));
+  const pid_t own_pid = ::getpid();
   const std::string failure = run_apart([&] {
     std::vector<ReportEntry> entries;
     if (auto read = read_report(report.path())) entries = *std::move(read);
-    std::vector<std::string> lines = closing_lines(entries, target, program, options);
+    std::vector<std::string> lines = closing_lines(entries, target, program, options, own_pid);
     if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
       lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
                       tool);

@@ -183,23 +183,23 @@ std::vector<std::string> stat_fields(const std::string& pid) {
 }
 
 // A process that has ended but was not waited for, as happens in containers, still has its number.
-// A process that began before us is not ours: in another PID namespace the number means another
-// process.
-bool has_not_ended(std::int64_t pid) {
+// A process that began before `sonde run` is not ours: in another PID namespace the number means
+// another process.
+bool has_not_ended(std::int64_t pid, std::int64_t run_pid) {
   constexpr std::size_t kStartTime = 19;
   if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
   const std::vector<std::string> fields = stat_fields(std::to_string(pid));
-  const std::vector<std::string> ours = stat_fields("self");
+  const std::vector<std::string> ours = stat_fields(std::to_string(run_pid));
   if (fields.size() <= kStartTime || ours.size() <= kStartTime) return true;
   return fields[0] != "Z" && std::stoull(fields[kStartTime]) >= std::stoull(ours[kStartTime]);
 }
 
 // A process that was just killed takes some time to end.
-bool runs(std::int64_t pid) {
+bool runs(std::int64_t pid, std::int64_t run_pid) {
   constexpr int kTries = 10;
-  for (int i = 0; i < kTries && has_not_ended(pid); ++i)
+  for (int i = 0; i < kTries && has_not_ended(pid, run_pid); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return has_not_ended(pid);
+  return has_not_ended(pid, run_pid);
 }
 
 bool is_replaced(const Error& error) {
@@ -231,7 +231,7 @@ std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
 }
 
 // Removes files of processes that ended while opening them: they are empty.
-void remove_begun(const std::vector<ReportEntry>& report) {
+void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   for (const ReportEntry& claim : report) {
     std::error_code ignored;
     if (claim.kind != ReportKind::Claim || !fs::is_regular_file(claim.text, ignored)) continue;
@@ -239,7 +239,7 @@ void remove_begun(const std::vector<ReportEntry>& report) {
         std::any_of(report.begin(), report.end(), [&](const ReportEntry& entry) {
           return entry.kind != ReportKind::Claim && entry.text == claim.text;
         });
-    if (is_told_of || runs(claim.pid)) continue;
+    if (is_told_of || runs(claim.pid, run_pid)) continue;
     auto file = BlockFile::open(claim.text);
     if (!file || bytes_to_decode(*file) > kMostDecoded) continue;
     const auto process = process_of(*file);
@@ -250,11 +250,11 @@ void remove_begun(const std::vector<ReportEntry>& report) {
 }
 
 // Most spans first: a launcher starts before its ranks, but has nothing to show.
-std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
+std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   std::vector<Recorded> recordings;
   for (const ReportEntry& entry : report) {
     if (entry.kind != ReportKind::Recording || !is_there(entry)) continue;
-    Recorded found = look_at(entry, runs(entry.pid));
+    Recorded found = look_at(entry, runs(entry.pid, run_pid));
     if (!found.text.empty()) recordings.push_back(std::move(found));
   }
   std::stable_sort(recordings.begin(), recordings.end(),
@@ -263,7 +263,8 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report) {
 }
 
 // One line per execution trace; one without operators is removed.
-void add_execution_traces(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
+void add_execution_traces(const std::vector<ReportEntry>& report, std::int64_t run_pid,
+                          std::vector<std::string>& lines) {
   for (const ReportEntry& entry : report) {
     std::error_code ignored;
     if (entry.kind != ReportKind::ExecutionTrace || !fs::exists(entry.text, ignored)) continue;
@@ -273,7 +274,7 @@ void add_execution_traces(const std::vector<ReportEntry>& report, std::vector<st
     } else if (et->nodes.size() > 1) {
       lines.push_back(format_text("{}: execution trace, {} nodes", shown(entry.text),
                                   count_text(et->nodes.size())));
-    } else if (!runs(entry.pid)) {
+    } else if (!runs(entry.pid, run_pid)) {
       fs::remove(entry.text, ignored);
     }
   }
@@ -348,16 +349,17 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
 }  // namespace
 
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
-                                       const std::string& program, const RunOptions& options) {
+                                       const std::string& program, const RunOptions& options,
+                                       std::int64_t run_pid) {
   std::vector<std::string> lines;
   const std::vector<std::string> missing = missing_files(report);
-  remove_begun(report);
-  const std::vector<Recorded> recordings = recorded_in(report);
+  remove_begun(report, run_pid);
+  const std::vector<Recorded> recordings = recorded_in(report, run_pid);
   const bool problems = !missing.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
   lines.insert(lines.end(), missing.begin(), missing.end());
   add_gpu_line(recordings, options, lines);
-  add_execution_traces(report, lines);
+  add_execution_traces(report, run_pid, lines);
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

@@ -4,6 +4,7 @@
 // The closing lines of `sonde run`: what was recorded and where, what was lost, and the next
 // command; or why nothing was recorded.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@
 namespace sonde::cli {
 
 // Also tidies up: a recording that was cut short becomes one complete file, and an empty one is
-// removed, unless its process is still running.
+// removed, unless its process is still running. `run_pid` is `sonde run` itself, of which this may
+// be a child.
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
-                                       const std::string& program, const RunOptions& options);
+                                       const std::string& program, const RunOptions& options,
+                                       std::int64_t run_pid);
 
 }  // namespace sonde::cli
