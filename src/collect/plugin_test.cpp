@@ -116,15 +116,22 @@ TEST(Plugin, IsToldOfSessionsAndWhatTheyWant) {
 TEST(Plugin, IsStoppedOnceByTwoThreads) {
   calls() = {};
   sonde_plugin slow = kPlugin;
+  static std::atomic<int> stopping;
+  stopping = 0;
   slow.stop = [](void* self) {
     stop(self);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stopping.wait(1);  // for the other thread
   };
   ASSERT_EQ(sonde_add_plugin(&slow), 0);
   const auto session = testing::open_session(with_plugins());
   ASSERT_TRUE(session->begin_window(0));
-  std::thread other([&] { session->end_window(); });
-  session->end_window();
+  const auto end_window = [&] {
+    ++stopping;
+    stopping.notify_all();
+    session->end_window();
+  };
+  std::thread other(end_window);
+  end_window();
   other.join();
   sonde_remove_plugin(&slow);
   EXPECT_THAT(calls().names, ElementsAre("prepare", "prepare", "start", "stop"));

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -18,16 +19,28 @@
 namespace sonde::testing {
 namespace {
 
+// How often a program is killed by each of the tests that do so many times; more by night.
+int kills() {
+  const char* const wanted = ::getenv("SONDE_KILLS");
+  return wanted != nullptr ? std::atoi(wanted) : 10;
+}
+
+template <typename Condition>
+void wait_until(Condition condition) {
+  while (!condition()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+}
+
 class Killed : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Killed, LosesNothingAtAnyOfManyRandomMoments) {
   std::mt19937 random(20261115);
-  std::uniform_int_distribution<int> microseconds(0, 60'000);
+  std::uniform_int_distribution<std::uint64_t> moment(0, 20'000);
   const TempDir dir;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < kills(); ++i) {
     const Victim victim(dir, GetParam(), "wait");
     victim.wait_until_both_work();
-    std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
+    const std::uint64_t scopes = moment(random);
+    wait_until([&] { return victim.completed() >= scopes; });
     victim.kill();
     victim.wait();
     SCOPED_TRACE(i);
@@ -43,9 +56,12 @@ TEST(Killed, LeavesAFileThatOpensEvenWhileItStarts) {
   std::mt19937 random(15112026);
   std::uniform_int_distribution<int> microseconds(0, 15'000);
   const TempDir dir;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < kills(); ++i) {
     const Victim victim(dir, "spill", "wait");
-    std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
+    // There is nothing yet to wait for: any moment will do.
+    const auto moment =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds(random));
+    while (std::chrono::steady_clock::now() < moment) std::this_thread::yield();
     victim.kill();
     victim.wait();
     if (!std::filesystem::exists(victim.output())) continue;
@@ -58,9 +74,14 @@ TEST(Killed, LosesOnlyTheLastMomentsWhenTheLiveFileIsGone) {
   const TempDir dir;
   const Victim victim(dir, "spill", "wait");
   victim.wait_until_both_work();
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
   const std::uint64_t before = victim.completed();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  const std::string copy = dir.file("copy.sonde");
+  wait_until([&] {
+    std::filesystem::copy_file(victim.output(), copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    const auto so_far = open_sonde(copy);
+    return so_far && count_spans(*so_far, "work") >= before;
+  });
   victim.kill();
   victim.wait();
   std::filesystem::remove(victim.output() + ".live");

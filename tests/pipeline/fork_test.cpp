@@ -60,14 +60,20 @@ TEST(Fork, LeavesTheParentsRecordingAlone) {
 TEST(Fork, LetsTheChildRecordOnItsOwn) {
   const TempDir dir;
   const auto session = open_session({.output = dir.file("parent.sonde")});
-  std::atomic<bool> stop{false};
+  // It is at work while a child is forked, and does not fill the disk while one is looked at.
+  constexpr int kChildren = 5;
+  constexpr int kScopesMeanwhile = 50'000;
+  std::atomic<int> forked{0};
   std::thread worker([&] {
-    while (!stop.load()) {
+    for (int i = 0; i < kChildren * kScopesMeanwhile; ++i) {
+      if (i % kScopesMeanwhile == 0) forked.wait(i / kScopesMeanwhile);
       SONDE_SCOPE("parent's worker");
     }
   });
   const Trace trace = record_window(*session, [&] {
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < kChildren; ++i) {
+      forked = i + 1;
+      forked.notify_one();
       const std::string path = dir.file("child" + std::to_string(i) + ".sonde");
       expect_child_succeeds([&] {
         const auto own = open_session({.output = path});
@@ -85,7 +91,8 @@ TEST(Fork, LetsTheChildRecordOnItsOwn) {
       EXPECT_EQ(ledger_sum(*child, LedgerKind::Forked), 1u);
     }
   });
-  stop = true;
+  forked = kChildren + 1;
+  forked.notify_one();
   worker.join();
   EXPECT_EQ(count_spans(trace, "child"), 0u);
   EXPECT_GT(count_spans(trace, "parent's worker"), 0u);

@@ -79,6 +79,8 @@ int main(int argc, char** argv) {
   SONDE_SCOPE("for ever");
   std::thread(work, std::ref(progress->completed[0])).detach();
   std::thread(work, std::ref(progress->completed[1])).detach();
-  if (ending != "wait") std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  for (const auto& completed : progress->completed) {
+    while (ending != "wait" && completed.load() < 1000) std::this_thread::yield();
+  }
   end_badly(ending);
 }

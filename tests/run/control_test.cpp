@@ -36,7 +36,13 @@ class Controlled : public ::testing::Test {
     EXPECT_TRUE(opened) << opened.error().message;
     return opened ? *opened : Trace();
   }
-  static void let_it_work() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+  // Until the file holds more than that of its work.
+  bool is_recorded(std::size_t spans, std::size_t windows = 1) const {
+    return eventually([&] {
+      const Trace so_far = trace();
+      return so_far.windows().size() >= windows && count_spans(so_far, "work") > spans;
+    });
+  }
 
   TempDir dir_;
   std::unique_ptr<Launched> run_;
@@ -47,29 +53,29 @@ TEST_F(Controlled, StartsAndStopsWhenAsked) {
   launch({"--paused"});
   EXPECT_TRUE(stands("stopped"));
   EXPECT_EQ(ctl({"start"}), "recording to " + dir_.file("run.sonde") + "\n");
-  let_it_work();
+  EXPECT_TRUE(is_recorded(20));
   EXPECT_TRUE(stands("recording"));
   EXPECT_EQ(ctl({"stop"}), "stopped; " + dir_.file("run.sonde") + " can be opened\n");
+  const std::size_t before = count_spans(trace(), "work");
   ctl({"start"});
-  let_it_work();
+  EXPECT_TRUE(is_recorded(before, 2));
   ctl({"stop"});
   end();
   EXPECT_EQ(trace().windows().size(), 2u);
-  EXPECT_GT(count_spans(trace(), "work"), 20u);
 }
 
 TEST_F(Controlled, FilesCanBeOpenedWhileTheProgramRuns) {
   launch({});
-  let_it_work();
-  EXPECT_GT(count_spans(trace(), "work"), 10u);
+  EXPECT_TRUE(is_recorded(10));
   end();
 }
 
 TEST_F(Controlled, RingsAreWrittenOutWhenAsked) {
   launch({"--policy", "ring"});
-  let_it_work();
-  EXPECT_EQ(ctl({"snapshot", "now.sonde"}), "wrote " + dir_.file("now.sonde") + "\n");
-  EXPECT_GT(spans_in(dir_.file("now.sonde"), "work"), 10u);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(ctl({"snapshot", "now.sonde"}), "wrote " + dir_.file("now.sonde") + "\n");
+    return HasFailure() || spans_in(dir_.file("now.sonde"), "work") > 10;
+  }));
   EXPECT_EQ(ctl({"snapshot"}), "wrote " + dir_.file("run.snapshot-1.sonde") + "\n");
   EXPECT_NE(ctl({"snapshot", "run.sonde"}, 1).find("is being recorded to"), std::string::npos);
   end();

@@ -26,6 +26,11 @@ extern "C" {
 void fake_torch_observe(FakeTorchObserver given) {
   in_time = initialised ? 1 : 0;
   observer = given;
+  observer.notify_all();
+}
+
+void fake_torch_await_observer(void) {
+  observer.wait(nullptr);
 }
 
 void fake_torch_run(int operators) {

@@ -7,6 +7,8 @@ extern "C" {
 // Called at the begin (1) and the end (0) of each operator.
 using FakeTorchObserver = void (*)(int begins);
 void fake_torch_observe(FakeTorchObserver observer);
+// Returns when there is an observer.
+void fake_torch_await_observer(void);
 // Operators that allocate, and one allocation that fails.
 void fake_torch_run(int operators);
 // How often its own profiler saw them.

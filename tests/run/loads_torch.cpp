@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opens the stand-in for libtorch while it runs, by a path or by a bare name that only its RUNPATH
-// finds, and runs operators: `run_loads_torch LIBRARY COUNT [MILLISECONDS]`, which it waits first;
-// with `fork` in their place a child runs them at once, and ends by _exit().
+// finds, and runs operators: `run_loads_torch LIBRARY COUNT [wait|fork]`. With `wait` it first
+// waits for somebody to observe them; with `fork` a child runs them at once, and ends by _exit().
 
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <thread>
+#include <string_view>
 
 #include "fake_torch.h"
 
@@ -22,15 +20,19 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", ::dlerror());
     return 3;
   }
-  if (argc > 3 && std::strcmp(argv[3], "fork") != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(argv[3])));
   auto* const run = reinterpret_cast<decltype(&fake_torch_run)>(::dlsym(library, "fake_torch_run"));
+  auto* const await_observer = reinterpret_cast<decltype(&fake_torch_await_observer)>(
+      ::dlsym(library, "fake_torch_await_observer"));
   auto* const in_time = reinterpret_cast<decltype(&fake_torch_observed_in_time)>(
       ::dlsym(library, "fake_torch_observed_in_time"));
   auto* const memory_reports = reinterpret_cast<decltype(&fake_torch_memory_reports)>(
       ::dlsym(library, "fake_torch_memory_reports"));
-  if (run == nullptr || in_time == nullptr || memory_reports == nullptr) return 4;
-  if (argc > 3 && std::strcmp(argv[3], "fork") == 0) {
+  if (run == nullptr || await_observer == nullptr || in_time == nullptr ||
+      memory_reports == nullptr)
+    return 4;
+  const std::string_view how = argc > 3 ? argv[3] : "";
+  if (how == "wait") await_observer();
+  if (how == "fork") {
     const pid_t child = ::fork();
     if (child == 0) {
       run(std::atoi(argv[2]));
