@@ -294,7 +294,7 @@ TEST(Session, HasNoGapsWhereItIsOpenedWhileItGrows) {
   const std::string path = dir.file("growing.sonde");
   const auto session = open_session({.output = path, .budget_bytes = 1u << 20});
   ASSERT_TRUE(session->begin_window(0));
-  constexpr int kReads = 100;
+  constexpr int kReads = 20;
   std::atomic<int> reads{0};
   std::thread recording([&] {
     for (int round = 0; round < kReads; ++round) {
