@@ -118,7 +118,7 @@ def settings_like(build: Path) -> list[str]:
     """Those by which ccache finds what `build` has compiled, or else those that take least to compile."""
     cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE))
     if cache.get("CMAKE_CXX_COMPILER_LAUNCHER") != "ccache" or cache.get("SONDE_PRECOMPILE") == "ON":
-        return ["-DSONDE_PRECOMPILE=ON"]
+        return ["-DSONDE_PRECOMPILE=ON", "-DSONDE_UNITY=ON"]
     flags = f"CMAKE_CXX_FLAGS_{cache['CMAKE_BUILD_TYPE'].upper()}"
     return [f"-D{name}={cache[name]}" for name in ("CMAKE_BUILD_TYPE", flags, "SONDE_WARNINGS_AS_ERRORS")]
 
