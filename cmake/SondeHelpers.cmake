@@ -171,6 +171,10 @@ endfunction()
 # names in it are unique.
 function(sonde_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${SONDE_UNITY} UNITY_BUILD_MODE GROUP)
+  # g++ takes a source that another includes for a header.
+  if(SONDE_UNITY)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
   foreach(source ${ARGN})
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(GET source PARENT_PATH folder)

@@ -32,6 +32,7 @@ enum class ArgKey : std::uint8_t {
   CallStack,
   ModuleHierarchy,
   OverloadName,
+  Category,
   File,
   Line,
   Function,
@@ -119,7 +120,7 @@ struct ArgKeyText {
   std::string_view text;
   bool is_ours = false;  // Kineto does not write it
 };
-inline constexpr std::array<ArgKeyText, 93> kArgKeyTexts = {{
+inline constexpr std::array<ArgKeyText, 94> kArgKeyTexts = {{
     {ArgKey::Name, "name"},
     {ArgKey::Labels, "labels"},
     {ArgKey::SortIndex, "sort_index"},
@@ -133,6 +134,7 @@ inline constexpr std::array<ArgKeyText, 93> kArgKeyTexts = {{
     {ArgKey::CallStack, "Call stack"},
     {ArgKey::ModuleHierarchy, "Module Hierarchy"},
     {ArgKey::OverloadName, "Overload name", true},
+    {ArgKey::Category, "Category", true},
     {ArgKey::File, "File", true},
     {ArgKey::Line, "Line", true},
     {ArgKey::Function, "Function", true},
@@ -358,6 +360,7 @@ constexpr void visit_keys(SpanRow& row, const Visit& visit) {
   visit(ArgKey::CallStack, row.stack);
   visit(ArgKey::ModuleHierarchy, row.module);
   visit(ArgKey::OverloadName, row.overload_name);
+  visit(ArgKey::Category, row.category);
   visit(ArgKey::File, row.source_file);
   visit(ArgKey::Line, row.source_line);
   visit(ArgKey::Function, row.source_function);

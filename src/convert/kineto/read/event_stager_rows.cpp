@@ -264,6 +264,8 @@ void EventStager::fill_values(StagedSpan& span, const Category& known) {
   span.first_value = static_cast<std::uint32_t>(staged_->span_values.size());
   if (known.is_foreign && event_.has_category) {
     add_value(span, SpanField::Category, category_text());
+  } else if (is_annotation(span.kind)) {
+    take_raw_value(span, SpanField::Category, ArgKey::Category, staged_->texts);
   }
   take_value(span, SpanField::ExternalId, ArgKey::ExternalId);
   take_value(span, SpanField::EventIndex, ArgKey::EvIdx);

@@ -227,6 +227,7 @@ char* KinetoEvents::own_args(char* at, SpanId span) {
   if (const TrackId track = spans_.end_track[span]; track.valid()) {
     at = text(put_key<ArgKey::EndThread>(at), plan_.identity.line(track.index(), 0).tid);
   }
+  if (!has_foreign_category(span)) at = column<ArgKey::Category>(at, spans_.category, span);
   at = column<ArgKey::OverloadName>(at, spans_.overload_name, span);
   at = column<ArgKey::File>(at, spans_.source_file, span);
   at = column<ArgKey::Line>(at, spans_.source_line, span);

@@ -93,9 +93,14 @@ char* KinetoEvents::close_args(char* at) {
   return put(at, "\n    }");
 }
 
+// The category of an annotation is an argument: tools know annotations by their `cat`.
+bool KinetoEvents::has_foreign_category(SpanId span) const {
+  return spans_.category[span].valid() && !is_annotation(spans_.kind[span]);
+}
+
 char* KinetoEvents::category(char* at, SpanId span) {
   const SpanKind kind = spans_.kind[span];
-  if (spans_.category[span].valid()) {
+  if (has_foreign_category(span)) {
     at = put(string(put(at, ", \"cat\": \""), spans_.category[span]), "\"");
   } else if (kind != SpanKind::Other) {
     at = put(put(put(at, ", \"cat\": \""), kineto_category(kind)), "\"");
@@ -104,7 +109,7 @@ char* KinetoEvents::category(char* at, SpanId span) {
 }
 
 char* KinetoEvents::span_head(char* at, SpanId span) {
-  if (spans_.category[span].valid() || spans_.kind[span] == SpanKind::Other) {
+  if (has_foreign_category(span) || spans_.kind[span] == SpanKind::Other) {
     at = put(at, ",\n  {\n    \"ph\": \"X\"");
     return put(category(at, span), ", \"name\": \"");
   }

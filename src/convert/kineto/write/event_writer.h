@@ -115,6 +115,7 @@ class KinetoEvents {
   void span(SpanId span, Cursors& cursors);
   char* span_head(char* at, SpanId span);
   char* async_head(char* at, SpanId span, char phase);
+  bool has_foreign_category(SpanId span) const;
   char* category(char* at, SpanId span);
   char* event_extras(char* at);
   char* arg_extras(char* at);
