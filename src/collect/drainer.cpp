@@ -211,7 +211,7 @@ void Collector::write_ledger(RecordingFile& file, const SessionLosses& lost,
   note(LedgerKind::Unwritten, file.records_failed(), failure ? failure->message : "");
   note(LedgerKind::DroppedInSignal, unrecorded.in_signal,
        "recorded by a signal handler that interrupted the recorder");
-  note(LedgerKind::Overwritten, lost.overwritten, "events overwritten by newer ones");
+  note(LedgerKind::Overwritten, lost.overwritten);
   note(LedgerKind::ChunksLost, stream_.pool().mislaid_chunks());
   note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer_ns, 0)));
   const double ns_per_tick = TickMap({stream_.first_anchor(), take_anchor()}).ns_per_tick();

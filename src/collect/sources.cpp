@@ -57,7 +57,7 @@ std::optional<RecordOptions> together(const std::vector<RecordOptions>& wanted, 
 }
 
 std::string what_records(Activity activity) {
-  const std::string own = "link a library that adds a source for it (sonde/source/plugin.h)";
+  std::string own = "link a library that adds a source for it (sonde/source/plugin.h)";
   if (activity == Activity::Cuda)
     return "link Sonde::cuda, or start the program with `sonde run --gpu`";
   if (activity == Activity::PrivateUse1)
