@@ -49,15 +49,11 @@ class ArgumentRecorder {
     }
     const std::uint64_t head =
         head_word(name_number(argument.key), ArgumentType::Text, text.size());
-    const bool fits = 1 + (text.size() + 7) / 8 <= words_.left();
-    if (!fits) flush();
+    if (words_.left() == 0) flush();
     words_.add(head);
-    if (fits) {
-      words_.add_text(text);
-    } else {
-      write_with_text(ExtendedKind::Arguments, words_, text, Loss::Other);
-      words_.clear();
-    }
+    if ((text.size() + 7) / 8 <= words_.left()) return words_.add_text(text);
+    write_with_text(ExtendedKind::Arguments, words_.data(), words_.used(), text, Loss::Other);
+    words_.clear();
   }
 
   RecordWords words_;

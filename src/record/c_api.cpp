@@ -21,7 +21,7 @@ namespace {
 
 std::atomic<std::uint64_t> next_flow{1};
 
-// Tools want a 0 at the end. They are told the beginning of a longer text.
+// Tools want a 0 at the end. They are told the beginning of a longer text: stacks may be small.
 class TextWithEnd {
  public:
   explicit TextWithEnd(std::string_view text) noexcept {
@@ -32,7 +32,7 @@ class TextWithEnd {
   const char* get() const noexcept { return text_; }
 
  private:
-  char text_[4096];
+  char text_[512];
 };
 
 std::atomic<void (*)()> when_missed{nullptr};
@@ -230,18 +230,23 @@ void sonde_op_inputs(const uint64_t* words, size_t word_count) {
 void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
   if (!session_records()) return;
   RecordWords words;
+  const auto flush = [&words] {
+    if (words.used() > 0)
+      write_record(ExtendedKind::OpTensors, words.data(), words.used(), Loss::Other);
+    words.clear();
+  };
   // The first says how large they all are.
   const auto* at = reinterpret_cast<const unsigned char*>(tensors);
-  for (size_t i = 0; i < count && words.left() >= 3; ++i, at += tensors->size) {
+  for (size_t i = 0; i < count; ++i, at += tensors->size) {
     const KnownStruct<sonde_tensor> tensor(reinterpret_cast<const sonde_tensor*>(at));
     if (!tensor) break;
+    if (words.left() < 3) flush();
     words.add(static_cast<std::uint32_t>(tensor->index) |
               (static_cast<std::uint64_t>(static_cast<std::uint32_t>(tensor->element)) << 32));
     words.add(tensor->tensor_address);
     words.add(tensor->storage_address);
   }
-  if (words.used() > 0)
-    write_record(ExtendedKind::OpTensors, words.data(), words.used(), Loss::Other);
+  flush();
 }
 
 void sonde_allocated(const sonde_allocation* given) {

@@ -20,6 +20,13 @@ std::string_view text_of(const char* text) noexcept {
 
 }  // namespace
 
+Dictionary::Dictionary() {
+  // The first insertion makes the dynamic linker look up functions of the standard library, which
+  // takes more stack than a thread that records may have.
+  names_.emplace(std::string_view(), 0u);
+  names_.clear();
+}
+
 std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
   const QuietLock guard(mutex_);
   std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);

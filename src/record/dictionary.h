@@ -21,6 +21,7 @@ namespace sonde::detail {
 
 class Dictionary {
  public:
+  Dictionary();
   // The site's number, given out at its first use. No allocation but from the kernel, so that a
   // signal handler may come here (the caller's cursor is busy, so it cannot meet itself).
   std::uint32_t site_id(sonde_site* site) noexcept;

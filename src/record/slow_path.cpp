@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -213,10 +214,22 @@ void count_loss(ThreadRecord& record, Loss loss) noexcept {
                             : record.lost_others);
 }
 
+// The words of a payload, for those who take what can store itself.
+struct WordPayload {
+  const std::uint64_t* words;
+  std::uint32_t count;
+
+  std::uint32_t size() const noexcept { return count; }
+  void store(std::uint64_t* at) const noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) __atomic_store_n(at + i, words[i], __ATOMIC_RELAXED);
+  }
+};
+
 // Writes an extended record; returns its position, 0 if it was lost.
+template <typename Payload>
 std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind,
-                             const std::uint64_t* payload, std::uint32_t payload_count,
-                             Loss loss) noexcept {
+                             const Payload& payload, Loss loss) noexcept {
+  const std::uint32_t payload_count = payload.size();
   ThreadCursor& cursor = *record.cursor;
   const std::uint32_t limit = loss == Loss::End ? kEndLimit : kBeginLimit;
   const std::uint32_t offset = make_room(record, cursor, pool, payload_count + 1, limit);
@@ -226,8 +239,7 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
   }
   ChunkHeader* chunk = cursor.chunk;
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  for (std::uint32_t i = 0; i < payload_count; ++i)
-    __atomic_store_n(at + 1 + i, payload[i], __ATOMIC_RELAXED);
+  payload.store(at + 1);
   __atomic_store_n(at, make_extended(read_ticks(), kind, payload_count), __ATOMIC_RELAXED);
   cursor.payload_words += payload_count;
   __atomic_store_n(&chunk->committed, offset + (payload_count + 1) * 8, __ATOMIC_RELEASE);
@@ -308,18 +320,46 @@ std::uint32_t place_number(std::string_view place) noexcept {
   return number;
 }
 
-Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
-                     Loss loss) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
+namespace {
+
+template <typename Payload>
+inline __attribute__((always_inline)) Written write_payload(ExtendedKind kind,
+                                                            const Payload& payload,
+                                                            Loss loss) noexcept {
   if (loss != Loss::End && this_record != nullptr) {
-    const std::uint64_t position = put_extended(cursor, kind, payload, payload_count);
-    if (position != 0) return {position, this_record->thread};
+    const PutAt put = put_with(sonde_detail_cursor, kind, payload.size(),
+                               [&](std::uint64_t* at) { payload.store(at); });
+    if (put.chunk != nullptr)
+      return {make_position(put.chunk->sequence, put.offset), this_record->thread};
   }
   Written written;
   in_slow_path([&](ThreadRecord& record, Pool& pool) {
-    written = {write_extended(record, pool, kind, payload, payload_count, loss), record.thread};
+    written = {write_extended(record, pool, kind, payload, loss), record.thread};
   });
   return written;
+}
+
+}  // namespace
+
+Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
+                     Loss loss) noexcept {
+  return write_payload(kind, WordPayload{payload, payload_count}, loss);
+}
+
+Written write_record(ExtendedKind kind, const TextPayload& payload, Loss loss) noexcept {
+  return write_payload(kind, payload, loss);
+}
+
+void TextPayload::store(std::uint64_t* at) const noexcept {
+  WordPayload{words, word_count}.store(at);
+  at += word_count;
+  for (std::string_view rest = bytes; !rest.empty(); ++at) {
+    std::uint64_t word = 0;
+    const std::size_t size = std::min(rest.size(), sizeof(word));
+    std::memcpy(&word, rest.data(), size);
+    __atomic_store_n(at, word, __ATOMIC_RELAXED);
+    rest.remove_prefix(size);
+  }
 }
 
 std::uint64_t thread_number() noexcept {
@@ -351,7 +391,8 @@ bool write_begin_word(ThreadRecord& record, Pool& pool, sonde_site* site, WordKi
     return false;
   }
   const std::uint64_t payload = id;
-  return write_extended(record, pool, ExtendedKind::BeginWide, &payload, 1, Loss::Span) != 0;
+  return write_extended(record, pool, ExtendedKind::BeginWide, WordPayload{&payload, 1},
+                        Loss::Span) != 0;
 }
 
 // Whether scopes of this thread must be remembered one by one: tools listen, or have yet to hear
@@ -416,8 +457,8 @@ bool op_begin_slow(const std::uint64_t* payload, std::uint32_t payload_count) no
       listeners() & (kSession | kProbes),
       [&] { return text.find(static_cast<std::uint32_t>(payload[0])); },
       [&](ThreadRecord& record, Pool& pool) {
-        return write_extended(record, pool, ExtendedKind::OpBegin, payload, payload_count,
-                              Loss::Span) != 0;
+        return write_extended(record, pool, ExtendedKind::OpBegin,
+                              WordPayload{payload, payload_count}, Loss::Span) != 0;
       });
 }
 

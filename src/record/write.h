@@ -24,6 +24,21 @@ struct Written {
 Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
                      Loss loss) noexcept;
 
+// What a record holds if it ends with a text: words, then bytes, which are padded with zeros. They
+// go straight into the chunk: a signal handler's stack may have no room to put them together.
+struct TextPayload {
+  const std::uint64_t* words;
+  std::uint32_t word_count;
+  std::string_view bytes;
+
+  std::uint32_t size() const noexcept {
+    return word_count + static_cast<std::uint32_t>((bytes.size() + 7) / 8);
+  }
+  void store(std::uint64_t* at) const noexcept;
+};
+// At most kMaxPayloadWords.
+Written write_record(ExtendedKind kind, const TextPayload& payload, Loss loss) noexcept;
+
 // The id of a place or a name, given out at first sight; 0 if there are too many.
 std::uint32_t site_number(sonde_site* site) noexcept;
 // The number of a place in the words of wire/places.h; 0 if it cannot be had.
