@@ -59,6 +59,10 @@ char* Arena::chunks() const {
   return base_ + kChunkBytes;
 }
 
+LiveLedger& Arena::ledger() const {
+  return *reinterpret_cast<LiveLedger*>(base_ + kLiveLedgerOffset);
+}
+
 void Arena::open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
                  std::string& why) {
   chunk_count_ = chunk_count;

@@ -12,6 +12,7 @@
 
 #include "base/kept_file.h"
 #include "sonde/result.h"
+#include "wire/live_file.h"
 
 namespace sonde {
 
@@ -32,6 +33,8 @@ class Arena {
   // is empty or it cannot be done. `why` then says why, in both cases.
   void open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
             std::string& why);
+  // In the live file, or in plain memory: zeros after open(), and never unmapped.
+  LiveLedger& ledger() const;
   // As many as there are from open() on.
   std::uint32_t chunk_count() const { return chunk_count_; }
   // Whether the chunks outlive a kill.

@@ -62,6 +62,7 @@ void ChunkDrain::chunk(const detail::Pool& pool, ChunkHeader* chunk, const Take&
   taken.offset = committed;
   head.word_count = static_cast<std::uint32_t>(words_.size());
   take(head, words_);
+  __atomic_store_n(&chunk->drained, committed, __ATOMIC_RELAXED);
 }
 
 }  // namespace sonde

@@ -9,12 +9,6 @@ namespace sonde {
 using detail::ChunkHeader;
 using detail::kChunkBytes;
 
-std::uint64_t count_records(std::span<const std::uint64_t> words) {
-  std::uint64_t records = 0;
-  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) ++records;
-  return records;
-}
-
 void load_words(const ChunkHeader* chunk, std::uint32_t from, std::uint32_t to,
                 std::vector<std::uint64_t>& words) {
   const auto* first =

@@ -12,8 +12,6 @@
 
 namespace sonde {
 
-std::uint64_t count_records(std::span<const std::uint64_t> words);
-
 // The words from byte `from` to byte `to`, both not beyond what is committed.
 void load_words(const detail::ChunkHeader* chunk, std::uint32_t from, std::uint32_t to,
                 std::vector<std::uint64_t>& words);

@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "collect/output_name.h"
+#include "record/recorder.h"
 #include "sonde/profile/distributed.h"
 
 namespace sonde {
@@ -22,15 +23,6 @@ namespace {
 constexpr std::int64_t kFirstAnchorNs = 5'000'000;
 
 std::atomic<Collector*> the_collector{nullptr};
-
-void add_losses(SessionLosses& sum, const SessionLosses& more) {
-  sum.dropped += more.dropped;
-  sum.overwritten += more.overwritten;
-  sum.unrecorded.spans += more.unrecorded.spans;
-  sum.unrecorded.ends += more.unrecorded.ends;
-  sum.unrecorded.others += more.unrecorded.others;
-  sum.unrecorded.in_signal += more.unrecorded.in_signal;
-}
 
 ProcessBlock this_process() {
   ProcessBlock process;
@@ -132,6 +124,7 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
          "forked from process " + std::to_string(fork.parent) +
              "; it is not part of that process's recording");
   }
+  session->live = stream_.add_session(session->file->id());
   session->drainer_ns_at_open = drainer_ns_.load(std::memory_order_relaxed);
   sessions_.push_back(session);
   work_.notify_one();
@@ -160,8 +153,11 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     const std::lock_guard guard(mutex_);
     if (session.closing) return Failure(ErrorCode::Invalid, "the session is closed");
     if (session.recording()) return Failure(ErrorCode::Invalid, "the session is already recording");
-    session.unrecorded_at_begin = detail::loss_counts();
-    session.overwritten_at_begin = stream_.pool().overwritten_records();
+    session.lost_at_begin = stream_.pool().losses();
+    if (session.live != nullptr) {
+      session.live->base = session.lost_at_begin.minus(session.losses.in_buffers);
+      __atomic_store_n(&session.live->is_open, 1, __ATOMIC_RELEASE);
+    }
     session.file->add_anchor(take_anchor());
     SessionState::Window window;
     window.start_ticks = read_ticks();
@@ -221,22 +217,18 @@ void Collector::tell_sources_locked(SessionState& session, bool with_it) {
   session.sources.tell(wanted);
 }
 
-SessionLosses Collector::losses_in_window(const SessionState& session) const {
-  const detail::LossCounts now = detail::loss_counts();
-  const detail::LossCounts& before = session.unrecorded_at_begin;
-  SessionLosses lost;
-  lost.overwritten = stream_.pool().overwritten_records() - session.overwritten_at_begin;
-  lost.unrecorded.spans = now.spans - before.spans;
-  lost.unrecorded.ends = now.ends - before.ends;
-  lost.unrecorded.others = now.others - before.others;
-  lost.unrecorded.in_signal = now.in_signal - before.in_signal;
-  return lost;
+LiveLosses Collector::lost_in_window(const SessionState& session) const {
+  return stream_.pool().losses().minus(session.lost_at_begin);
 }
 
 void Collector::end_window_locked(SessionState& session) {
   SessionState::Window& window = session.windows.back();
   window.end_ticks = read_ticks();
-  add_losses(session.losses, losses_in_window(session));
+  session.losses.in_buffers = session.losses.in_buffers.plus(lost_in_window(session));
+  if (session.live != nullptr) {
+    session.live->lost = session.losses.in_buffers;
+    __atomic_store_n(&session.live->is_open, 0, __ATOMIC_RELEASE);
+  }
   session.file->add_window({static_cast<std::uint32_t>(session.windows.size() - 1), 1,
                             window.end_ticks, window.first_step});
   session.file->add_anchor(take_anchor());

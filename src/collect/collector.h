@@ -55,7 +55,7 @@ class Collector {
   // A row of the ledger that every file of the session has.
   static void note(SessionState& session, LedgerKind kind, const std::string& detail);
   // What was lost in the window that is open.
-  SessionLosses losses_in_window(const SessionState& session) const;
+  LiveLosses lost_in_window(const SessionState& session) const;
   Result<void> start_stream(const SessionOptions& options, const std::string& path);
   void end_window_locked(SessionState& session);
   void refresh_flags();

@@ -10,6 +10,8 @@
 
 #include "collect/chunk_reader.h"
 #include "collect/collector.h"
+#include "decode/losses.h"
+#include "record/recorder.h"
 
 namespace sonde {
 
@@ -101,7 +103,13 @@ void Collector::flush_events() {
     const std::lock_guard guard(mutex_);
     sessions = sessions_;
   }
-  for (const auto& session : sessions) session->file->flush_events();
+  for (const auto& session : sessions) {
+    session->file->flush_events();
+    // Not before: until then the buffers have what was kept last.
+    const std::lock_guard guard(mutex_);
+    if (session->live != nullptr)
+      __atomic_store_n(&session->live->spent_ticks, session->spent_ticks, __ATOMIC_RELEASE);
+  }
 }
 
 void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t> words) {
@@ -123,6 +131,8 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
           session->spent_ticks = std::max(session->kept_until, range.first);
         if (session->spent_ticks != 0) {  // a later piece that would fit left a gap before it
           session->losses.dropped += records;
+          if (session->live != nullptr)
+            __atomic_store_n(&session->live->dropped, session->losses.dropped, __ATOMIC_RELAXED);
           continue;
         }
         session->kept_bytes += words.size_bytes();
@@ -188,6 +198,8 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       write_ledger(*session->file, session->losses, thread_cpu_ns() - session->drainer_ns_at_open);
       // A failure is in the file's first_error(), which close() returns.
       (void)session->file->seal();
+      if (session->live != nullptr) *session->live = {};
+      session->live = nullptr;
       session->closed = true;
       if (sessions_.empty() && stream_.is_on()) stream_.end();
       done_.notify_all();
@@ -201,17 +213,9 @@ void Collector::write_ledger(RecordingFile& file, const SessionLosses& lost,
     if (count > 0) file.add_ledger(kind, count, "collect", detail);
   };
   file.add_ledger(LedgerKind::EventsWritten, file.records_written(), "collect");
-  const detail::LossCounts& unrecorded = lost.unrecorded;
-  note(LedgerKind::DroppedByBudget, unrecorded.spans * 2,
-       "spans, counted as two events each: the buffers were full");
-  note(LedgerKind::DroppedByBudget, unrecorded.ends, "ends; their spans look unfinished");
-  note(LedgerKind::DroppedByBudget, unrecorded.others, "instants, counters, flows and texts");
-  note(LedgerKind::DroppedByBudget, lost.dropped, "events after the budget was used up");
+  for_each_loss(lost.in_buffers, lost.dropped, note);
   const std::optional<Error> failure = file.first_error();
   note(LedgerKind::Unwritten, file.records_failed(), failure ? failure->message : "");
-  note(LedgerKind::DroppedInSignal, unrecorded.in_signal,
-       "recorded by a signal handler that interrupted the recorder");
-  note(LedgerKind::Overwritten, lost.overwritten);
   note(LedgerKind::ChunksLost, stream_.pool().mislaid_chunks());
   note(LedgerKind::DrainerNs, static_cast<std::uint64_t>(std::max<std::int64_t>(drainer_ns, 0)));
   const double ns_per_tick = TickMap({stream_.first_anchor(), take_anchor()}).ns_per_tick();

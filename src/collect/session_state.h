@@ -13,16 +13,15 @@
 #include "collect/recording_file.h"
 #include "collect/session.h"
 #include "collect/sources.h"
-#include "record/recorder.h"
 #include "wire/blocks.h"
+#include "wire/live_file.h"
 
 namespace sonde {
 
 // Records that did not get into a file.
 struct SessionLosses {
-  std::uint64_t dropped = 0;      // beyond the budget of BufferPolicy::Drop
-  std::uint64_t overwritten = 0;  // in the ring
-  detail::LossCounts unrecorded;  // found no room in the buffers
+  std::uint64_t dropped = 0;  // beyond the budget of BufferPolicy::Drop
+  LiveLosses in_buffers;
 };
 
 // What a file says of its session besides windows and events: the session's own file when it comes
@@ -55,9 +54,9 @@ struct SessionState {
   std::uint64_t kept_until = 0;   // the last ticks of what was kept, in this budget
   std::uint64_t spent_ticks = 0;  // where it was spent, and what is kept ends; 0: it is not
   SessionFacts facts;
-  SessionLosses losses;  // in closed windows
-  detail::LossCounts unrecorded_at_begin;
-  std::uint64_t overwritten_at_begin = 0;
+  SessionLosses losses;         // in closed windows
+  LiveLosses lost_at_begin;     // by all, when the window began
+  LiveSession* live = nullptr;  // the same for a reader after a kill
   std::int64_t drainer_ns_at_open = 0;
 
   bool recording() const { return !windows.empty() && windows.back().end_ticks == 0; }

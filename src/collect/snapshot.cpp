@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "collect/collector.h"
+#include "record/recorder.h"
 
 namespace sonde {
 
@@ -50,7 +51,7 @@ Result<void> Collector::write_snapshot(SessionState& session, const SessionState
   {
     // After the copy: what is overwritten meanwhile may be missing in it.
     const std::lock_guard guard(mutex_);
-    write_ledger(*file, losses_in_window(session),
+    write_ledger(*file, {0, lost_in_window(session)},
                  drainer_ns_.load(std::memory_order_relaxed) - session.drainer_ns_at_open);
   }
   SONDE_TRY_VOID(file->seal());

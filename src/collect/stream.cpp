@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -60,7 +61,7 @@ Result<void> Stream::start(const SessionOptions& options, const std::string& pat
   arena_->open(wants_file ? path : "", wanted_chunks_, id_, why_not_as_wanted_);
   const std::uint32_t chunk_count = arena_->chunk_count();
   pool_.reset(arena_->chunks(), chunk_count, id_,
-              detail::held_chunks(arena_->chunks(), chunk_count));
+              detail::held_chunks(arena_->chunks(), chunk_count), &arena_->ledger().losses);
   pool_.set_prepared(0);
   prepare_ahead();
   detail::attach_pool(&pool_);
@@ -73,6 +74,15 @@ void Stream::end() {
   detail::detach_pool();
   arena_->close();
   is_on_ = false;
+}
+
+LiveSession* Stream::add_session(const std::string& file_id) {
+  for (LiveSession& session : arena_->ledger().sessions) {
+    if (session.file_id[0] != 0) continue;
+    std::memcpy(session.file_id, file_id.data(), std::min(file_id.size(), sizeof(session.file_id)));
+    return &session;
+  }
+  return nullptr;
 }
 
 void Stream::describe(ProcessBlock& process) const {

@@ -43,6 +43,10 @@ class Stream {
   // Fills in which stream this is and where its live file lies.
   void describe(ProcessBlock& process) const;
 
+  // A place for what a session loses, where a kill leaves it; null if there are too many. It is
+  // free again once it is all zeros.
+  LiveSession* add_session(const std::string& file_id);
+
   // When this process first recorded, and what a scope cost then.
   const ClockAnchor& first_anchor() const { return first_anchor_; }
   std::uint64_t scope_ticks() const { return scope_ticks_; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include "base/file.h"
@@ -72,6 +74,10 @@ Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, cons
   SONDE_TRY_VOID(check_head(bytes, name, stream));
   LiveBuffers buffers;
   buffers.stream = stream;
+  LiveLedger ledger;
+  std::memcpy(&ledger, bytes.data() + kLiveLedgerOffset, sizeof(ledger));
+  buffers.losses = ledger.losses;
+  buffers.sessions.assign(std::begin(ledger.sessions), std::end(ledger.sessions));
   for (std::size_t at = kChunkBytes; bytes.size() - at >= kChunkBytes; at += kChunkBytes) {
     const auto chunk = bytes.subspan(at, kChunkBytes);
     const ChunkHeader before = header_at(chunk);
@@ -81,7 +87,8 @@ Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, cons
     if (before.state == detail::kChunkDictionary) {
       buffers.dictionaries.emplace_back(content.begin(), content.end());
     } else if (before.state == detail::kChunkEvents) {
-      Piece piece;
+      LivePiece piece;
+      piece.drained = before.drained;
       piece.head.thread = before.thread;
       piece.head.sequence = before.sequence;
       piece.head.first_offset = detail::kChunkFirstWord;
@@ -101,6 +108,16 @@ Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, cons
     }
   }
   return buffers;
+}
+
+std::optional<ToldLosses> LiveBuffers::lost_by(const std::string& file_id) const {
+  const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const LiveSession& one) {
+    return std::string_view(one.file_id, sizeof(one.file_id)) == file_id;
+  });
+  if (found == sessions.end()) return std::nullopt;
+  const bool is_open = found->is_open != 0;
+  return ToldLosses{is_open ? losses.minus(found->base) : found->lost, found->dropped,
+                    found->spent_ticks};
 }
 
 }  // namespace sonde

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "decode/device_rows.h"
 #include "decode/gradient_flows.h"
+#include "decode/losses.h"
 #include "decode/module_spread.h"
 #include "decode/note_decoder.h"
 #include "decode/op_inputs_reader.h"
@@ -226,6 +227,12 @@ class Assembler {
       if (!is_known(kind) || (kind == LedgerKind::EventsWritten && !told_losses)) continue;
       rows[{kind, item.source, item.detail}] = item.count;
     }
+    if (recording_.told) {
+      for_each_loss(recording_.told->in_buffers, recording_.told->dropped,
+                    [&](LedgerKind kind, std::uint64_t count, const char* detail) {
+                      if (count > 0) rows[{kind, "collect", detail}] = count;
+                    });
+    }
     for (const auto& [key, count] : rows) {
       builder_.add_ledger(std::get<0>(key), count, std::get<1>(key), std::get<2>(key), process_);
     }
@@ -234,8 +241,9 @@ class Assembler {
     };
     if (!told_losses) {
       note(LedgerKind::EventsWritten, records_, "counted in a file that was cut short");
-      note(LedgerKind::DroppedByBudget, lost_,
-           "according to the buffers; the last moment is not counted");
+      if (!recording_.told)
+        note(LedgerKind::DroppedByBudget, lost_,
+             "according to the buffers; the last moment is not counted");
     }
     note(LedgerKind::Unfinished, unfinished_, "spans whose end was not seen");
     note(LedgerKind::OutOfWindow, out_of_window_, "events outside the windows");
@@ -245,7 +253,8 @@ class Assembler {
     builder_.add_ledger(LedgerKind::ClockErrorNs,
                         static_cast<std::uint64_t>(context_.clock->error_ns()), "reader", {},
                         process_);
-    add_file_damage(builder_, file, filter.still_written);
+    add_file_damage(builder_, file,
+                    {.still_written = filter.still_written, .has_buffers = recording_.has_buffers});
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "file/file_upgrade.h"
 #include "trace/known_names.h"
+#include "wire/codec.h"
 #include "wire/dictionary.h"
 
 namespace sonde {
@@ -143,6 +144,21 @@ std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& p
   return {beside.string(), process.live_path};
 }
 
+// The session's budget was used up: the file has all that it keeps, and its window ended there.
+void drop_live_pieces(const LiveBuffers& live, Recording& recording) {
+  ToldLosses& told = *recording.told;
+  for (const LiveBuffers::LivePiece& piece : live.pieces) {
+    const std::uint32_t drained = std::max(piece.drained, piece.head.first_offset);
+    const std::size_t counted = (drained - piece.head.first_offset) / 8;
+    if (counted < piece.words.size())
+      told.dropped += count_records(std::span(piece.words).subspan(counted));
+  }
+  if (recording.windows.empty()) return;
+  auto& [begin, end] = recording.windows.rbegin()->second;
+  if (!end && begin.ticks <= told.spent_ticks)
+    end = WindowBlock{begin.index, 1, told.spent_ticks, begin.first_step};
+}
+
 // Opening a pipe would wait for its other end.
 Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
   std::error_code error;
@@ -252,7 +268,13 @@ void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording
   }
   if (live->stream != recording.process.stream) return;  // another file has taken this one's place
   for (const auto& dictionary : live->dictionaries) add_dictionary(recording, dictionary);
-  for (Piece& piece : live->pieces) recording.pieces.push_back(std::move(piece));
+  recording.has_buffers = true;
+  recording.told = live->lost_by(file.id());
+  if (recording.told && recording.told->spent_ticks != 0) {
+    drop_live_pieces(*live, recording);
+  } else {
+    for (Piece& piece : live->pieces) recording.pieces.push_back(std::move(piece));
+  }
   recording.builder.add_ledger(LedgerKind::Note, 1, file.name(),
                                "its end was recovered from " + recording.process.live_name +
                                    ": keep the two files together");

@@ -36,6 +36,8 @@ struct Recording {
   NameTable names;
   std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
   std::vector<Piece> pieces;
+  bool has_buffers = false;        // live ones were read too
+  std::optional<ToldLosses> told;  // by them
   std::uint64_t undecodable = 0;
   std::uint64_t cut_names = 0;
 };

@@ -14,6 +14,7 @@
 #include "decode/testing/hand_made_recording.h"
 #include "trace/testing/temp_dir.h"
 #include "wire/blocks.h"
+#include "wire/live_file.h"
 #include "wire/testing/hand_made.h"
 
 namespace sonde {
@@ -256,10 +257,17 @@ class KilledRecording : public ::testing::Test {
     process.live_name = "run.sonde.live";
     process.live_path = dir.file("elsewhere.live");
   }
-  Trace open() {
+  // Returns the file's id.
+  std::string write() {
     HandMadeRecording recording = small_recording();
     recording.process(process);
-    recording.write(dir.file("run.sonde"), sealed);
+    return recording.write(dir.file("run.sonde"), sealed).id();
+  }
+  Trace open() {
+    write();
+    return open_written();
+  }
+  Trace open_written() {
     auto trace = open_sonde(dir.file("run.sonde"));
     EXPECT_TRUE(trace) << trace.error().message;
     return trace ? *trace : Trace();
@@ -271,10 +279,71 @@ class KilledRecording : public ::testing::Test {
     ASSERT_TRUE(write_file_whole(dir.file(name), live.bytes()));
   }
 
+  // The same with what the session of this file lost.
+  void write_live_with(LiveLedger ledger, const std::string& file_id) {
+    testing::LiveChunks live(kRecordedStream);
+    live.dictionary(name_entry(6, "live"));
+    live.events(1, 1, join({begin(300, 6), end(400)}));
+    std::memcpy(ledger.sessions[1].file_id, file_id.data(), sizeof(ledger.sessions[1].file_id));
+    live.ledger(ledger);
+    ASSERT_TRUE(write_file_whole(dir.file("run.sonde.live"), live.bytes()));
+  }
+
   const TempDir dir;
   ProcessBlock process;
   bool sealed = false;
 };
+
+TEST_F(KilledRecording, CountsWhatTheOpenWindowLost) {
+  LiveLedger ledger;
+  ledger.losses = {10, 20, 30, 40, 50};
+  ledger.sessions[1].base = {1, 2, 3, 4, 5};
+  ledger.sessions[1].lost = {100, 100, 100, 100, 100};
+  ledger.sessions[1].is_open = 1;
+  write_live_with(ledger, write());
+  const Trace trace = open_written();
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"), 18u) << "two events each";
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget, "ends"), 18u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget, "instants"), 27u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedInSignal), 36u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Overwritten), 45u);
+}
+
+TEST_F(KilledRecording, CountsWhatClosedWindowsLost) {
+  LiveLedger ledger;
+  ledger.losses = {10, 20, 30, 40, 50};
+  ledger.sessions[1].lost = {1, 0, 0, 0, 7};
+  write_live_with(ledger, write());
+  const Trace trace = open_written();
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget), 2u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::Overwritten), 7u);
+}
+
+TEST_F(KilledRecording, KeepsNothingAfterItsBudgetWasUsedUp) {
+  LiveLedger ledger;
+  ledger.sessions[1].dropped = 1000;
+  ledger.sessions[1].spent_ticks = 250;
+  write_live_with(ledger, write());
+  const Trace trace = open_written();
+  EXPECT_EQ(trace.spans().size(), 1u);
+  EXPECT_EQ(ledger_sum(trace, LedgerKind::DroppedByBudget), 1002u) << "two were not counted yet";
+}
+
+TEST_F(KilledRecording, LosesNoEventsBlockThatTheBuffersHold) {
+  const auto damage_if_cut = [&](BlockKind last) {
+    HandMadeRecording recording = small_recording();
+    recording.process(process);
+    recording.add(last, events_piece(head_of(1, 1), join({begin(300, 6), end(400)})));
+    const std::string path = dir.file("run.sonde");
+    recording.write(path, false);
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 8);
+    return ledger_sum(open_written(), LedgerKind::DamagedBytes);
+  };
+  EXPECT_GT(damage_if_cut(BlockKind::Events), 0u);
+  write_live("run.sonde.live");
+  EXPECT_EQ(damage_if_cut(BlockKind::Events), 0u);
+  EXPECT_GT(damage_if_cut(BlockKind::Metadata), 0u) << "which they do not hold";
+}
 
 TEST_F(KilledRecording, IsCompletedFromTheBuffersBesideIt) {
   write_live("run.sonde.live");

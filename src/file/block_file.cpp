@@ -176,6 +176,7 @@ std::size_t BlockFile::scan_block(std::size_t at) {
     // Its header is whole, so the length can be believed: the file was cut.
     const std::size_t next = next_part(bytes_, at + sizeof(BlockHeader));
     add_damage(at, next - at, at_byte("the block", at) + " ends early");
+    if (next == bytes_.size()) damage_.back().cut = static_cast<BlockKind>(header->kind);
     return next;
   }
   if (header->kind != static_cast<std::uint16_t>(BlockKind::Index)) {

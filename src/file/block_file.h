@@ -113,6 +113,8 @@ class BlockFile {
     std::uint64_t offset;
     std::uint64_t bytes;
     std::string what;  // "block at byte 4096 ends early"
+    // What kind of block it is the beginning of, at the end of the file.
+    std::optional<BlockKind> cut = std::nullopt;
   };
 
   // Fails only if nothing can be read at all: no such file, no permission, not a Sonde file, a

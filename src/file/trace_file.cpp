@@ -15,11 +15,12 @@ Result<void> write_sealed(const Trace& trace, const std::string& path) {
 
 }  // namespace
 
-void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_written) {
+void add_file_damage(TraceBuilder& builder, const BlockFile& file, const KnownOfFile& known) {
   for (const BlockFile::Damage& damage : file.damage()) {
+    if (known.has_buffers && damage.cut == BlockKind::Events) continue;
     builder.add_ledger(LedgerKind::DamagedBytes, damage.bytes, file.name(), damage.what);
   }
-  if (!file.sealed() && !still_written) {
+  if (!file.sealed() && !known.still_written) {
     builder.add_ledger(LedgerKind::Truncated, 1, file.name(), "the file is truncated");
   }
 }

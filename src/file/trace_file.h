@@ -19,8 +19,12 @@ Result<Trace> read_columns(const BlockFile& file, TraceBuilder builder);
 // Appends a trace as Columns blocks.
 Result<void> write_columns(BlockWriter& writer, const Trace& trace);
 
+struct KnownOfFile {
+  bool still_written = false;  // that it has no end yet is no loss
+  bool has_buffers = false;    // what its writer was appending when it was stopped is at hand
+};
 // Adds a ledger row for each damaged place that the container found, and one if the file has no
-// end, unless it is `still_written`.
-void add_file_damage(TraceBuilder& builder, const BlockFile& file, bool still_written = false);
+// end.
+void add_file_damage(TraceBuilder& builder, const BlockFile& file, const KnownOfFile& known = {});
 
 }  // namespace sonde

@@ -22,7 +22,7 @@ std::uint64_t records_in(const ChunkHeader* chunk) noexcept {
 }  // namespace
 
 void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
-                 const std::vector<std::uint32_t>& held) {
+                 const std::vector<std::uint32_t>& held, LiveLosses* losses) {
   const std::uint64_t capacity = std::bit_ceil(std::uint64_t{chunk_count} * 2);
   if (chunk_count > chunk_count_ || free_cells_ == nullptr) {
     free_cells_ = std::make_unique<IndexQueue::Cell[]>(capacity);
@@ -39,7 +39,8 @@ void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
   top_.store(chunk_count, std::memory_order_relaxed);
   set_prepared(chunk_count);
   ring_.store(false, std::memory_order_relaxed);
-  overwritten_records_.store(0, std::memory_order_relaxed);
+  own_losses_ = {};
+  losses_ = losses != nullptr ? losses : &own_losses_;
   overwritten_chunks_.store(0, std::memory_order_relaxed);
   mislaid_chunks_.store(0, std::memory_order_relaxed);
 }
@@ -86,13 +87,21 @@ ChunkHeader* Pool::take() noexcept {
   if (ring_.load(std::memory_order_relaxed) && full_.pop(index)) {
     ChunkHeader* oldest = chunk(index);
     if (oldest->base_ticks >= count_from_.load(std::memory_order_relaxed)) {
-      overwritten_records_.fetch_add(records_in(oldest), std::memory_order_relaxed);
+      count_loss(&LiveLosses::overwritten, records_in(oldest));
       overwritten_chunks_.fetch_add(1, std::memory_order_relaxed);
     }
     mark_free(oldest);
     return oldest;
   }
   return nullptr;
+}
+
+LiveLosses Pool::losses() const noexcept {
+  const auto load = [](const std::uint64_t& count) {
+    return __atomic_load_n(&count, __ATOMIC_RELAXED);
+  };
+  return {load(losses_->spans), load(losses_->ends), load(losses_->others),
+          load(losses_->in_signal), load(losses_->overwritten)};
 }
 
 void Pool::put(IndexQueue& queue, ChunkHeader* chunk) noexcept {

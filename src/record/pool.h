@@ -16,15 +16,17 @@
 
 #include "record/index_queue.h"
 #include "sonde/detail/words.h"
+#include "wire/live_file.h"
 
 namespace sonde::detail {
 
 class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueue
  public:
   // `memory` is aligned to kChunkBytes and stays mapped for the life of the process. Chunks whose
-  // number is in `held` still belong to threads of an earlier stream. Not thread-safe.
+  // number is in `held` still belong to threads of an earlier stream. Losses are counted in
+  // `losses`, which is 0 and stays mapped too, or in the pool itself. Not thread-safe.
   void reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
-             const std::vector<std::uint32_t>& held);
+             const std::vector<std::uint32_t>& held, LiveLosses* losses = nullptr);
 
   // A chunk to fill, or null when there is none. Lock-free.
   ChunkHeader* take() noexcept;
@@ -74,9 +76,11 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   }
   std::uint64_t full_count() const noexcept { return full_.size(); }
   std::uint64_t free_count() const noexcept { return free_.size(); }
-  std::uint64_t overwritten_records() const noexcept {
-    return overwritten_records_.load(std::memory_order_relaxed);
+  // Of the stream, by all threads.
+  void count_loss(std::uint64_t LiveLosses::* kind, std::uint64_t count = 1) noexcept {
+    __atomic_fetch_add(&(losses_->*kind), count, __ATOMIC_RELAXED);
   }
+  LiveLosses losses() const noexcept;
   std::uint64_t overwritten_chunks() const noexcept {
     return overwritten_chunks_.load(std::memory_order_relaxed);
   }
@@ -97,10 +101,11 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   std::atomic<std::uint32_t> prepared_{0};  // end of those
   std::atomic<std::uint32_t> claimed_{0};   // end of those being prepared
   std::atomic<std::uint32_t> top_{0};       // last taken from the top
-  std::atomic<std::uint64_t> overwritten_records_{0};
   std::atomic<std::uint64_t> overwritten_chunks_{0};
   std::atomic<std::uint64_t> mislaid_chunks_{0};
   std::atomic<std::uint64_t> count_from_{0};
+  LiveLosses own_losses_;
+  LiveLosses* losses_ = &own_losses_;
   std::vector<bool> held_;
   std::unique_ptr<IndexQueue::Cell[]> free_cells_;
   std::unique_ptr<IndexQueue::Cell[]> full_cells_;

@@ -84,7 +84,7 @@ TEST_F(PoolTest, OverwritesTheOldestOfARingAndCountsItsRecords) {
   pool.retire(take_and_fill(9));
   EXPECT_EQ(pool.take(), oldest);
   EXPECT_EQ(oldest->state, kChunkFree);
-  EXPECT_EQ(pool.overwritten_records(), 5u);
+  EXPECT_EQ(pool.losses().overwritten, 5u);
   EXPECT_EQ(pool.overwritten_chunks(), 1u);
 }
 

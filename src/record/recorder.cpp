@@ -100,14 +100,6 @@ std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_c
   return held;
 }
 
-LossCounts loss_counts() {
-  LossCounts sum = thread_registry().loss_counts();
-  const SlowPathLosses losses = slow_path_losses();
-  sum.in_signal = losses.in_signal;
-  sum.spans += losses.without_thread;
-  return sum;
-}
-
 void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*)>& visit) {
   thread_registry().for_each([&](const ThreadRecord& record) {
     ChunkHeader* chunk = record.chunk.load(std::memory_order_acquire);  // pairs with next_chunk

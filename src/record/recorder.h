@@ -28,15 +28,6 @@ void send_threads_the_slow_way() noexcept;
 // Numbers of the chunks in `memory` that threads still hold from an earlier stream.
 std::vector<std::uint32_t> held_chunks(const void* memory, std::uint32_t chunk_count);
 
-// Since the process began, over all threads that ever were.
-struct LossCounts {
-  std::uint64_t spans = 0;      // scopes and ranges whose begin found no room
-  std::uint64_t ends = 0;       // ends that found none: their scopes look unfinished
-  std::uint64_t others = 0;     // instants, counters, flows, texts
-  std::uint64_t in_signal = 0;  // recorded by a signal handler while its thread was recording
-};
-LossCounts loss_counts();
-
 // Calls visit for the chunk that each living thread is filling in `pool`'s stream.
 void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*)>& visit);
 

@@ -31,7 +31,6 @@ class UndrainedStream {
     // What the names have taken is for the events, here.
     dictionary().mirror_to(nullptr);
     pool.reset(memory, chunks, stream, {});
-    before_ = loss_counts();
     set_recording(true);
   }
   ~UndrainedStream() { stop(); }
@@ -40,11 +39,7 @@ class UndrainedStream {
     detach_pool();
   }
 
-  LossCounts losses() const {
-    const LossCounts now = loss_counts();
-    return {now.spans - before_.spans, now.ends - before_.ends, now.others - before_.others,
-            now.in_signal - before_.in_signal};
-  }
+  LiveLosses losses() const { return pool.losses(); }
   std::vector<Piece> pieces() const {
     std::vector<Piece> pieces;
     for (std::uint32_t i = 0; i < pool.chunk_count(); ++i) {
@@ -73,7 +68,6 @@ class UndrainedStream {
   Pool pool;
 
  private:
-  LossCounts before_;
 };
 
 // With a number of its own, so that it fits a word however many sites there were before.

@@ -19,7 +19,7 @@ namespace sonde::detail {
 namespace {
 
 // What a cursor points at before its thread has a chunk: no room in it.
-constinit ChunkHeader no_chunk{~std::uint32_t{0}, kChunkFree, 0, 0, 0, 0, 0, 0, 0, 0};
+constinit ChunkHeader no_chunk{~std::uint32_t{0}, kChunkFree, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 }  // namespace
 
@@ -50,15 +50,9 @@ __thread unsigned times_left __attribute__((tls_model("initial-exec"))) = 0;
 
 std::atomic<Pool*> current_pool{nullptr};
 std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
-std::atomic<std::uint64_t> lost_in_signal{0};
-std::atomic<std::uint64_t> lost_without_thread{0};  // where enter_thread gave nothing
 
 pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 pthread_key_t exit_key;
-
-void count(std::atomic<std::uint64_t>& counter) noexcept {  // one writer: no locked instruction
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
 
 // Gives up the thread's chunk: to the drainer if it is of the running stream, back to the pool if
 // it was left over from an earlier one in the same memory.
@@ -82,7 +76,8 @@ class SlowPath {
  public:
   explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
     if (cursor.busy != 0) {
-      lost_in_signal.fetch_add(1, std::memory_order_relaxed);
+      if (Pool* const pool = current_pool.load(std::memory_order_relaxed))
+        pool->count_loss(&LiveLosses::in_signal);
       return;
     }
     entered_ = true;
@@ -152,13 +147,11 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
   chunk->payload_words = 0;
-  const std::uint64_t lost = record.lost();
-  __atomic_store_n(&chunk->lost_before, lost - record.lost_noted, __ATOMIC_RELAXED);
-  record.lost_noted = lost;
-  const std::uint64_t ends = record.lost_ends.load(std::memory_order_relaxed);
-  __atomic_store_n(&chunk->lost_ends_before,
-                   static_cast<std::uint32_t>(ends - record.lost_ends_noted), __ATOMIC_RELAXED);
-  record.lost_ends_noted = ends;
+  chunk->drained = 0;
+  __atomic_store_n(&chunk->lost_before, record.lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&chunk->lost_ends_before, record.lost_ends, __ATOMIC_RELAXED);
+  record.lost = 0;
+  record.lost_ends = 0;
   __atomic_store_n(&chunk->state, kChunkEvents, __ATOMIC_RELEASE);  // pairs with copy_chunk
   cursor.chunk = chunk;
   cursor.payload_words = 0;
@@ -208,10 +201,12 @@ void store_words(ChunkHeader* chunk, std::uint32_t offset, const std::uint64_t* 
                    __ATOMIC_RELEASE);  // pairs with committed_bytes
 }
 
-void count_loss(ThreadRecord& record, Loss loss) noexcept {
-  count(loss == Loss::Span  ? record.lost_spans
-        : loss == Loss::End ? record.lost_ends
-                            : record.lost_others);
+void count_loss(ThreadRecord& record, Pool& pool, Loss loss) noexcept {
+  ++record.lost;
+  if (loss == Loss::End) ++record.lost_ends;
+  pool.count_loss(loss == Loss::Span  ? &LiveLosses::spans
+                  : loss == Loss::End ? &LiveLosses::ends
+                                      : &LiveLosses::others);
 }
 
 // The words of a payload, for those who take what can store itself.
@@ -234,7 +229,7 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
   const std::uint32_t limit = loss == Loss::End ? kEndLimit : kBeginLimit;
   const std::uint32_t offset = make_room(record, cursor, pool, payload_count + 1, limit);
   if (offset == 0) {
-    count_loss(record, loss);
+    count_loss(record, pool, loss);
     return 0;
   }
   ChunkHeader* chunk = cursor.chunk;
@@ -248,7 +243,7 @@ std::uint64_t write_extended(ThreadRecord& record, Pool& pool, ExtendedKind kind
 
 void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
   const std::uint32_t offset = make_room(record, *record.cursor, pool, 1, kEndLimit);
-  if (offset == 0) return count_loss(record, Loss::End);
+  if (offset == 0) return count_loss(record, pool, Loss::End);
   const std::uint64_t word = make_word(read_ticks(), 0, WordKind::End);
   store_words(record.cursor->chunk, offset, &word, 1);
 }
@@ -280,7 +275,7 @@ void in_slow_path(Body&& body) noexcept {
   if (ThreadRecord* record = enter_thread(cursor)) {
     body(*record, *slow.pool());
   } else {
-    lost_without_thread.fetch_add(1, std::memory_order_relaxed);
+    slow.pool()->count_loss(&LiveLosses::spans);
   }
 }
 
@@ -387,7 +382,7 @@ bool write_begin_word(ThreadRecord& record, Pool& pool, sonde_site* site, WordKi
   }
   if (kind == WordKind::Lap) write_plain_end(record, pool);  // what went before still ends here
   if (id <= kMaxWordId) {
-    count_loss(record, Loss::Span);
+    count_loss(record, pool, Loss::Span);
     return false;
   }
   const std::uint64_t payload = id;
@@ -494,11 +489,6 @@ void forget_this_thread() noexcept {
   if (this_record == nullptr) return;
   this_record = nullptr;
   pthread_setspecific(exit_key, nullptr);
-}
-
-SlowPathLosses slow_path_losses() noexcept {
-  return {lost_in_signal.load(std::memory_order_relaxed),
-          lost_without_thread.load(std::memory_order_relaxed)};
 }
 
 }  // namespace sonde::detail

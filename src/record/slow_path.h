@@ -22,10 +22,4 @@ void set_limits(ThreadCursor& cursor, std::uint32_t begin, std::uint32_t end) no
 // In the child of a fork: the calling thread, the only one, begins anew.
 void forget_this_thread() noexcept;
 
-struct SlowPathLosses {
-  std::uint64_t in_signal;       // see LossCounts
-  std::uint64_t without_thread;  // spans of threads that could not be registered
-};
-SlowPathLosses slow_path_losses() noexcept;
-
 }  // namespace sonde::detail

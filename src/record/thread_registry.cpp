@@ -101,9 +101,6 @@ ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
 
 void ThreadRegistry::leave(ThreadRecord* record) noexcept {
   const QuietLock guard(mutex_);
-  of_ended_threads_.spans += record->lost_spans.load(std::memory_order_relaxed);
-  of_ended_threads_.ends += record->lost_ends.load(std::memory_order_relaxed);
-  of_ended_threads_.others += record->lost_others.load(std::memory_order_relaxed);
   if (record->previous != nullptr) record->previous->next = record->next;
   if (record->next != nullptr) record->next->previous = record->previous;
   if (first_ == record) first_ = record->next;
@@ -115,19 +112,6 @@ void ThreadRegistry::leave(ThreadRecord* record) noexcept {
 void ThreadRegistry::forget_all() noexcept {
   // The records stay where they are; a child that forks often would leak them, not touch them.
   first_ = nullptr;
-  of_ended_threads_ = {};
-}
-
-LossCounts ThreadRegistry::loss_counts() noexcept {
-  LossCounts sum;
-  const QuietLock guard(mutex_);
-  sum = of_ended_threads_;
-  for (const ThreadRecord* r = first_; r != nullptr; r = r->next) {
-    sum.spans += r->lost_spans.load(std::memory_order_relaxed);
-    sum.ends += r->lost_ends.load(std::memory_order_relaxed);
-    sum.others += r->lost_others.load(std::memory_order_relaxed);
-  }
-  return sum;
 }
 
 ThreadRegistry& thread_registry() noexcept {

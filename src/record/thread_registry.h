@@ -45,12 +45,8 @@ struct ThreadRecord {
   std::atomic<bool> leave_chunk{false};
   std::uint64_t next_sequence = 0;
   std::uint64_t next_async = 0;
-  // Written by the thread alone; others read.
-  std::atomic<std::uint64_t> lost_spans{0};
-  std::atomic<std::uint64_t> lost_ends{0};
-  std::atomic<std::uint64_t> lost_others{0};
-  std::uint64_t lost_noted = 0;  // how many of those earlier chunks already report
-  std::uint64_t lost_ends_noted = 0;
+  std::uint64_t lost = 0;       // records since its last chunk
+  std::uint32_t lost_ends = 0;  // those of them that are ends
   char name[16] = {};
   NameCache names;
   ToldScopes told;  // of the thread's open scopes
@@ -58,11 +54,6 @@ struct ThreadRecord {
   std::array<std::atomic<std::uint32_t>, kToolCount> owed_pops{};
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;
-
-  std::uint64_t lost() const noexcept {
-    return lost_spans.load(std::memory_order_relaxed) + lost_ends.load(std::memory_order_relaxed) +
-           lost_others.load(std::memory_order_relaxed);
-  }
 };
 
 class ThreadRegistry {
@@ -73,7 +64,6 @@ class ThreadRegistry {
   // In the child of a fork: forget every thread.
   void forget_all() noexcept;
 
-  LossCounts loss_counts() noexcept;
   template <typename Visit>
   void for_each(Visit&& visit) {
     const QuietLock guard(mutex_);
@@ -90,7 +80,6 @@ class ThreadRegistry {
   ThreadRecord* first_ = nullptr;
   ThreadRecord* free_ = nullptr;
   std::uint64_t next_thread_ = 1;
-  LossCounts of_ended_threads_;
 };
 
 ThreadRegistry& thread_registry() noexcept;

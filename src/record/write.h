@@ -14,7 +14,7 @@
 
 namespace sonde::detail {
 
-// What it is that gets lost if there is no room: LossCounts counts them apart.
+// What it is that gets lost if there is no room: LiveLosses counts them apart.
 enum class Loss { Span, End, Other };
 
 struct Written {

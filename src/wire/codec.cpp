@@ -103,4 +103,10 @@ std::size_t whole_records(std::span<const std::uint64_t> words) {
   return at;
 }
 
+std::uint64_t count_records(std::span<const std::uint64_t> words) {
+  std::uint64_t records = 0;
+  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) ++records;
+  return records;
+}
+
 }  // namespace sonde

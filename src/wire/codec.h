@@ -49,5 +49,6 @@ constexpr std::uint64_t full_ticks(std::uint64_t word, std::uint64_t base_ticks)
 
 // How many words of `words` form whole records from its start, at most all of them.
 std::size_t whole_records(std::span<const std::uint64_t> words);
+std::uint64_t count_records(std::span<const std::uint64_t> words);
 
 }  // namespace sonde

@@ -2,9 +2,11 @@
 #pragma once
 
 // The file that a recording process keeps its buffers in while it records, `<output>.live`: this
-// page, padded to kChunkBytes, then chunks. It goes when the recording ends well. After a kill it
-// holds what the drainer had not yet moved to the `.sonde` file.
+// head, then at kLiveLedgerOffset a LiveLedger, padded to kChunkBytes, then chunks. It goes when
+// the recording ends well. After a kill it holds what the drainer had not yet moved to the `.sonde`
+// file.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "sonde/detail/words.h"
@@ -20,5 +22,46 @@ struct LiveFileHead {
   std::int64_t pid = 0;
   std::uint64_t boot = 0;  // of the system that `pid` is a number of; 0: not known
 };
+
+// What did not get into chunks, or was overwritten there, since the stream began. Many threads add
+// to it.
+struct LiveLosses {
+  std::uint64_t spans = 0;        // scopes and ranges whose begin found no room
+  std::uint64_t ends = 0;         // ends that found none: their scopes look unfinished
+  std::uint64_t others = 0;       // instants, counters, flows, texts
+  std::uint64_t in_signal = 0;    // recorded by a signal handler while its thread was recording
+  std::uint64_t overwritten = 0;  // records, by newer ones
+
+  LiveLosses plus(const LiveLosses& other) const {
+    return {spans + other.spans, ends + other.ends, others + other.others,
+            in_signal + other.in_signal, overwritten + other.overwritten};
+  }
+  LiveLosses minus(const LiveLosses& other) const {
+    return {spans - other.spans, ends - other.ends, others - other.others,
+            in_signal - other.in_signal, overwritten - other.overwritten};
+  }
+};
+
+// A session that records into these chunks. What it lost is true at every moment: `lost` while no
+// window is open, else what the stream has lost by now minus `base`.
+struct LiveSession {
+  char file_id[32] = {};      // of its `.sonde` file; zeros: nobody's
+  std::uint64_t is_open = 0;  // 0 or 1
+  LiveLosses base;
+  LiveLosses lost;
+  std::uint64_t dropped = 0;  // records beyond the budget of BufferPolicy::Drop
+  // When that was used up, once the file has all that was kept; 0: it was not.
+  std::uint64_t spent_ticks = 0;
+};
+
+struct LiveLedger {
+  static constexpr std::size_t kMaxSessions = 64;
+  LiveLosses losses;
+  std::uint64_t unused[3] = {};
+  LiveSession sessions[kMaxSessions];
+};
+
+inline constexpr std::size_t kLiveLedgerOffset = 4096;
+static_assert(kLiveLedgerOffset + sizeof(LiveLedger) <= detail::kChunkBytes);
 
 }  // namespace sonde

@@ -19,14 +19,15 @@
 
 namespace {
 
-void work(std::atomic<std::uint64_t>& completed) {
+// `pauses`: now and then, so that the buffers are never full.
+void work(std::atomic<std::uint64_t>& completed, bool pauses) {
   for (std::uint64_t i = 1;; ++i) {
     {
       SONDE_SCOPE("work");
       SONDE_SCOPE("inner");
     }
     completed.store(i, std::memory_order_relaxed);
-    if (i % 200 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (pauses && i % 200 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
@@ -69,6 +70,8 @@ int main(int argc, char** argv) {
                    : std::strcmp(argv[2], "drop") == 0 ? sonde::BufferPolicy::Drop
                                                        : sonde::BufferPolicy::Spill;
   const std::string ending = argv[3];
+  const bool floods = ending == "flood";
+  if (floods) options.budget_bytes = std::uint64_t{2} << 20;
   if (ending == "exit on SIGTERM") {
     const sigset_t awaited = only_sigterm();
     ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // in all threads
@@ -77,10 +80,10 @@ int main(int argc, char** argv) {
   profiler->add_metadata("purpose", "to be killed");
   profiler->start();
   SONDE_SCOPE("for ever");
-  std::thread(work, std::ref(progress->completed[0])).detach();
-  std::thread(work, std::ref(progress->completed[1])).detach();
+  std::thread(work, std::ref(progress->completed[0]), !floods).detach();
+  std::thread(work, std::ref(progress->completed[1]), !floods).detach();
   for (const auto& completed : progress->completed) {
-    while (ending != "wait" && completed.load() < 1000) std::this_thread::yield();
+    while (ending != "wait" && !floods && completed.load() < 1000) std::this_thread::yield();
   }
   end_badly(ending);
 }

@@ -124,7 +124,8 @@ struct ChunkHeader {
   std::uint32_t payload_words;  // how many words are not the head of a record; set when it is left
   std::uint32_t lost_ends_before;  // ends this thread lost since its last chunk
   std::uint64_t lost_before;       // records it lost since then, those ends among them
-  std::uint64_t reserved;
+  std::uint32_t drained;  // bytes that were moved to files, or counted as dropped; the drainer's
+  std::uint32_t reserved;
 };
 static_assert(sizeof(ChunkHeader) == 64, "one cache line");
 

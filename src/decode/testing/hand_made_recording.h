@@ -93,6 +93,9 @@ class LiveChunks {
     header.sequence = sequence;
     return header;
   }
+  void ledger(const LiveLedger& ledger) {
+    std::memcpy(bytes_.data() + kLiveLedgerOffset, &ledger, sizeof(ledger));
+  }
   const Bytes& bytes() const { return bytes_; }
 
  private:
