@@ -15,19 +15,6 @@
 namespace sonde::cli {
 namespace {
 
-// Blocks what is relayed while it lives.
-class BlockedSignals {
- public:
-  explicit BlockedSignals(const sigset_t& set) { ::sigprocmask(SIG_BLOCK, &set, &before_); }
-  ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  const sigset_t& before() const { return before_; }
-
- private:
-  sigset_t before_ = {};
-};
-
 // A handler for SIGCHLD, because our parent may have ignored it; then we would not learn how a
 // child ended.
 class KeptChildren {
@@ -55,12 +42,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 }
 
 // In the child. The pipe closes if it succeeds, else it carries errno.
-[[noreturn]] void become(const ChildCommand& command, const sigset_t& mask, int errors) {
+[[noreturn]] void become(const ChildCommand& command, const RelayedSignalsBlocked& blocked,
+                         int errors) {
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (!command.pid_variable.empty())
     ::setenv(command.pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
   for (const int number : command.ignored_signals) ::signal(number, SIG_IGN);
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  blocked.restore();
   std::vector<std::string> words = command.arguments;
   ::execv(command.path.c_str(), pointers_to(words).data());
   int reason = errno;
@@ -75,27 +63,25 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   ::_exit(127);
 }
 
-int wait_for(pid_t child, const sigset_t& relayed, const GroupWitness& witness) {
+// How it ended. If it stops meanwhile, so does this process: a shell sees its job stopped.
+int wait_for(pid_t child, const GroupWitness& witness) {
+  SignalRelay relay(child, witness);
   for (;;) {
-    siginfo_t info = {};
-    const int number = ::sigwaitinfo(&relayed, &info);
-    if (number == SIGCHLD) {
-      int status = 0;
-      if (::waitpid(child, &status, WNOHANG) == child) return status;
-      continue;
+    relay.wait_for_child();
+    int status = 0;
+    int stopped_by = 0;
+    while (::waitpid(child, &status, WNOHANG | WUNTRACED | WCONTINUED) == child) {
+      if (WIFEXITED(status) || WIFSIGNALED(status)) return status;
+      stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
     }
-    if (number <= 0) continue;
-    const bool group_got_it = witness.saw(number);
-    const bool sent_by_process = info.si_code <= 0 && info.si_pid != child;
-    if (sent_by_process && !group_got_it) ::kill(child, number);
+    if (stopped_by != 0) relay.stop_too(stopped_by);
   }
 }
 
 }  // namespace
 
 Result<ChildEnd> run_child(const ChildCommand& command) {
-  const sigset_t relayed = relayed_signals();
-  const BlockedSignals blocked(relayed);
+  const RelayedSignalsBlocked blocked;
   const KeptChildren kept;
   const GroupWitness witness;
   int errors[2];  // made after the witness, who would keep it open
@@ -103,14 +89,14 @@ Result<ChildEnd> run_child(const ChildCommand& command) {
   const pid_t child = ::fork();
   if (child == 0) {
     kept.restore();
-    become(command, blocked.before(), errors[1]);
+    become(command, blocked, errors[1]);
   }
   ::close(errors[1]);
   ChildEnd end;
   if (child > 0 && ::read(errors[0], &end.exec_errno, sizeof(int)) <= 0) end.exec_errno = 0;
   ::close(errors[0]);
   if (child < 0) return io_failure(command.path, "start", errno);
-  const int status = wait_for(child, relayed, witness);
+  const int status = wait_for(child, witness);
   end.killed = WIFSIGNALED(status);
   end.number = end.killed ? WTERMSIG(status) : WEXITSTATUS(status);
   return end;

@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Distinguishes signals sent to this process alone from those sent to its whole process group:
-// a tiny process in the same group, which only reports the signals that reach it.
+// Passes the signals that reach `sonde run` on to the program, but not those that the program got
+// too because they were sent to the whole process group.
+//
+// Whether the group got a signal is known from a witness: a tiny process in the same group that
+// keeps every signal blocked and says, when asked, whether it has one. The kernel sends to a group
+// in one go, so the witness has the signal when we ask. Some senders, such as batch systems, take
+// the processes of a job one by one. So a signal that the witness does not have is held back for
+// 20 ms. All are held back equally: their order and the time between them stay as they were.
 
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstdint>
+#include <deque>
+
 namespace sonde::cli {
+
+// A set for the system calls: signal N is bit N - 1. The C library's functions leave out the two
+// signals that it uses itself, but anybody can send them.
+using SignalBits = std::uint64_t;
+
+// Blocks them in the calling thread while it lives. What has arrived by then is discarded: it was
+// for a program that has ended.
+class RelayedSignalsBlocked {
+ public:
+  RelayedSignalsBlocked();
+  ~RelayedSignalsBlocked();
+  RelayedSignalsBlocked(const RelayedSignalsBlocked&) = delete;
+  RelayedSignalsBlocked& operator=(const RelayedSignalsBlocked&) = delete;
+  // In a child that becomes the program: as it was before.
+  void restore() const;
+
+ private:
+  SignalBits before_ = 0;
+};
 
 class GroupWitness {
  public:
@@ -17,15 +45,37 @@ class GroupWitness {
   GroupWitness(const GroupWitness&) = delete;
   GroupWitness& operator=(const GroupWitness&) = delete;
 
-  // Whether the group got it too. Waits a moment for the answer; asks about each signal once.
-  bool saw(int number) const;
+  // Whether the group got this signal too, from the same sender. Asks about each signal once.
+  bool saw(const siginfo_t& signal) const;
 
  private:
+  bool answer() const;
+
   pid_t pid_ = -1;
-  int pipe_ = -1;
+  int socket_ = -1;
 };
 
-// Signals that a user or the system sends to a program, and SIGCHLD.
-sigset_t relayed_signals();
+class SignalRelay {
+ public:
+  SignalRelay(pid_t program, const GroupWitness& witness) : program_(program), witness_(witness) {}
+
+  // Passes on what comes, until a child has stopped or ended.
+  void wait_for_child();
+  // Stops this process as the program has stopped, until somebody continues it.
+  void stop_too(int number);
+
+ private:
+  struct Held {
+    siginfo_t signal;
+    std::int64_t due_ns;
+  };
+  void hold(const siginfo_t& signal);
+  void pass_on_what_is_due();
+  void send(const siginfo_t& signal) const;
+
+  pid_t program_;
+  const GroupWitness& witness_;
+  std::deque<Held> held_;
+};
 
 }  // namespace sonde::cli

@@ -139,30 +139,5 @@ TEST_F(Controlled, AskingAProcessThatHasNoAgentSaysSo) {
   EXPECT_EQ(ctl({"status"}, 1), "sonde: no such process: 2000000000\n");
 }
 
-TEST(Signals, ToTheWholeGroupReachTheProgramOnce) {
-  const TempDir dir;
-  Launched run(dir, sonde_run({"--", RUN_SCOPES, "count-signals", "ready"}));
-  ASSERT_TRUE(wait_for_file(dir.file("ready")));
-  ::kill(-run.pid(), SIGINT);
-  EXPECT_EQ(run.wait(), 1) << run.errors();
-}
-
-TEST(Signals, ToSondeAloneArePassedOn) {
-  const TempDir dir;
-  Launched run(dir, sonde_run({"--", RUN_SCOPES, "count-signals", "ready"}));
-  ASSERT_TRUE(wait_for_file(dir.file("ready")));
-  ::kill(run.pid(), SIGINT);
-  EXPECT_EQ(run.wait(), 1) << run.errors();
-}
-
-TEST(Signals, ThatEndTheProgramEndSondeWithItsStatus) {
-  const TempDir dir;
-  Launched run(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "wait", "ready"}));
-  ASSERT_TRUE(wait_for_file(dir.file("ready")));
-  ::kill(-run.pid(), SIGINT);
-  EXPECT_EQ(run.wait(), 128 + SIGINT);
-  EXPECT_GE(spans_in(dir.file("run.sonde"), "work"), 10u);
-}
-
 }  // namespace
 }  // namespace sonde::testing

@@ -122,23 +122,28 @@ inline std::size_t spans_in(const std::string& path, std::string_view name) {
   return count_spans(*trace, name);
 }
 
+inline std::vector<pid_t> children_of(const Launched& run) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string status;
+    std::getline(std::ifstream(entry.path().string() + "/stat"), status);
+    const std::size_t name_end = status.rfind(')');
+    if (name_end != std::string::npos && std::atoi(status.c_str() + name_end + 4) == run.pid())
+      found.push_back(std::atoi(entry.path().filename().c_str()));
+  }
+  return found;
+}
+
 // The process that a `sonde run` started: the child that is not its witness, known by its command.
 inline pid_t program_of(const Launched& run, const std::string& program) {
   pid_t found = 0;
   eventually([&] {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const std::string folder = entry.path().string();
-      std::string status;
-      std::getline(std::ifstream(folder + "/stat"), status);
-      const std::size_t name_end = status.rfind(')');
-      if (name_end == std::string::npos || std::atoi(status.c_str() + name_end + 4) != run.pid())
-        continue;
+    for (const pid_t child : children_of(run)) {
       std::error_code ignored;
-      if (std::filesystem::read_symlink(folder + "/exe", ignored) != program) continue;
-      found = std::atoi(entry.path().filename().c_str());
-      return true;
+      const std::string link = "/proc/" + std::to_string(child) + "/exe";
+      if (std::filesystem::read_symlink(link, ignored) == program) found = child;
     }
-    return false;
+    return found > 0;
   });
   return found;
 }

@@ -7,6 +7,8 @@
 //                                    the same, then ends so
 //   run_scopes wait FILE             scopes until it is killed; FILE appears when it has begun
 //   run_scopes count-signals FILE    the same, and exits with the number of SIGINTs in 300 ms
+//   run_scopes tell-signals FILE     prints "NUMBER VALUE" of each signal; ends by the alarm's
+//   run_scopes stop NUMBER FILE      stops by that signal; when continued, makes FILE and exits with 3
 //   run_scopes fork COUNT            a child of fork() records too, then both exit
 //   run_scopes fork-_exit COUNT      the same, and the child ends by _exit()
 //   run_scopes fork-idle COUNT       a child of fork() does nothing, then the parent records
@@ -80,6 +82,30 @@ int count_signals(const char* ready) {
   while (interrupts == 0) pause_ms(1);
   pause_ms(300);
   return interrupts;
+}
+
+void tell_signal(int number, siginfo_t* info, void*) {
+  char line[64];
+  const int value = info->si_code == SI_QUEUE ? info->si_value.sival_int : 0;
+  const int length = std::snprintf(line, sizeof(line), "%d %d\n", number, value);
+  if (::write(STDOUT_FILENO, line, static_cast<std::size_t>(length)) != length) ::_exit(98);
+  if (number == SIGALRM) ::_exit(0);
+}
+
+[[noreturn]] void tell_signals(const char* ready) {
+  struct sigaction told = {};
+  told.sa_sigaction = tell_signal;
+  told.sa_flags = SA_SIGINFO;
+  ::sigfillset(&told.sa_mask);
+  for (int number = 1; number <= SIGRTMAX; ++number) ::sigaction(number, &told, nullptr);
+  touch(ready);
+  for (;;) ::pause();
+}
+
+int stop_by(int number, const char* continued) {
+  ::raise(number);
+  touch(continued);
+  return 3;
 }
 
 int fork_and_work(int count, bool cleans_up) {
@@ -221,6 +247,8 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   if (what == "wait") work_for_ever(argv[2]);
   if (what == "count-signals") return count_signals(argv[2]);
+  if (what == "tell-signals") tell_signals(argv[2]);
+  if (what == "stop" && argc > 3) return stop_by(std::atoi(argv[2]), argv[3]);
   if (what == "spawn") return spawn(argv + 2);
   const int count = std::atoi(argv[2]);
   if (what == "fork" || what == "fork-_exit") return fork_and_work(count, what == "fork");
