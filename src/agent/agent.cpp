@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,8 +115,6 @@ void Agent::attach(const char* torch_library) {
   std::at_quick_exit([] { instance().end_with_program(); });
   // Before main() begins: whoever sees the program at work may ask it.
   open_server();
-  if (void* const came = ::dlsym(RTLD_DEFAULT, kAgentCame))
-    reinterpret_cast<AgentCame*>(came)();  // so that it asks at the end
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
@@ -201,6 +200,11 @@ void Agent::open_forked() {
 void Agent::open_server() {
   if (auto opened = server_.open(); !opened)
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
+  struct stat facts = {};
+  void* const came = ::dlsym(RTLD_DEFAULT, kAgentCame);
+  if (came == nullptr || ::fstat(server_.own_end(), &facts) != 0) return;
+  reinterpret_cast<AgentCame*>(came)(server_.own_end(),
+                                     facts.st_ino);  // so that it asks at the end
 }
 
 void Agent::start_thread() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "agent/control.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -11,9 +12,11 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "agent/run_environment.h"
 #include "base/file.h"
+#include "base/new_file.h"
 
 namespace sonde {
 namespace {
@@ -23,11 +26,13 @@ constexpr std::size_t kLongestText = std::size_t{64} << 10;
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -60,10 +65,37 @@ Failure no_agent(pid_t pid) {
               "libtorch or Sonde's recorder"};
 }
 
+std::string names_of(pid_t pid) {
+  return kControlPrefix + std::to_string(pid) + "-";
+}
+
+bool is_agent(int socket, pid_t pid, uid_t owner) {
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid &&
+         peer.uid == owner;
+}
+
+// Does not wait for whoever listens there, who may be a stranger that never accepts.
+Result<Descriptor> connect_to_agent(pid_t pid, uid_t owner) {
+  std::ifstream sockets("/proc/net/unix");
+  for (const std::string& name : control_names(sockets, pid)) {
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.get() < 0) return io_failure("socket", "make", errno);
+    const ControlAddress address(name);
+    if (::connect(socket.get(), address.get(), address.size()) != 0) continue;
+    if (!is_agent(socket.get(), pid, owner)) continue;
+    ::fcntl(socket.get(), F_SETFL, 0);  // from here on it waits
+    return socket;
+  }
+  return no_agent(pid);
+}
+
 }  // namespace
 
-ControlAddress::ControlAddress(pid_t pid) {
-  const std::string name = kControlPrefix + std::to_string(pid);
+ControlAddress::ControlAddress(pid_t pid) : ControlAddress(names_of(pid) + random_digits()) {}
+
+ControlAddress::ControlAddress(const std::string& name) {
   address_.sun_family = AF_UNIX;
   name.copy(address_.sun_path + 1, sizeof(address_.sun_path) - 1);  // sun_path[0] stays 0: abstract
   size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -98,17 +130,19 @@ void send_text(int socket, const std::string& text) {
   }
 }
 
+std::vector<std::string> control_names(std::istream& sockets, pid_t pid) {
+  const std::string beginning = "@" + names_of(pid);  // the @ stands for the 0 of abstract names
+  std::vector<std::string> names;
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t at = line.find(beginning);
+    if (at != std::string::npos) names.push_back(line.substr(at + 1));
+  }
+  return names;
+}
+
 Result<std::string> ask_agent(pid_t pid, const std::string& request) {
   SONDE_TRY(const uid_t owner, owner_of(pid));
-  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0) return io_failure("socket", "make", errno);
-  const ControlAddress address(pid);
-  if (::connect(socket.get(), address.get(), address.size()) != 0) return no_agent(pid);
-  ucred peer = {};
-  socklen_t size = sizeof(peer);
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid != pid ||
-      peer.uid != owner)
-    return no_agent(pid);
+  SONDE_TRY(const Descriptor socket, connect_to_agent(pid, owner));
   send_text(socket.get(), request + "\n");
   SONDE_TRY(std::string answer, receive_text(socket.get(), '\0'));
   while (!answer.empty() && answer.back() == '\n') answer.pop_back();

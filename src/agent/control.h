@@ -2,8 +2,9 @@
 #pragma once
 
 // How `sonde ctl` and an agent talk: one connection per request, one line in each direction, over
-// an abstract socket named after the process id, so that a killed process leaves nothing behind.
-// Both sides check the user of the other process.
+// an abstract socket, so that a killed process leaves nothing behind. Its name has the process id,
+// for `sonde ctl` to find it, and a random part, so that nobody can take it beforehand. Both sides
+// check the user of the other process before they wait for it.
 //
 //   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
 //
@@ -15,14 +16,19 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include <istream>
 #include <string>
+#include <vector>
 
 #include "sonde/result.h"
 
 namespace sonde {
 
-struct ControlAddress {
+class ControlAddress {
+ public:
+  // A new one for that process.
   explicit ControlAddress(pid_t pid);
+  explicit ControlAddress(const std::string& name);
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
   socklen_t size() const { return size_; }
   bool is(const sockaddr_un& address, socklen_t size) const;
@@ -31,6 +37,10 @@ struct ControlAddress {
   sockaddr_un address_ = {};
   socklen_t size_ = 0;
 };
+
+// The names under which an agent of that process may listen; anybody may have taken such a name.
+// `sockets` is the text of /proc/net/unix.
+std::vector<std::string> control_names(std::istream& sockets, pid_t pid);
 
 // The text of an "ok"; a Failure for an "error" or if the agent cannot be reached.
 Result<std::string> ask_agent(pid_t pid, const std::string& request);

@@ -3,11 +3,13 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "agent/control.h"
 #include "base/file.h"
@@ -31,40 +33,79 @@ void answer_one(int connection, const ControlServer::Answer& answer) {
   if (const auto request = receive_text(connection, '\n')) send_text(connection, answer(*request));
 }
 
+// A program that closes all its descriptors may have opened something else under our numbers.
+bool is_bound_to(int fd, const ControlAddress& address) {
+  sockaddr_un bound = {};
+  socklen_t size = sizeof(bound);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return false;
+  return address.is(bound, size);
+}
+
+ino_t inode_of(int fd) {
+  struct stat facts = {};
+  return ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
+}
+
 }  // namespace
 
 Result<void> ControlServer::open() {
-  pid_ = ::getpid();
-  const ControlAddress address(pid_);
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) == 0) {
+    const timeval patience = {2, 0};
+    ::setsockopt(ends_[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    ::setsockopt(ends_[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    for (const std::size_t i : {0, 1}) {
+      ends_[i] = out_of_the_way(ends_[i]);
+      inodes_[i] = inode_of(ends_[i]);
+    }
+  }
+  return listen();
+}
+
+Result<void> ControlServer::listen() {
+  address_.emplace(::getpid());
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (made < 0) return io_failure("control socket", "make", errno);
   fd_ = out_of_the_way(made);
-  if (::bind(fd_, address.get(), address.size()) == 0 && ::listen(fd_, 4) == 0) return {};
+  if (::bind(fd_, address_->get(), address_->size()) == 0 && ::listen(fd_, SOMAXCONN) == 0)
+    return {};
   const int reason = errno;
-  forget();
+  ::close(std::exchange(fd_, -1));
   return io_failure("control socket", "open", reason);
 }
 
 void ControlServer::forget() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ >= 0 && is_bound_to(fd_, *address_)) ::close(fd_);
   fd_ = -1;
-}
-
-// A program that closes all its descriptors may have opened something else under our number.
-bool ControlServer::is_ours() const {
-  sockaddr_un bound = {};
-  socklen_t size = sizeof(bound);
-  if (::getsockname(fd_, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return false;
-  return ControlAddress(pid_).is(bound, size);
+  for (const std::size_t i : {0, 1}) {
+    if (ends_[i] >= 0 && inode_of(ends_[i]) == inodes_[i]) ::close(ends_[i]);
+    ends_[i] = -1;
+  }
 }
 
 void ControlServer::serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const timespec timeout = {timeout_ns / kSecond, timeout_ns % kSecond};
-  pollfd waiting = {fd_, POLLIN, 0};  // one with -1 is passed over
-  const int ready = ::ppoll(&waiting, 1, timeout_ns < 0 ? nullptr : &timeout, &mask);
-  if (ready <= 0) return;
-  if ((waiting.revents & POLLNVAL) != 0 || !is_ours()) {
+  pollfd waiting[] = {{fd_, POLLIN, 0}, {ends_[0], POLLIN, 0}};  // those with -1 are passed over
+  if (::ppoll(waiting, 2, timeout_ns < 0 ? nullptr : &timeout, &mask) <= 0) return;
+  if (waiting[1].revents != 0) answer_own(answer);
+  if (waiting[0].revents != 0) answer_other(answer);
+}
+
+void ControlServer::answer_own(const Answer& answer) {
+  char request[64];
+  const bool is_ours = inode_of(ends_[0]) == inodes_[0];
+  const ssize_t got = is_ours ? ::read(ends_[0], request, sizeof(request)) : 0;
+  if (got <= 0) {  // the program has closed it
+    ends_[0] = -1;
+    return;
+  }
+  const std::string text = answer(std::string(request, static_cast<std::size_t>(got)));
+  const ssize_t sent = ::send(ends_[0], text.data(), text.size(), MSG_NOSIGNAL);
+  static_cast<void>(sent);  // whoever asked may have gone
+}
+
+void ControlServer::answer_other(const Answer& answer) {
+  if (!is_bound_to(fd_, *address_)) {
     fd_ = -1;
     return;
   }

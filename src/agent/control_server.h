@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "agent/control.h"
 #include "sonde/result.h"
 
 namespace sonde {
@@ -19,8 +21,11 @@ class ControlServer {
   // Takes a request without its line end, gives the answer.
   using Answer = std::function<std::string(const std::string& request)>;
 
-  // Under the name of the calling process. Fails if the name is taken.
+  // For the calling process.
   Result<void> open();
+  // The other end of a pair, for this process itself: a sandbox may forbid it to make another
+  // socket, and nobody else can get in between. -1 if there is none.
+  int own_end() const { return ends_[1]; }
   // In a child of fork(): the socket belongs to the parent.
   void forget();
 
@@ -28,10 +33,14 @@ class ControlServer {
   void serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer);
 
  private:
-  bool is_ours() const;
+  Result<void> listen();
+  void answer_own(const Answer& answer);
+  void answer_other(const Answer& answer);
 
   int fd_ = -1;
-  pid_t pid_ = 0;
+  std::optional<ControlAddress> address_;
+  int ends_[2] = {-1, -1};
+  ino_t inodes_[2] = {};
 };
 
 }  // namespace sonde

@@ -38,11 +38,12 @@ constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 constexpr const char* kAgentEntry = "sonde_agent_attach";
 using AgentEntry = int(const char* torch_library);
 
-// Exported by the preload library: the agent calls it when it has been loaded.
+// Exported by the preload library: the agent of a process calls it when it listens to `socket`, a
+// socket of packets with that inode. Requests and answers are those of src/agent/control.h.
 constexpr const char* kAgentCame = "sonde_preload_agent_came";
-using AgentCame = void();
+using AgentCame = void(int socket, unsigned long inode);
 
-// The name of an agent's socket, before the number of its process (src/agent/control.h).
+// The names of agents' sockets begin so (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";
 
 // Exported by an adapter. It is called once, on any thread, with libtorch loaded and initialised.

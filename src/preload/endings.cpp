@@ -6,28 +6,23 @@
 // the agent to finish the recording first: what devices still hold would be lost.
 //
 // They may be called in a signal handler, with any lock held, and in a child that still uses its
-// parent's memory. So the agent's thread does it, is asked through its socket by system calls alone
-// (src/agent/control.h), and is waited for only so long. A child that has just been forked has no
-// agent yet, and finds no socket.
+// parent's memory. So the agent's thread does it. It is asked through a pair of sockets that it has
+// made (src/agent/control_server.h), by system calls that sandboxes leave to a program, and is
+// waited for only so long. A child that has just been forked has no agent yet.
 
 #include "preload/endings.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
 
 #include "agent/run_environment.h"
-#include "preload/decimal.h"
 
 namespace {
 
@@ -36,48 +31,36 @@ using Abort = void();
 using Kill = int(pid_t, int);
 using Raise = int(int);
 
-constexpr timeval kPatience = {2, 0};
-
-std::atomic<bool> agent_came{false};  // to this process, or to one that it was forked from
+std::atomic<pid_t> agent_process{0};  // the process whose agent listens; perhaps a parent of this
+std::atomic<int> agent_socket{-1};
+std::atomic<unsigned long> agent_inode{0};
 std::atomic<Exit*> next_exit{nullptr};
 std::atomic<Abort*> next_abort{nullptr};
 std::atomic<Kill*> next_kill{nullptr};
 std::atomic<Raise*> next_raise{nullptr};
 
-// The address of this process's agent, and its length.
-socklen_t name_agent(sockaddr_un& address) {
-  address = {};
-  address.sun_family = AF_UNIX;
-  char* at = address.sun_path + 1;  // sun_path[0] stays 0: it lies in no folder
-  const std::size_t prefix = ::strlen(sonde::kControlPrefix);
-  ::memcpy(at, sonde::kControlPrefix, prefix);
-  at = sonde::put_decimal(at + prefix, ::getpid());
-  return static_cast<socklen_t>(at - reinterpret_cast<char*>(&address));
+bool is_recorded() {
+  return agent_process.load(std::memory_order_acquire) == ::getpid();  // pairs with agent_came
 }
 
-// Another process may have this one's number, in another namespace.
-bool is_of_this_process(int socket) {
-  ucred peer = {};
-  socklen_t size = sizeof(peer);
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == ::getpid();
+// The program may have closed it and opened something else under its number.
+bool is_agents(int socket) {
+  struct stat facts = {};
+  return ::fstat(socket, &facts) == 0 &&
+         facts.st_ino == agent_inode.load(std::memory_order_relaxed);
 }
 
+// Waits for the answer as long as the agent has set the socket to.
 void ask_to_end(int socket) {
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
-  sockaddr_un address;
-  const socklen_t size = name_agent(address);
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0) return;
-  if (!is_of_this_process(socket)) return;
-  constexpr char kRequest[] = "end\n";
-  if (::send(socket, kRequest, sizeof(kRequest) - 1, MSG_NOSIGNAL) < 0) return;
+  constexpr char kRequest[] = "end";
+  if (::write(socket, kRequest, sizeof(kRequest) - 1) < 0) return;
   char answer[64];
-  while (::recv(socket, answer, sizeof(answer), 0) > 0) {
-  }
+  const ssize_t got = ::read(socket, answer, sizeof(answer));
+  static_cast<void>(got);
 }
 
 void end_recording() {
-  if (!agent_came.load(std::memory_order_relaxed)) return;
+  if (!is_recorded()) return;
   const int kept_errno = errno;
   int kept_state = 0;
   sigset_t all;
@@ -85,11 +68,8 @@ void end_recording() {
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &kept_state);
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &kept);  // so that no signal ends the wait
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket >= 0) {
-    ask_to_end(socket);
-    ::close(socket);
-  }
+  const int socket = agent_socket.load(std::memory_order_relaxed);
+  if (is_agents(socket)) ask_to_end(socket);
   ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
   ::pthread_setcancelstate(kept_state, nullptr);
   errno = kept_errno;
@@ -97,7 +77,7 @@ void end_recording() {
 
 // Whether a recorded process ends if it gets that signal.
 bool is_deadly(int number) {
-  if (!agent_came.load(std::memory_order_relaxed)) return false;
+  if (!is_recorded()) return false;
   constexpr int kHarmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
                                SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
   for (const int harmless : kHarmless) {
@@ -142,8 +122,11 @@ void find_next_endings() {
 
 extern "C" {
 
-SONDE_EXPORT void sonde_preload_agent_came() {
-  agent_came.store(true);
+SONDE_EXPORT void sonde_preload_agent_came(int socket, unsigned long inode) {
+  agent_process.store(0);
+  agent_socket.store(socket, std::memory_order_relaxed);
+  agent_inode.store(inode, std::memory_order_relaxed);
+  agent_process.store(::getpid(), std::memory_order_release);  // pairs with is_recorded
 }
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the C library's names

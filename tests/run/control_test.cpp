@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Starting and stopping from outside: `sonde ctl`, signals, times.
 
+#include <sys/socket.h>
+
 #include <filesystem>
 
+#include "agent/control.h"
+#include "agent/run_environment.h"
 #include "launched.h"
 
 namespace sonde::testing {
@@ -130,6 +134,39 @@ TEST_F(Controlled, TimesBeginAndEndTheWindow) {
   EXPECT_GE(length, 95'000'000);  // by another clock than the timer's
   EXPECT_LT(length, 5'000'000'000);
   EXPECT_GT(count_spans(recorded, "work"), 20u);
+}
+
+// Sockets that listen under such names and never accept, with as many connections as they take.
+class Strangers {
+ public:
+  explicit Strangers(pid_t pid) {
+    for (const char* const rest : {"", "-", "-0", "-ffffffffffffffff"}) {
+      const ControlAddress address(kControlPrefix + std::to_string(pid) + rest);
+      sockets_.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::bind(sockets_.back(), address.get(), address.size()), 0);
+      EXPECT_EQ(::listen(sockets_.back(), 0), 0);
+      int connected = 0;
+      do {
+        sockets_.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        connected = ::connect(sockets_.back(), address.get(), address.size());
+      } while (connected == 0);
+    }
+  }
+  ~Strangers() {
+    for (const int socket : sockets_) ::close(socket);
+  }
+  Strangers(const Strangers&) = delete;
+  Strangers& operator=(const Strangers&) = delete;
+
+ private:
+  std::vector<int> sockets_;
+};
+
+TEST_F(Controlled, StrangersWithSuchNamesAreNotWaitedFor) {
+  launch({});
+  const Strangers strangers(program_);
+  EXPECT_TRUE(stands("recording"));
+  end();
 }
 
 TEST_F(Controlled, AskingAProcessThatHasNoAgentSaysSo) {

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "agent/control.h"
+#include "agent/run_environment.h"
 #include "base/output_file.h"
 #include "launched.h"
 
@@ -69,6 +71,21 @@ TEST_F(Run, FinishesTheFileOfAProgramThatKillsItself) {
     EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
     EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;
   }
+}
+
+// Whoever takes the names of processes to come.
+TEST_F(Run, FinishesTheFileWhateverSocketsOthersHave) {
+  std::vector<int> sockets;
+  for (pid_t pid = ::getpid(); pid < ::getpid() + 200; ++pid) {
+    const ControlAddress address(kControlPrefix + std::to_string(pid));
+    sockets.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ::bind(sockets.back(), address.get(), address.size());
+    ::listen(sockets.back(), 0);
+  }
+  EXPECT_EQ(run({RUN_SCOPES, "_exit", "1000"}), 7) << errors_;
+  EXPECT_TRUE(said("1,000 spans in ") && said(", nothing lost;")) << errors_;
+  EXPECT_FALSE(said("control socket")) << errors_;
+  for (const int socket : sockets) ::close(socket);
 }
 
 // A child of vfork() has the memory of its parent; a signal that is blocked waits, and one that is
