@@ -152,6 +152,8 @@ void SignalRelay::wait_for_child() {
 }
 
 void SignalRelay::hold(const siginfo_t& signal) {
+  // As the kernel does: one that continues takes back those that stop.
+  if (signal.si_signo == SIGCONT) forget_stops();
   const bool is_from_program = signal.si_code <= 0 && signal.si_pid == program_;
   if (witness_.saw(signal) || is_from_program) return;
   held_.push_back({signal, monotonic_ns() + kPatienceNs});
@@ -172,14 +174,19 @@ void SignalRelay::send(const siginfo_t& signal) const {
   if (!is_sent) ::kill(program_, signal.si_signo);
 }
 
-void SignalRelay::stop_too(int number) {
+void SignalRelay::forget_stops() {
   std::erase_if(held_, [](const Held& held) { return stops(held.signal.si_signo); });
+}
+
+void SignalRelay::stop_too(int number) {
+  forget_stops();
   struct sigaction stopping = {};
   struct sigaction before = {};
   stopping.sa_handler = SIG_DFL;
   ::sigaction(number, &stopping, &before);  // fails for SIGSTOP, which needs it not
-  change_mask(SIG_UNBLOCK, bit_of(number));
+  // Sent first: if the group's is here already, the two are one, and stop us once.
   ::kill(::getpid(), number);
+  change_mask(SIG_UNBLOCK, bit_of(number));
   change_mask(SIG_BLOCK, bit_of(number) & kRelayed);
   ::sigaction(number, &before, nullptr);
 }

@@ -71,6 +71,7 @@ class SignalRelay {
   };
   void hold(const siginfo_t& signal);
   void pass_on_what_is_due();
+  void forget_stops();
   void send(const siginfo_t& signal) const;
 
   pid_t program_;
