@@ -21,6 +21,7 @@
 #include "agent/adapter.h"
 #include "agent/report.h"
 #include "agent/run_environment.h"
+#include "agent/secrets.h"
 #include "agent/start_stop_signals.h"
 #include "base/json.h"
 #include "base/signals.h"
@@ -42,10 +43,12 @@ std::int64_t now_ns() {
 }
 
 // The command line as a JSON list.
-std::string command_json() {
+std::string command_json(bool with_secrets) {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   std::string json;
-  for (std::string word; std::getline(file, word, '\0');) {
+  for (const std::string& word : with_secrets ? words : without_secrets(words)) {
     json += json.empty() ? "[" : ", ";
     append_json_string(json, word);
   }
@@ -166,7 +169,7 @@ Result<void> Agent::open_session(bool start_due) {
   session.record.activities = supported_activities();
   SONDE_TRY(session_, Session::open(std::move(session)));
   add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
-  SONDE_TRY_VOID(session_->set_metadata("command", command_json()));
+  SONDE_TRY_VOID(session_->set_metadata("command", command_json(options_.keep_command_line)));
   for (const auto& [key, json] : record_metadata(options_.record))
     SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;

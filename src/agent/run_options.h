@@ -30,6 +30,7 @@ struct RunOptions {
   int signal_start = 0;         // 0: none; the same number as signal_stop: it toggles
   int signal_stop = 0;
   bool follow_children = true;
+  bool keep_command_line = false;     // with the secrets in it
   std::string report;                 // the file of report.h
   std::vector<std::string> adapters;  // paths, in order of preference
   std::string cuda_library;           // records GPUs; empty: not requested

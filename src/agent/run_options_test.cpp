@@ -27,6 +27,7 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   sent.record.record_shapes = sent.record.with_modules = true;
   sent.record.gpu_level = GpuLevel::Full;
   sent.paused = true;
+  sent.keep_command_line = true;
   sent.started_ns = 1;
   sent.after_ns = 2;
   sent.for_ns = 3;
@@ -42,6 +43,7 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   EXPECT_EQ(arrived->record.gpu_level, GpuLevel::Full);
   EXPECT_EQ(arrived->adapters, sent.adapters);
   EXPECT_TRUE(arrived->follow_children);
+  EXPECT_TRUE(arrived->keep_command_line);
 }
 
 TEST(RunOptions, RefuseNumbersThatAreNone) {

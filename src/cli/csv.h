@@ -6,10 +6,14 @@
 
 namespace sonde::cli {
 
-// Quoted if it must be (RFC 4180).
+// A cell with text, quoted if it must be (RFC 4180). Spreadsheets compute what begins like a
+// formula, also in quotes; an apostrophe in front makes it text. Numbers do not go through here.
 inline std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
+  constexpr std::string_view kBeginsFormula = "=+-@\t\r";
+  const bool is_computed = !text.empty() && kBeginsFormula.find(text[0]) != std::string_view::npos;
+  const std::string mark = is_computed ? "'" : "";
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return mark + std::string(text);
+  std::string cell = "\"" + mark;
   for (const char c : text) {
     if (c == '"') cell += '"';
     cell += c;

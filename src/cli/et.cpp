@@ -5,7 +5,6 @@
 #include "cli/et.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -34,8 +33,7 @@ Result<Opened> open_file(const std::string& path) {
   if (!is_execution_trace(path)) return make_from_trace(path);
   const Progress progress("opening " + path);
   SONDE_TRY(ExecutionTrace et, open_execution_trace(path));
-  for (const std::string& problem : et.problems)
-    std::fprintf(stderr, "sonde: %s: %s\n", path.c_str(), problem.c_str());
+  for (const std::string& problem : et.problems) say(path + ": " + problem);
   return Opened{std::move(et), false, std::nullopt};
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/et.h"
 
 namespace sonde::cli {
@@ -15,7 +17,7 @@ constexpr std::size_t kWidestName = 60;
 std::string wrong_text(const EtCheck& check) {
   std::string text;
   for (std::size_t i = 0; i < std::min(check.wrong.size(), kMostWrong); ++i)
-    text += (i > 0 ? ", " : ": ") + check.wrong[i];
+    text += (i > 0 ? ", " : ": ") + readable_line(check.wrong[i]);
   if (check.wrong.size() > kMostWrong)
     text += format_text(", … {} in total", count_text(check.wrong.size()));
   return text;
@@ -23,10 +25,10 @@ std::string wrong_text(const EtCheck& check) {
 
 void write_head(const EtReport& report, Output& out) {
   const ExecutionTraceSummary& summary = report.summary;
-  out.line(format_text("{}: execution trace{}, schema {}, process {}", report.file,
-                       report.is_made ? " (made from a trace)" : "", report.et.schema,
-                       report.et.pid));
-  if (!report.et.time.empty()) out.line("  started  " + report.et.time);
+  out.line(format_text("{}: execution trace{}, schema {}, process {}", readable_line(report.file),
+                       report.is_made ? " (made from a trace)" : "",
+                       readable_line(report.et.schema), report.et.pid));
+  if (!report.et.time.empty()) out.line("  started  " + readable_line(report.et.time));
   out.line(format_text("  nodes    {}: {}, {}, {}; {} deep", count_text(report.et.nodes.size()),
                        counted_text(summary.operators, "operator"),
                        counted_text(summary.annotations, "annotation"),
@@ -42,8 +44,9 @@ void write_head(const EtReport& report, Output& out) {
 }
 
 void write_row(std::size_t width, const ExecutionTraceSummary::Name& row, Output& out) {
+  const std::string shown = readable_line(row.name);
   const std::string name =
-      row.name.size() <= width ? row.name : row.name.substr(0, width - 3) + "...";
+      shown.size() <= width ? shown : std::string(first_whole(shown, width - 3)) + "...";
   out.line(format_text("{:<{}}  {:>8}  {:>8}  {:>8}", name, width, count_text(row.count),
                        count_text(row.inputs), count_text(row.outputs)));
 }
@@ -60,7 +63,8 @@ void write_et_text(const EtReport& report, std::size_t row_limit, Output& out) {
   const std::size_t shown = std::min(row_limit, names.size());
   if (shown == 0) return;
   std::size_t width = 0;
-  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, names[i].name.size());
+  for (std::size_t i = 0; i < shown; ++i)
+    width = std::max(width, readable_line(names[i].name).size());
   width = std::min(width, kWidestName);
   out.line(
       format_text("\n{:<{}}  {:>8}  {:>8}  {:>8}", "Name", width, "nodes", "inputs", "outputs"));

@@ -5,7 +5,6 @@
 #include "sonde/export.h"
 
 #include <array>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -25,9 +24,7 @@ Result<StackMetric> metric_of(const ExportCommand& options) {
 Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
   SONDE_TRY(const StackMetric metric, metric_of(options));
   const std::string stacks = function_events(trace).collapsed_stacks(metric);
-  if (stacks.empty())
-    std::fprintf(stderr, "sonde: %s: has no stacks; record them with `sonde run --stack`\n",
-                 options.file.c_str());
+  if (stacks.empty()) say(options.file + ": has no stacks; record them with `sonde run --stack`");
   return write_file_whole(options.output, stacks);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/csv.h"
@@ -88,7 +89,7 @@ class TextReport {
       line("{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} {}", count_text(region.calls),
            count_text(share.ops), duration_text(share.host_ns), duration_text(share.device_ns),
            count_text(share.device_pieces), count_text(share.triton_kernels),
-           to_string(region.kind), region.name);
+           to_string(region.kind), readable_line(region.name));
     });
   }
 
@@ -96,7 +97,8 @@ class TextReport {
     if (graphs_.breaks.empty()) return;
     line("\n{:>8}  Graph break, and where it continued", "times");
     rows(graphs_.breaks, [&](const GraphBreak& one) {
-      line("{:>8}  {} -> {}", count_text(one.count), one.from, one.into);
+      line("{:>8}  {} -> {}", count_text(one.count), readable_line(one.from),
+           readable_line(one.into));
     });
   }
 
@@ -105,8 +107,8 @@ class TextReport {
     line("\n{:>8}{:>14}{:>14}  Operators outside graphs", "calls", "host", "device");
     rows(graphs_.outside_ops, [&](const OutsideOp& op) {
       line("{:>8}{:>14}{:>14}  {}{}", count_text(op.count), duration_text(op.host_ns),
-           duration_text(op.device_ns), op.name,
-           op.broken.empty() ? "" : ", where " + op.broken + " broke");
+           duration_text(op.device_ns), readable_line(op.name),
+           op.broken.empty() ? "" : ", where " + readable_line(op.broken) + " broke");
     });
   }
 
@@ -187,6 +189,7 @@ class JsonReport {
 
 // One table: the first column says what the row is about.
 void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) {
+  out.for_programs();
   out.line("row,kind,name,calls,ops,host_us,device_us,device_pieces,triton_kernels,broken");
   const auto share = [&](std::string_view row, std::string_view kind, std::string_view name,
                          std::string_view calls, const GraphShare& of) {

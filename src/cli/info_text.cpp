@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/info_report.h"
 
 namespace sonde::cli {
@@ -21,14 +23,12 @@ constexpr std::size_t kMostDetails = 3;
 constexpr std::size_t kLongestValue = 96;
 
 std::string name_or(std::string_view name, std::string_view otherwise) {
-  return std::string(name.empty() ? otherwise : name);
+  return readable_line(name.empty() ? otherwise : name);
 }
 
 std::string shortened(std::string_view text) {
-  if (text.size() <= kLongestValue) return std::string(text);
-  std::size_t cut = kLongestValue;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
-  return std::string(text.substr(0, cut)) + " …";
+  const std::string_view shown = first_whole(text, kLongestValue);
+  return readable_line(shown) + (shown.size() < text.size() ? " …" : "");
 }
 
 class TextReport {
@@ -82,7 +82,7 @@ class TextReport {
   }
 
   void head() {
-    line("{}", report_.path);
+    line("{}", readable_line(report_.path));
     line("  size      {}, {}, {}", bytes_text(file_.bytes), format(),
          report_.complete ? "complete"
          : file_.version  ? "recovered: truncated, damaged, or still being recorded"
@@ -128,7 +128,7 @@ class TextReport {
       if (table.rank[i] >= 0) text += format_text("  rank {}", table.rank[i]);
       if (table.world_size[i] >= 0) text += format_text(" of {}", table.world_size[i]);
       for (const StringId part : {table.host[i], table.name[i]}) {
-        if (!trace_.string(part).empty()) text += "  " + std::string(trace_.string(part));
+        if (!trace_.string(part).empty()) text += "  " + readable_line(trace_.string(part));
       }
       out_.line(text);
     });
@@ -181,7 +181,8 @@ class TextReport {
     if (table.empty()) return;
     line("Metadata   {}", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
-      line("  {:<24} {}", trace_.string(table.key[i]), shortened(trace_.string(table.value[i])));
+      line("  {:<24} {}", readable_line(trace_.string(table.key[i])),
+           shortened(trace_.string(table.value[i])));
     });
   }
 

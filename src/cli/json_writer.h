@@ -23,7 +23,7 @@ namespace sonde::cli {
 
 class JsonWriter {
  public:
-  explicit JsonWriter(Output& out) : out_(out) {}
+  explicit JsonWriter(Output& out) : out_(out) { out_.for_programs(); }
 
   JsonWriter& key(std::string_view name) {
     separate();

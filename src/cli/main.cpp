@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -435,6 +434,9 @@ struct Parser {
     add_run_windows(command, options);
     command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
                       "Also record the processes that the program starts (default)");
+    command->add_flag("--keep-command-line", options.keep_command_line,
+                      "Keep the program's command line as it is; else what looks like a password, "
+                      "token or key is masked in the recording");
     command->add_flag("-q,--quiet", run.quiet, "Print no summary at the end");
     command->add_option("PROGRAM", run.program, "The program to run and its arguments, after `--`")
         ->type_name("");
@@ -537,7 +539,7 @@ struct Parser {
 
 int misused(const std::string& message, const std::string& command) {
   const std::string help = command.empty() ? "sonde --help" : "sonde " + command + " --help";
-  std::fprintf(stderr, "sonde: %s\nTry `%s`.\n", message.c_str(), help.c_str());
+  say(message + "\nTry `" + help + "`.");
   return kMisused;
 }
 
@@ -562,9 +564,7 @@ int run(const Action& action) {
   if (out.reader_left()) return kFailed;  // whoever read us knows why
   for (const Result<void>* result : {&done, &written}) {
     if (!*result) {
-      const std::string& message = result->error().message;
-      const bool is_seen = ::isatty(STDERR_FILENO) == 1;
-      std::fprintf(stderr, "sonde: %s\n", (is_seen ? for_terminal(message) : message).c_str());
+      say(result->error().message);
       return kFailed;
     }
   }
@@ -606,10 +606,10 @@ int main(int argc, char** argv) {
   try {
     return sonde::cli::main_with(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "sonde: there is too little memory for this\n");
+    sonde::cli::say("there is too little memory for this");
     return sonde::cli::kFailed;
   } catch (const std::exception& error) {  // a mistake in how the parser is set up
-    std::fprintf(stderr, "sonde: %s\n", error.what());
+    sonde::cli::say(error.what());
     return sonde::cli::kFailed;
   }
 }

@@ -5,7 +5,6 @@
 #include "cli/memory.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -29,8 +28,7 @@ Result<const DeviceMemory*> device_of(const MemoryCommand& options, const Memory
 
 Result<void> export_to(const MemoryCommand& options, const MemoryProfile& profile) {
   SONDE_TRY(const DeviceMemory* const device, device_of(options, profile));
-  for (const std::string& sentence : profile.missing)
-    std::fprintf(stderr, "sonde: %s: %s\n", options.file.c_str(), sentence.c_str());
+  for (const std::string& sentence : profile.missing) say(options.file + ": " + sentence);
   const Progress progress("writing " + options.output);
   return export_memory_timeline(profile, *device, options.output);
 }

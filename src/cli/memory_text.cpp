@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/memory.h"
 
 namespace sonde::cli {
@@ -25,11 +27,9 @@ std::string grown_bytes(std::int64_t bytes) {
   return bytes > 0 ? "+" + signed_bytes(bytes) : signed_bytes(bytes);
 }
 
-std::string shortened(const std::string& text) {
-  if (text.size() <= kLongestPlace) return text;
-  std::size_t cut = kLongestPlace;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;
-  return text.substr(0, cut) + " …";
+std::string shortened(std::string_view text) {
+  const std::string_view shown = first_whole(text, kLongestPlace);
+  return readable_line(shown) + (shown.size() < text.size() ? " …" : "");
 }
 
 class TextReport {
@@ -130,8 +130,7 @@ class TextReport {
       if (block.op.valid()) op = report_.profile.trace.name(block.op);
       line("{:>12}  {:<16}{:>12}{:>12}  {}", signed_bytes(block.bytes),
            to_string(peak.categories[i]), before ? "before" : duration_text(since_start(born_ns)),
-           block.death.valid() ? duration_text(died_ns - born_ns) : "to the end",
-           shortened(std::string(op)));
+           block.death.valid() ? duration_text(died_ns - born_ns) : "to the end", shortened(op));
     });
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/open.h"
 
-#include <cstdio>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -21,8 +20,7 @@ Result<Trace> open_to_answer(const std::string& path) {
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const LedgerClass row = ledger_class(ledger.kind[i]);
     if (row != LedgerClass::Lost && row != LedgerClass::Incomplete) continue;
-    std::fprintf(stderr, "sonde: %s is incomplete; `sonde info` shows what is missing\n",
-                 path.c_str());
+    say(path + " is incomplete; `sonde info` shows what is missing");
     break;
   }
   return trace;

@@ -4,40 +4,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "base/file.h"
-#include "base/format.h"
+#include "base/readable.h"
 
 namespace sonde::cli {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
-// Of the control character at `at`, if there is one: ASCII's, or one of U+0080 to U+009F, which
-// some terminals obey as well.
-std::size_t control_bytes(std::string_view text, std::size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  constexpr unsigned char kDelete = 0x7f;
-  if (byte < ' ') return byte == '\n' || byte == '\t' ? 0 : 1;
-  if (byte == kDelete) return 1;
-  if (byte != 0xc2 || at + 1 == text.size()) return 0;
-  const auto next = static_cast<unsigned char>(text[at + 1]);
-  return next >= 0x80 && next < 0xa0 ? 2 : 0;
-}
-
 }  // namespace
 
-std::string for_terminal(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = control_bytes(text, at);
-    if (bytes == 0) shown += text[at++];
-    for (std::size_t i = 0; i < bytes; ++i)
-      shown += format_text("\\x{:02x}", static_cast<unsigned char>(text[at++]));
-  }
-  return shown;
+void say(std::string_view message) {
+  const std::string line = "sonde: " + readable_text(message) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 Output::Output(int descriptor, std::string name)
@@ -45,13 +27,16 @@ Output::Output(int descriptor, std::string name)
 
 void Output::write(std::string_view text) {
   if (!ok()) return;
-  buffer_ += text;
+  if (is_for_programs_ && !is_terminal_) {
+    buffer_ += text;
+  } else {
+    buffer_ += readable_text(text);
+  }
   if (descriptor_ >= 0 && buffer_.size() >= kBufferBytes) flush();
 }
 
 void Output::flush() {
   if (descriptor_ < 0) return;
-  if (is_terminal_) buffer_ = for_terminal(buffer_);
   std::string_view rest = buffer_;
   while (!rest.empty() && ok()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());

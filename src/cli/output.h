@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A command's output: buffered, to a descriptor that may be a pipe whose reader has gone. Names in
-// a trace may contain control characters, which a terminal would obey. On a terminal they are shown
-// as "\x1b"; files and pipes get every byte unchanged.
+// A command's output: buffered, to a descriptor that may be a pipe whose reader has gone. It is
+// meant for people, and so made readable (base/readable.h), also in pipes and files, until
+// for_programs() is called.
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@
 
 namespace sonde::cli {
 
-// The text with control characters made visible, except line breaks and tabs.
-std::string for_terminal(std::string_view text);
+// "sonde: …" on stderr. All messages of the program go through here.
+void say(std::string_view message);
 
 class Output {
  public:
@@ -21,6 +21,9 @@ class Output {
   Output(int descriptor, std::string name);
   // Keeps everything for take().
   Output() = default;
+
+  // JSON, CSV and pages follow: every byte stays, except on a terminal.
+  void for_programs() { is_for_programs_ = true; }
 
   void write(std::string_view text);
   void line(std::string_view text) {
@@ -42,6 +45,7 @@ class Output {
 
   int descriptor_ = -1;  // -1: kept in the buffer
   bool is_terminal_ = false;
+  bool is_for_programs_ = false;
   std::string name_;
   std::string buffer_;
   int errno_value_ = 0;

@@ -52,16 +52,25 @@ TEST(Output, KnowsThatItsReaderLeft) {
   ::close(ends[1]);
 }
 
-TEST(Output, ShowsToATerminalWhatItWouldObey) {
-  EXPECT_EQ(for_terminal("plain\ttext\n"), "plain\ttext\n");
-  EXPECT_EQ(for_terminal("µs … 你"), "µs … 你");
-  EXPECT_EQ(for_terminal("\x1b[2J\r\x7f"), "\\x1b[2J\\x0d\\x7f");
-  EXPECT_EQ(for_terminal("\xc2\x9b"
-                         "31m\xc2"),
-            "\\xc2\\x9b31m\xc2");
+TEST(Output, IsReadableInPipesAndFilesToo) {
+  constexpr std::string_view kHostile = "\x1b]0;evil\x07 \u202e \xff\n";
+  EXPECT_EQ(printed([&](Output& out) { out.write(kHostile); }),
+            "\\x1b]0;evil\\x07 \\xe2\\x80\\xae \\xff\n");
+  Output kept;
+  kept.line("\x1b");
+  EXPECT_EQ(kept.take(), "\\x1b\n");
 }
 
-// As `sonde table` does with a name from a trace.
+TEST(Output, KeepsEveryByteForPrograms) {
+  constexpr std::string_view kHostile = "\x1b]0;evil\x07 \u202e \xff\n";
+  EXPECT_EQ(printed([&](Output& out) {
+              out.for_programs();
+              out.write(kHostile);
+            }),
+            kHostile);
+}
+
+// As `sonde table --format csv` does with a name from a trace.
 TEST(Output, KnowsWhetherATerminalReads) {
   const int reader = ::posix_openpt(O_RDWR | O_NOCTTY);
   ASSERT_GE(reader, 0);
@@ -70,6 +79,7 @@ TEST(Output, KnowsWhetherATerminalReads) {
   const int terminal = ::open(::ptsname(reader), O_RDWR | O_NOCTTY);
   ASSERT_GE(terminal, 0);
   Output out(terminal, "standard output");
+  out.for_programs();
   out.write("\x1b]0;evil\x07");
   EXPECT_TRUE(out.finish());
   char text[64] = "";
@@ -77,7 +87,6 @@ TEST(Output, KnowsWhetherATerminalReads) {
   EXPECT_STREQ(text, "\\x1b]0;evil\\x07");
   ::close(terminal);
   ::close(reader);
-  EXPECT_EQ(printed([](Output& piped) { piped.write("\x1b"); }), "\x1b");
 }
 
 }  // namespace

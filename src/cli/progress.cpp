@@ -5,11 +5,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <utility>
+
+#include "base/readable.h"
 
 namespace sonde::cli {
 
-Progress::Progress(std::string doing) : doing_(std::move(doing)) {
+Progress::Progress(std::string_view doing) : doing_(readable_line(doing)) {
   if (::isatty(STDERR_FILENO) != 0) shower_ = std::thread([this] { show_until_done(); });
 }
 

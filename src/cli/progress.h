@@ -9,13 +9,14 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace sonde::cli {
 
 class Progress {
  public:
-  explicit Progress(std::string doing);
+  explicit Progress(std::string_view doing);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

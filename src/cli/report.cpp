@@ -31,6 +31,7 @@ Result<std::string> format_of(const ReportCommand& options) {
 void write_report(const Report& report, const ReportCommand& options, const std::string& format,
                   Output& out) {
   if (format == "html") {
+    out.for_programs();
     out.write(report_page(report, options.file));
   } else if (format == "md") {
     write_report_markdown(report, options.file, out);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
 #include "cli/report.h"
 
@@ -19,11 +20,7 @@ constexpr std::size_t kMostRows = 20;
 // A text that no Markdown reader misinterprets.
 std::string plain(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') {
-      out += ' ';
-      continue;
-    }
+  for (const char c : readable_line(text)) {
     if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
@@ -32,8 +29,7 @@ std::string plain(std::string_view text) {
 
 // A command as code, whatever it contains.
 std::string code(std::string_view text) {
-  std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  const std::string line = readable_line(text);
   std::string fence = "`";  // longer than any row of them inside
   while (line.find(fence) != std::string::npos) fence += '`';
   const std::string space = fence.size() == 1 ? "" : " ";

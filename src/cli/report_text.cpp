@@ -10,7 +10,9 @@
 
 #include "analyse/sum.h"
 #include "base/format.h"
+#include "base/readable.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/report.h"
 
 namespace sonde::cli {
@@ -64,7 +66,8 @@ class TextReport {
     out_.line(format_text(format, std::forward<Args>(args)...));
   }
   void paragraph(std::string_view indent, std::string_view text) {
-    for (const std::string& one : wrapped(text, kWidth - indent.size())) line("{}{}", indent, one);
+    for (const std::string& one : wrapped(readable_line(text), kWidth - indent.size()))
+      line("{}{}", indent, one);
   }
   std::string share(Nanos part_ns, Nanos whole_ns) const {
     if (whole_ns <= 0) return {};
@@ -73,7 +76,7 @@ class TextReport {
   }
 
   void head() {
-    line("{}", name_);
+    line("{}", readable_line(name_));
     std::string facts = format_text(
         "  {} recorded, {}", duration_text(report_.trace.last_ns() - report_.trace.first_ns()),
         counted_text(report_.trace.spans().size(), "span"));
@@ -97,25 +100,18 @@ class TextReport {
                                     ? duration_text(finding.saving_ns) + ", " +
                                           share(finding.saving_ns, report_.measured_ns)
                                     : "good to know";
-      line("\n{:>3}. {} ({})", ++rank, finding.title, saves);
+      line("\n{:>3}. {} ({})", ++rank, readable_line(finding.title), saves);
       paragraph("     ", finding.detail);
       paragraph("     ", finding.advice);
-      line("     $ {}", command_text(finding, name_));
+      line("     $ {}", readable_line(command_text(finding, name_)));
       for (std::size_t i = 0; i < std::min(finding.spans.size(), kMostExamples); ++i)
-        line("     - {}", shortened(example_text(report_, finding.spans[i])));
+        line("     - {}", readable_line(shortened(example_text(report_, finding.spans[i]))));
     }
-  }
-
-  // No more bytes than that, and no part of a character.
-  static std::string_view first_of(std::string_view text, std::size_t bytes) {
-    if (text.size() <= bytes) return text;
-    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
-    return text.substr(0, bytes);
   }
 
   static std::string shortened(const std::string& text) {
     if (text.size() <= kWidth - 8) return text;
-    return std::string(first_of(text, kWidth / 2)) + "…" + text.substr(text.rfind(','));
+    return std::string(first_whole(text, kWidth / 2)) + "…" + text.substr(text.rfind(','));
   }
 
   void steps() {
@@ -175,7 +171,7 @@ class TextReport {
     line("\n{:>13}{:>9}{:>12}  {}", "time", "share", "times", title);
     for (std::size_t i = 0; i < std::min(all.size(), kMostNames); ++i)
       line("{:>13}{:>9}{:>12}  {}", duration_text(all[i].self_ns), share(all[i].self_ns, whole_ns),
-           count_text(all[i].count), first_of(all[i].name, kWidth));
+           count_text(all[i].count), readable_line(first_whole(all[i].name, kWidth)));
   }
 
   void copies() {

@@ -145,7 +145,7 @@ class JsonSink {
 
 class CsvSink {
  public:
-  CsvSink(Output& out, bool header) : out_(out), header_(header) {}
+  CsvSink(Output& out, bool header) : out_(out), header_(header) { out_.for_programs(); }
   void text(std::string_view key, std::string_view value) { cell(key, csv_cell(value)); }
   template <typename T>
   void number(std::string_view key, T value) {

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "agent/report.h"
 #include "agent/run_environment.h"
 #include "base/new_file.h"
+#include "cli/output.h"
 #include "cli/run_apart.h"
 #include "cli/run_child.h"
 #include "cli/run_summary.h"
@@ -32,10 +32,6 @@ constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr int kNotFound = 127;
 constexpr int kCannotStart = 126;
 constexpr int kKilledBase = 128;
-
-void say(const std::string& line) {
-  std::fprintf(stderr, "sonde: %s\n", line.c_str());
-}
 
 struct Libraries {
   std::string preload;

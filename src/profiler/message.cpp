@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/readable.h"
 #include "sonde/profiler.h"
 
 namespace sonde {
@@ -39,8 +40,8 @@ void report(MessageLevel level, std::string_view text) {
     }
     if (is_told) return;
   }
-  std::fprintf(stderr, "sonde: %s: %.*s\n", level == MessageLevel::Error ? "error" : "warning",
-               static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "sonde: %s: %s\n", level == MessageLevel::Error ? "error" : "warning",
+               readable_text(text).c_str());
 }
 
 }  // namespace

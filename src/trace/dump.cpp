@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/readable.h"
+
 namespace sonde {
 
 namespace {
@@ -14,24 +16,14 @@ namespace {
 // Deeper spans are indented no further, and say how deep they are.
 constexpr std::size_t kMaxIndent = 40;
 
-// Control characters would break lines; quotes would end them early.
+// Quotes would end it early.
 void append_printable(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string quotable;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
+    if (c == '"' || c == '\\') quotable += '\\';
+    quotable += c;
   }
+  out += readable_line(quotable);
 }
 
 void append_quoted(std::string& out, std::string_view text) {

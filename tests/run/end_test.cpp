@@ -42,6 +42,26 @@ TEST_F(Run, RecordsEveryScopeOfAProgramThatWasNotChanged) {
   EXPECT_TRUE(said(", nothing lost; next: sonde table run.sonde\n")) << errors_;
 }
 
+// The metadata of that key.
+std::string metadata_in(const std::string& path, std::string_view key) {
+  const auto trace = open_sonde(path);
+  if (!trace) return trace.error().message;
+  const MetadataTable& metadata = trace->metadata();
+  for (std::size_t i = 0; i < metadata.size(); ++i) {
+    if (trace->string(metadata.key[i]) == key) return std::string(trace->string(metadata.value[i]));
+  }
+  return "";
+}
+
+TEST_F(Run, MasksSecretsInTheCommandLine) {
+  const std::vector<std::string> program = {RUN_SCOPES, "work", "1", "0", "--hf-token", "hunter2"};
+  EXPECT_EQ(run(program), 0) << errors_;
+  EXPECT_EQ(metadata_in(file(), "command"),
+            "[\"" RUN_SCOPES "\", \"work\", \"1\", \"0\", \"--hf-token\", \"***\"]");
+  EXPECT_EQ(run(program, {"--keep-command-line"}), 0) << errors_;
+  EXPECT_NE(metadata_in(file(), "command").find("hunter2"), std::string::npos);
+}
+
 TEST_F(Run, PassesTheExitStatusOn) {
   EXPECT_EQ(run({RUN_SCOPES, "work", "10", "42"}), 42);
   EXPECT_EQ(run({"/bin/false"}), 1);

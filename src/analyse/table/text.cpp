@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/format.h"
+#include "base/readable.h"
 
 namespace sonde::detail {
 namespace {
@@ -156,7 +157,7 @@ class Table {
 
   void add_columns() {
     const std::size_t name_width =
-        width_of([](const EventAverage& row) { return characters(row.key); },
+        width_of([](const EventAverage& row) { return characters(readable_line(row.key)); },
                  options_.max_name_column_width);
     add("Name", name_width);
     if (overloads_) add("Overload Name", name_width);
@@ -181,19 +182,21 @@ class Table {
     add("# of Calls");
     if (shapes_) {
       add("Input Shapes",
-          width_of([](const EventAverage& row) { return characters(row.input_shapes); },
-                   options_.max_shapes_column_width));
+          width_of(
+              [](const EventAverage& row) { return characters(readable_line(row.input_shapes)); },
+              options_.max_shapes_column_width));
     }
     if (arguments_) {
-      add("Arguments", width_of([](const EventAverage& row) { return characters(row.arguments); },
-                                options_.max_shapes_column_width));
+      add("Arguments",
+          width_of([](const EventAverage& row) { return characters(readable_line(row.arguments)); },
+                   options_.max_shapes_column_width));
     }
     if (stacks_) {
       add("Source Location", width_of(
                                  [](const EventAverage& row) {
                                    std::size_t longest = 0;
                                    for (const std::string& frame : row.stack) {
-                                     longest = std::max(longest, characters(frame));
+                                     longest = std::max(longest, characters(readable_line(frame)));
                                    }
                                    return longest;
                                  },
@@ -254,8 +257,8 @@ class Table {
   void add_row(std::size_t index) {
     const EventAverage& row = rows_[index];
     std::vector<std::string> cells;
-    cells.push_back(cut_name(row.key));
-    if (overloads_) cells.push_back(cut_name(row.overload_name));
+    cells.push_back(cut_name(readable_line(row.key)));
+    if (overloads_) cells.push_back(cut_name(readable_line(row.overload_name)));
     cells.push_back(share_text(row.self_cpu_us, cpu_sum_));
     cells.push_back(time(row.self_cpu_us));
     cells.push_back(row.is_async ? "0" : share_text(row.cpu_total_us, cpu_sum_));
@@ -278,13 +281,14 @@ class Table {
     cells.push_back(std::to_string(row.count));
     if (shapes_) {
       const std::size_t width = columns_[cells.size()].width;
-      cells.emplace_back(first_characters(row.input_shapes, width));
+      cells.emplace_back(first_characters(readable_line(row.input_shapes), width));
     }
     if (arguments_) {
       const std::size_t width = columns_[cells.size()].width;
-      cells.emplace_back(first_characters(row.arguments, width));
+      cells.emplace_back(first_characters(readable_line(row.arguments), width));
     }
-    if (stacks_) cells.push_back(row.stack.empty() ? "" : cut_source(row.stack.front()));
+    if (stacks_)
+      cells.push_back(row.stack.empty() ? "" : cut_source(readable_line(row.stack.front())));
     if (flops_) {
       cells.push_back(row.flops == 0
                           ? "--"
@@ -298,7 +302,7 @@ class Table {
   void add_source_lines(const EventAverage& row) {
     std::vector<std::string> cells(columns_.size());
     for (std::size_t i = 1; i < row.stack.size(); ++i) {
-      cells[source_column_] = cut_source(row.stack[i]);
+      cells[source_column_] = cut_source(readable_line(row.stack[i]));
       add_line(cells);
     }
     cells[source_column_].clear();

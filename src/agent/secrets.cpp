@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <string_view>
+
+namespace sonde {
+namespace {
+
+constexpr const char* kMasked = "***";
+constexpr std::string_view kBlanks = " \t\r\n";
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter_or_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_of_name(char c) {
+  return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.';
+}
+bool is_of_key(char c) {
+  return is_letter_or_digit(c) || std::string_view("+/_-").find(c) != std::string_view::npos;
+}
+
+template <std::size_t N>
+bool ends_in(std::string_view word, const std::array<std::string_view, N>& known) {
+  return std::any_of(known.begin(), known.end(),
+                     [word](std::string_view end) { return word.ends_with(end); });
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& known) {
+  return std::find(known.begin(), known.end(), word) != known.end();
+}
+
+// "--apiKey" as {"api", "key"}.
+std::vector<std::string> parts_of(std::string_view name) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool begins_word = i > 0 && std::isupper(static_cast<unsigned char>(name[i])) != 0 &&
+                             std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
+    if ((begins_word || !is_letter_or_digit(name[i])) && !parts.back().empty())
+      parts.emplace_back();
+    if (is_letter_or_digit(name[i]))
+      parts.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+// Whether what has this name is a secret: "--hf-token", but not "--tokenizer" or "--eos-token".
+bool names_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kSecret = {
+      "password", "passwd", "passphrase",  "secret",        "secrets",
+      "token",    "apikey", "credentials", "authorization", "credential"};
+  constexpr std::array<std::string_view, 9> kBeforeKey = {
+      "api", "access", "secret", "private", "auth", "encryption", "signing", "account", "license"};
+  constexpr std::array<std::string_view, 8> kOfTokenizers = {"pad", "eos",  "bos",     "unk",
+                                                             "sep", "mask", "special", "cls"};
+  const std::vector<std::string> parts = parts_of(name);
+  if (parts.empty()) return false;
+  const std::string& last = parts.back();
+  const std::string before = parts.size() > 1 ? parts[parts.size() - 2] : "";
+  if (last == "token" && is_one_of(before, kOfTokenizers)) return false;
+  if (last == "pwd") return parts.size() > 1 || name.front() == '-';  // not the shell's PWD
+  return ends_in(last, kSecret) || (last == "key" && is_one_of(before, kBeforeKey));
+}
+
+// Keys that say what they are.
+bool has_known_form(std::string_view text) {
+  struct Form {
+    std::string_view begin;
+    std::size_t least;  // characters behind it
+  };
+  static constexpr std::array<Form, 16> kForms = {{{"AKIA", 12},
+                                                   {"ASIA", 12},
+                                                   {"AIza", 20},
+                                                   {"ghp_", 16},
+                                                   {"gho_", 16},
+                                                   {"ghu_", 16},
+                                                   {"ghs_", 16},
+                                                   {"ghr_", 16},
+                                                   {"github_pat_", 16},
+                                                   {"glpat-", 16},
+                                                   {"hf_", 20},
+                                                   {"npm_", 20},
+                                                   {"xoxb-", 16},
+                                                   {"xoxp-", 16},
+                                                   {"sk-", 16},
+                                                   {"eyJ", 30}}};
+  return std::any_of(kForms.begin(), kForms.end(), [&](const Form& form) {
+    if (!text.starts_with(form.begin)) return false;
+    const std::string_view rest = text.substr(form.begin.size());
+    const auto end = std::find_if_not(rest.begin(), rest.end(), is_of_name);
+    const auto length = static_cast<std::size_t>(end - rest.begin());
+    // Words such as "sk-learn-classifier" have neither.
+    const bool is_random = std::any_of(
+        rest.begin(), end, [](char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); });
+    return length >= form.least && is_random;
+  });
+}
+
+// Long, and changing between digits, small and large letters as no word does. A path has names of
+// its own, with check sums among them.
+bool looks_random(std::string_view text) {
+  constexpr std::size_t kLeast = 32;
+  constexpr std::size_t kChangesPart = 4;
+  while (text.ends_with('=')) text.remove_suffix(1);  // as base64 is filled up
+  if (text.size() < kLeast || text.front() == '/' || text.front() == '-') return false;
+  if (!std::all_of(text.begin(), text.end(), is_of_key)) return false;
+  const auto kind = [](char c) {
+    return is_digit(c) ? 0 : c >= 'a' && c <= 'z' ? 1 : c >= 'A' && c <= 'Z' ? 2 : 3;
+  };
+  std::size_t changes = 0;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool is_within = kind(text[i]) != 3 && kind(text[i - 1]) != 3;
+    if (is_within && kind(text[i]) != kind(text[i - 1])) ++changes;
+  }
+  return changes >= text.size() / kChangesPart;
+}
+
+bool is_secret(std::string_view text) {
+  return has_known_form(text) || looks_random(text);
+}
+
+// https://user:password@host
+std::string without_password(std::string_view word) {
+  const std::size_t scheme = word.find("://");
+  if (scheme == std::string_view::npos) return std::string(word);
+  const std::size_t user = scheme + 3;
+  const std::size_t end = std::min(word.find_first_of("/?#", user), word.size());
+  const std::size_t at = word.substr(0, end).rfind('@');
+  const std::size_t colon = word.find(':', user);
+  if (at == std::string_view::npos || colon >= at) return std::string(word);
+  return std::string(word.substr(0, colon + 1)) + kMasked + std::string(word.substr(at));
+}
+
+// Masks the words one after the other: one may say that the next is a secret.
+class Masker {
+ public:
+  // A word may be a whole script, as after `sh -c`.
+  std::string word(std::string_view text) {
+    if (next_is_secret_ && !text.starts_with('-') && !announces(text)) {
+      next_is_secret_ = false;
+      return kMasked;
+    }
+    std::string out;
+    while (!text.empty()) {
+      const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+      out += text.substr(0, begin);
+      text.remove_prefix(begin);
+      const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+      if (end > 0) out += piece(text.substr(0, end));
+      text.remove_prefix(end);
+    }
+    return out;
+  }
+
+ private:
+  std::string piece(std::string_view text) {
+    const bool is_option = text.front() == '-' && text.size() > 1;
+    if (next_is_secret_ && !is_option) {
+      next_is_secret_ = announces(text);
+      return next_is_secret_ ? std::string(text) : kMasked;
+    }
+    next_is_secret_ = announces(text) || (is_option && names_secret(text));
+    return next_is_secret_ ? std::string(text) : values(without_password(text));
+  }
+
+  // What stands before the secret in a header: "Authorization: Bearer X".
+  static bool announces(std::string_view text) {
+    constexpr std::array<std::string_view, 4> kSchemes = {"Bearer", "bearer", "Basic", "basic"};
+    return is_one_of(text, kSchemes) || (text.ends_with(':') && names_secret(text));
+  }
+
+  // Masks the values in "api_key=X", "--token=X", "?user=a&token=X" and {"password":"X"}.
+  static std::string values(std::string_view text) {
+    if (is_secret(text)) return kMasked;
+    std::string out;
+    std::size_t name = 0;  // where the current name begins
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      out += text[i];
+      const bool is_quote = text[i] == '"' || text[i] == '\'';
+      if (is_of_name(text[i]) || is_quote) continue;
+      const bool is_pair = text[i] == '=' || text[i] == ':';
+      const std::size_t end = is_pair ? end_of_value(text, i + 1, name == 0) : i;
+      const std::string_view value = text.substr(std::min(i + 1, end), end - std::min(i + 1, end));
+      if (is_pair && !value.empty() &&
+          (names_secret(text.substr(name, i - name)) || is_secret(value))) {
+        out += kMasked;
+        i = end - 1;
+      }
+      name = i + 1;
+    }
+    return out;
+  }
+
+  // To the end of the word, unless other values follow as in a query.
+  static std::size_t end_of_value(std::string_view text, std::size_t begin, bool is_whole) {
+    if (is_whole) return text.size();
+    return std::min(text.find_first_of("&;,}", begin), text.size());
+  }
+
+  bool next_is_secret_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> without_secrets(const std::vector<std::string>& words) {
+  std::vector<std::string> shown;
+  shown.reserve(words.size());
+  Masker masker;
+  for (const std::string& word : words) shown.push_back(masker.word(word));
+  return shown;
+}
+
+}  // namespace sonde

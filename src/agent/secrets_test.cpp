@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "agent/secrets.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace sonde {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string shown(const std::string& word) {
+  return without_secrets({"program", word})[1];
+}
+
+TEST(Secrets, AreMaskedBehindAnOptionThatNamesThem) {
+  for (const char* const option :
+       {"--password", "--hf-token", "-token", "--apiKey", "--aws_secret_access_key", "--pwd"})
+    EXPECT_EQ(without_secrets({"p", option, "X y", "rest"}), (Words{"p", option, "***", "rest"}));
+  EXPECT_EQ(without_secrets({"p", "--password", "--verbose"}),
+            (Words{"p", "--password", "--verbose"}));
+}
+
+TEST(Secrets, AreMaskedInPairs) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--token=abc", "--token=***"},
+      {"api_key=abc", "api_key=***"},
+      {"PGPASSWORD=a&b", "PGPASSWORD=***"},
+      {"DB_PASSWORD=a&b", "DB_PASSWORD=***"},
+      {"https://h/?user=a&token=b&x=1", "https://h/?user=a&token=***&x=1"},
+      {R"({"password":"x","n":1})", R"({"password":***,"n":1})"},
+      {"https://me:word@host/path", "https://me:***@host/path"},
+      {"--remote=postgres://me:w@rd@host/db", "--remote=postgres://me:***@host/db"},
+  };
+  for (const auto& [given, expected] : cases) EXPECT_EQ(shown(given), expected);
+}
+
+TEST(Secrets, AreMaskedInScriptsAndHeaders) {
+  EXPECT_EQ(shown("curl -H 'Authorization: Bearer abc' --password x; ls"),
+            "curl -H 'Authorization: Bearer *** --password *** ls");
+  EXPECT_EQ(shown("TOKEN=a python3 train.py"), "TOKEN=*** python3 train.py");
+}
+
+TEST(Secrets, AreMaskedByTheirForm) {
+  for (const char* const secret :
+       {"AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "hf_abcdefghijKLMNopqrstuvwxyzABCDEFGH", "sk-proj-1234567890abcdefghij",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}) {
+    EXPECT_EQ(shown(secret), "***");
+    EXPECT_EQ(shown(std::string("--x=") + secret), "--x=***");
+  }
+}
+
+TEST(Secrets, LeaveOrdinaryArgumentsAlone) {
+  for (const char* const plain :
+       {"train.py", "--tokenizer=gpt2", "--max-tokens=512", "--eos-token=</s>", "--key=value",
+        "--model=resnet50_imagenet_pretrained_version_2_2023", "sk-learn-classifier-of-models",
+        "/cache/models--x/snapshots/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/config.json",
+        "https://example.org:8080/a@b", "--lr=1e-4", "a=b", "PWD=/home", "", "-", "--",
+        "hf_model_of_my_own_making"})
+    EXPECT_EQ(shown(plain), plain);
+  EXPECT_EQ(without_secrets({"p", "--tokenizer", "x"}), (Words{"p", "--tokenizer", "x"}));
+  EXPECT_TRUE(without_secrets({}).empty());
+}
+
+}  // namespace
+}  // namespace sonde
