@@ -53,7 +53,7 @@ Result<void> ControlServer::open() {
     const timeval patience = {2, 0};
     ::setsockopt(ends_[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     ::setsockopt(ends_[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0U, 1U}) {
       ends_[i] = out_of_the_way(ends_[i]);
       inodes_[i] = inode_of(ends_[i]);
     }
@@ -76,7 +76,7 @@ Result<void> ControlServer::listen() {
 void ControlServer::forget() {
   if (fd_ >= 0 && is_bound_to(fd_, *address_)) ::close(fd_);
   fd_ = -1;
-  for (const std::size_t i : {0, 1}) {
+  for (const std::size_t i : {0U, 1U}) {
     if (ends_[i] >= 0 && inode_of(ends_[i]) == inodes_[i]) ::close(ends_[i]);
     ends_[i] = -1;
   }
