@@ -47,6 +47,7 @@ namespace {
 
 __thread ThreadRecord* this_record __attribute__((tls_model("initial-exec"))) = nullptr;
 __thread unsigned times_left __attribute__((tls_model("initial-exec"))) = 0;
+__thread ThreadPast this_past __attribute__((tls_model("initial-exec"))) = {};
 
 std::atomic<Pool*> current_pool{nullptr};
 std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
@@ -71,6 +72,8 @@ void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
   record.chunk.store(nullptr, std::memory_order_release);
 }
 
+void leave_if_all_but_gone(Pool* pool) noexcept;
+
 // The calling thread is busy with the recorder and may use the pool; detach_pool() waits for it.
 class SlowPath {
  public:
@@ -88,6 +91,7 @@ class SlowPath {
   }
   ~SlowPath() {
     if (!entered_) return;
+    leave_if_all_but_gone(pool_);
     slow_users.fetch_sub(1, std::memory_order_release);  // pairs with detach_pool
     std::atomic_signal_fence(std::memory_order_seq_cst);
     cursor_.busy = 0;
@@ -106,34 +110,47 @@ class SlowPath {
   bool entered_ = false;
 };
 
-void leave_thread(void* opaque) noexcept {
-  auto* record = static_cast<ThreadRecord*>(opaque);
+// Only while the thread is busy.
+void leave(ThreadRecord* record, Pool* pool) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
-  // First of all, or a signal handler could come to record while this thread holds a lock.
-  const SlowPath slow(cursor);
   if (read_thread_name(*record))
     dictionary().add_thread(record->thread, record->kernel_id, record->name);
-  give_up_chunk(*record, slow.pool());
+  give_up_chunk(*record, pool);
   cursor.chunk = &no_chunk;
   __atomic_store_n(&cursor.begin_limit, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&cursor.end_limit, 0, __ATOMIC_RELAXED);
   this_record = nullptr;
-  ++times_left;
+  this_past = {record->thread, record->next_sequence, record->next_async};
   thread_registry().leave(record);
 }
 
-// Null where the system has no memory left, and in a thread that is all but gone.
-ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
-  if (this_record != nullptr) return this_record;
-  // Destructors of thread-specific data run a few times over. In the last round nobody would take
-  // the thread out again, and its cursor would be written to after it is gone.
+void leave_thread(void* opaque) noexcept {
+  // First of all, or a signal handler could come to record while this thread holds a lock.
+  const SlowPath slow(sonde_detail_cursor);
+  ++times_left;
+  leave(static_cast<ThreadRecord*>(opaque), slow.pool());
+}
+
+// Destructors of thread-specific data run a few times over. In the last round nobody would take the
+// thread out again, and its cursor would be written to after it is gone.
+bool is_all_but_gone() noexcept {
   constexpr unsigned kRounds = 2;
   static_assert(kRounds < PTHREAD_DESTRUCTOR_ITERATIONS);
-  if (times_left >= kRounds) return nullptr;
+  return times_left >= kRounds;
+}
+
+// Such a thread leaves after each record: nobody else would see to it.
+void leave_if_all_but_gone(Pool* pool) noexcept {
+  if (this_record != nullptr && is_all_but_gone()) leave(this_record, pool);
+}
+
+// Null where the system has no memory left.
+ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
+  if (this_record != nullptr) return this_record;
   pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });
-  this_record = thread_registry().enter(&cursor);
+  this_record = thread_registry().enter(&cursor, this_past);
   // Runs leave_thread when the thread ends, and again if something records after that.
-  if (this_record != nullptr) pthread_setspecific(exit_key, this_record);
+  if (this_record != nullptr && !is_all_but_gone()) pthread_setspecific(exit_key, this_record);
   return this_record;
 }
 
@@ -404,7 +421,9 @@ bool begin_told(Listeners who, Name&& name, Write&& write) noexcept {
   ThreadRecord* const record = slow.entered() ? enter_thread(cursor) : nullptr;
   if (record == nullptr) return false;
   Listeners told = 0;
-  if ((who & kTools) != 0 && record->told.has_room()) told = tell_push(*record, who, name());
+  // A thread that is all but gone could not tell them of the end.
+  if ((who & kTools) != 0 && record->told.has_room() && !is_all_but_gone())
+    told = tell_push(*record, who, name());
   if ((who & kSession) != 0 && slow.pool() != nullptr && write(*record, *slow.pool()))
     told |= kSession;
   if (told != 0) record->told.push(told);
@@ -488,6 +507,7 @@ void forget_this_thread() noexcept {
   cursor = {&no_chunk, 0, 0, cursor.busy, 0};
   if (this_record == nullptr) return;
   this_record = nullptr;
+  this_past = {};
   pthread_setspecific(exit_key, nullptr);
 }
 

@@ -81,13 +81,15 @@ ThreadRecord* ThreadRegistry::allocate() noexcept {
   return new (record) ThreadRecord;
 }
 
-ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
+ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor, const ThreadPast& past) noexcept {
   ThreadRecord* record = nullptr;
   {
     const QuietLock guard(mutex_);
     record = allocate();
     if (record == nullptr) return nullptr;
-    record->thread = next_thread_++;
+    record->thread = past.thread != 0 ? past.thread : next_thread_++;
+    record->next_sequence = past.next_sequence;
+    record->next_async = past.next_async;
     record->kernel_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
     record->cursor = cursor;
     read_thread_name(*record);
@@ -95,7 +97,7 @@ ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor) noexcept {
     if (first_ != nullptr) first_->previous = record;
     first_ = record;
   }
-  dictionary().add_thread(record->thread, record->kernel_id, record->name);
+  if (past.thread == 0) dictionary().add_thread(record->thread, record->kernel_id, record->name);
   return record;
 }
 

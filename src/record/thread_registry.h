@@ -36,6 +36,13 @@ class NameCache {
 
 std::uint64_t name_hash(std::string_view name) noexcept;
 
+// What a thread goes on with if it records after it has left.
+struct ThreadPast {
+  std::uint64_t thread = 0;  // 0: it has none
+  std::uint64_t next_sequence = 0;
+  std::uint64_t next_async = 0;
+};
+
 struct ThreadRecord {
   std::uint64_t thread = 0;  // unique in the process, counted from 1
   std::uint64_t kernel_id = 0;
@@ -59,7 +66,7 @@ struct ThreadRecord {
 class ThreadRegistry {
  public:
   // Null if the system has no memory left. Needs no heap, see Dictionary.
-  ThreadRecord* enter(ThreadCursor* cursor) noexcept;
+  ThreadRecord* enter(ThreadCursor* cursor, const ThreadPast& past) noexcept;
   void leave(ThreadRecord* record) noexcept;
   // In the child of a fork: forget every thread.
   void forget_all() noexcept;
