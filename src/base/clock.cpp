@@ -2,6 +2,8 @@
 #include "base/clock.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,10 +21,21 @@
 namespace sonde {
 namespace {
 
-std::int64_t read_ns(clockid_t clock) {
+// The C library reads the counter too.
+std::atomic<bool> asks_the_kernel{false};
+
+std::int64_t read_ns(clockid_t clock, bool from_kernel) {
   timespec now{};
-  ::clock_gettime(clock, &now);
+  if (from_kernel) {
+    ::syscall(SYS_clock_gettime, clock, &now);
+  } else {
+    ::clock_gettime(clock, &now);
+  }
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::int64_t read_ns(clockid_t clock) {
+  return read_ns(clock, asks_the_kernel.load(std::memory_order_relaxed));
 }
 
 std::uint64_t read_counter() {
@@ -67,23 +80,52 @@ bool counter_is_steady() {
 }
 #endif
 
+// Whether reading the counter ends in SIGSEGV on this thread.
+bool counter_is_forbidden() {
+#if defined(__x86_64__)
+  int state = 0;
+  return ::prctl(PR_GET_TSC, &state) == 0 && state == PR_TSC_SIGSEGV;
+#else
+  return false;
+#endif
+}
+
 TickSource choose_source() {
+  if (counter_is_forbidden()) {
+    asks_the_kernel.store(true, std::memory_order_relaxed);
+    return TickSource::Monotonic;
+  }
   const char* forced = std::getenv("SONDE_CLOCK");
   if (forced != nullptr && std::strcmp(forced, "monotonic") == 0) return TickSource::Monotonic;
   return counter_is_steady() ? TickSource::Counter : TickSource::Monotonic;
 }
 
+// Not a function-local static with a guard: this is read in signal handlers.
+std::atomic<int> chosen_source{-1};
+
 }  // namespace
 
 TickSource tick_source() {
-  // Not a function-local static with a guard: this is read in signal handlers.
-  static std::atomic<int> chosen{-1};
-  int source = chosen.load(std::memory_order_relaxed);
+  int source = chosen_source.load(std::memory_order_relaxed);
   if (source < 0) {
     source = static_cast<int>(choose_source());
-    chosen.store(source, std::memory_order_relaxed);
+    chosen_source.store(source, std::memory_order_relaxed);
   }
   return static_cast<TickSource>(source);
+}
+
+bool review_tick_source() {
+  const TickSource before = tick_source();
+  if (!counter_is_forbidden()) return false;
+  asks_the_kernel.store(true, std::memory_order_relaxed);
+  chosen_source.store(static_cast<int>(TickSource::Monotonic), std::memory_order_relaxed);
+  return before != TickSource::Monotonic;
+}
+
+void allow_counter() {
+#if defined(__x86_64__)
+  ::prctl(PR_SET_TSC, PR_TSC_ENABLE);
+#endif
 }
 
 std::uint64_t read_ticks() {
@@ -94,6 +136,9 @@ std::uint64_t read_ticks() {
 
 std::int64_t monotonic_ns() {
   return read_ns(CLOCK_MONOTONIC_RAW);
+}
+std::int64_t realtime_ns() {
+  return read_ns(CLOCK_REALTIME, true);
 }
 std::int64_t thread_cpu_ns() {
   return read_ns(CLOCK_THREAD_CPUTIME_ID);

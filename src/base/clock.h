@@ -14,8 +14,14 @@ namespace sonde {
 
 enum class TickSource : std::uint8_t { Counter, Monotonic };
 
-// Decided once per process. SONDE_CLOCK=monotonic in the environment forces the fallback.
+// Decided when it is first asked for. SONDE_CLOCK=monotonic in the environment forces the fallback.
 TickSource tick_source();
+// Takes the fallback if the calling thread may no longer read the counter (PR_SET_TSC of prctl).
+// To be called where a recording begins; true if the source is another now.
+bool review_tick_source();
+// Lets the calling thread read the counter whatever the thread that made it may: only on threads of
+// our own.
+void allow_counter();
 // One read of the clock that tick_source() names.
 std::uint64_t read_ticks();
 
@@ -30,6 +36,8 @@ struct ClockAnchor {
 ClockAnchor take_anchor();
 
 std::int64_t monotonic_ns();
+// Since the Unix epoch. Works before it is known whether the counter may be read.
+std::int64_t realtime_ns();
 std::int64_t thread_cpu_ns();
 
 // Piecewise linear through the anchors, extended beyond them at the overall rate. Steps of the

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/clock.h"
 #include "collect/chunk_reader.h"
 #include "collect/collector.h"
 #include "decode/losses.h"
@@ -27,6 +28,7 @@ constexpr auto kCalmInterval = std::chrono::milliseconds(10);
 
 void Collector::run() {
   ::pthread_setname_np(::pthread_self(), "sonde-drainer");
+  allow_counter();
   std::unique_lock lock(mutex_);
   bool busy = false;
   for (;;) {

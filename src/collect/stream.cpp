@@ -50,6 +50,10 @@ Result<void> Stream::choose_arena(std::uint32_t chunk_count, std::uint64_t budge
 Result<void> Stream::start(const SessionOptions& options, const std::string& path) {
   wanted_chunks_ = chunks_for(options.budget_bytes);
   SONDE_TRY_VOID(choose_arena(wanted_chunks_, options.budget_bytes));
+  if (review_tick_source()) {
+    scope_ticks_ = 0;
+    first_anchor_ = {};
+  }
   if (scope_ticks_ == 0) scope_ticks_ = detail::measure_scope_ticks();
   if (first_anchor_.ticks == 0) first_anchor_ = take_anchor();
   id_ = (static_cast<std::uint64_t>(::getpid()) << 32) ^ read_ticks();

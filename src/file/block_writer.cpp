@@ -4,10 +4,10 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "file/block_file.h"
 #include "file/block_layout.h"
@@ -102,9 +102,7 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
   BlockWriter writer(*std::move(file));
   FileHeader header;
   header.version = kFormatVersion;
-  header.created_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+  header.created_ns = realtime_ns();
   header.file_id = random_id(header.created_ns);
   header.crc = crc_of(header);
   writer.file_tag_ = tag_of(header);

@@ -120,5 +120,17 @@ TEST(EndsWithoutStopping, LeavesAWholeFile) {
   EXPECT_NE(trace->spans().flags[find_span(*trace, "for ever")] & SpanFlags::kUnfinished, 0);
 }
 
+// PR_SET_TSC of prctl: reading the counter ends in SIGSEGV.
+TEST(MayNotReadTheCounter, IsRecordedWithTheSlowClock) {
+  const TempDir dir;
+  const Victim victim(dir, "spill", "exit without a counter");
+  const int status = victim.wait();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 8);
+  const auto trace = open_sonde(victim.output());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_GT(count_spans(*trace, "work"), 0u);
+}
+
 }  // namespace
 }  // namespace sonde::testing

@@ -4,6 +4,7 @@
 //   pipeline_victim OUTPUT POLICY ENDING PROGRESS_FILE
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ sigset_t only_sigterm() {
 [[noreturn]] void end_badly(const std::string& ending) {
   if (ending == "abort") std::abort();
   if (ending == "_exit") ::_exit(7);
-  if (ending == "exit") std::exit(8);
+  if (ending == "exit" || ending == "exit without a counter") std::exit(8);
   if (ending == "exit on SIGTERM") {
     int number = 0;
     const sigset_t awaited = only_sigterm();
@@ -70,6 +71,9 @@ int main(int argc, char** argv) {
                    : std::strcmp(argv[2], "drop") == 0 ? sonde::BufferPolicy::Drop
                                                        : sonde::BufferPolicy::Spill;
   const std::string ending = argv[3];
+#if defined(__x86_64__)
+  if (ending == "exit without a counter") ::prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+#endif
   const bool floods = ending == "flood";
   if (floods) options.budget_bytes = std::uint64_t{2} << 20;
   if (ending == "exit on SIGTERM") {
