@@ -4,69 +4,149 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <limits>
 
 #include "analyse/table/averages_data.h"
 
 namespace sonde::detail {
 namespace {
 
-// Device work that belongs to a row.
-struct Work {
-  std::uint32_t row;
-  std::uint32_t event;
-  Nanos begin_ns;
-  Nanos end_ns;
-};
-
-bool comes_before(const Work& a, const Work& b) {
-  return std::tie(a.row, a.begin_ns, a.event) < std::tie(b.row, b.begin_ns, b.event);
-}
-bool is_same(const Work& a, const Work& b) {
-  return a.row == b.row && a.event == b.event;
-}
-
-// Device work of each row: for device events the events themselves, for host events what they or
-// events inside them launched. Annotations are not work.
-std::vector<Work> work_of_rows(const EventData& data,
-                               const std::vector<std::uint32_t>& row_of_event) {
-  std::vector<Work> all;
-  const auto add = [&](std::uint32_t row, std::uint32_t event) {
-    all.push_back({row, event, data.begin_ns[event], data.end_ns[event]});
-  };
-  for (std::uint32_t event = 0; event < data.size(); ++event) {
-    if (data.has(event, kEventDevice)) {
-      if (!data.has(event, kEventAnnotation)) add(row_of_event[event], event);
-      continue;
+// Device work by row: for device events the events themselves, for host events what they or events
+// inside them launched, each once. Annotations are not work.
+//
+// Calls that lie in each other share what the inner ones launched: it stands in one list, in which
+// each call has a part, so that memory does not grow with their depth.
+class WorkOfRows {
+ public:
+  WorkOfRows(const EventData& data, const std::vector<std::uint32_t>& row_of_event,
+             std::size_t rows)
+      : data_(data), row_of_event_(row_of_event), open_(rows) {
+    sort_work();
+    link_children();
+    for (std::uint32_t event = 0; event < data.size(); ++event) {
+      if (data.parent[event] == kNoEvent) visit(event);
     }
-    for (std::uint32_t i = 0; i < data.kernels_count[event]; ++i) {
-      const std::uint32_t kernel = data.kernels[data.kernels_first[event] + i];
-      for (std::uint32_t at = event; at != kNoEvent; at = data.parent[at]) {
-        add(row_of_event[at], kernel);
+    for (const std::uint32_t event : work_) add_itself(event);
+    std::stable_sort(parts_.begin(), parts_.end(),
+                     [](const Part& a, const Part& b) { return a.row < b.row; });
+  }
+
+  void add_figures(std::vector<ExtraFigures>& figures) const {
+    std::vector<bool> is_here(work_.size());  // of the current row
+    for (auto first = parts_.begin(); first != parts_.end();) {
+      const auto last = std::find_if(first, parts_.end(),
+                                     [first](const Part& part) { return part.row != first->row; });
+      add_row(first, last, is_here, figures[first->row]);
+      first = last;
+    }
+  }
+
+ private:
+  // What a row has of `launched_`.
+  struct Part {
+    std::uint32_t row;
+    std::size_t begin;
+    std::size_t end;
+  };
+  using Parts = std::vector<Part>::const_iterator;
+
+  void sort_work() {
+    for (std::uint32_t event = 0; event < data_.size(); ++event) {
+      if (data_.has(event, kEventDevice)) work_.push_back(event);
+    }
+    std::stable_sort(work_.begin(), work_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return data_.begin_ns[a] < data_.begin_ns[b];
+    });
+    place_.resize(data_.size());
+    for (std::uint32_t i = 0; i < work_.size(); ++i) place_[work_[i]] = i;
+  }
+
+  void link_children() {
+    first_child_.assign(data_.size(), kNoEvent);
+    next_.assign(data_.size(), kNoEvent);
+    for (auto event = static_cast<std::uint32_t>(data_.size()); event-- > 0;) {
+      const std::uint32_t parent = data_.parent[event];
+      if (parent == kNoEvent) continue;
+      next_[event] = first_child_[parent];
+      first_child_[parent] = event;
+    }
+  }
+
+  struct Visit {
+    std::uint32_t event;
+    std::uint32_t child;  // the next one
+    std::size_t begin;    // of its part
+  };
+
+  // An event and all that lies in it, without recursion: it may be deep.
+  void visit(std::uint32_t root) {
+    path_.clear();
+    enter(root);
+    while (!path_.empty()) {
+      const std::uint32_t child = path_.back().child;
+      if (child == kNoEvent) {
+        leave();
+      } else {
+        path_.back().child = next_[child];
+        enter(child);
       }
     }
   }
-  std::sort(all.begin(), all.end(), comes_before);
-  all.erase(std::unique(all.begin(), all.end(), is_same), all.end());
-  return all;
-}
-
-void add_device_figures(std::vector<ExtraFigures>& figures, const std::vector<Work>& all) {
-  std::uint32_t row = kNoEvent;
-  Nanos reached_ns = 0;  // the end of what was counted for this row
-  for (const Work& work : all) {
-    if (work.row != row) {
-      row = work.row;
-      reached_ns = work.begin_ns;
-    }
-    ExtraFigures& of_row = figures[row];
-    ++of_row.launches;
-    const Nanos from_ns = std::max(work.begin_ns, reached_ns);
-    if (work.end_ns <= from_ns) continue;
-    of_row.device_union_ns += work.end_ns - from_ns;
-    reached_ns = work.end_ns;
+  void enter(std::uint32_t event) {
+    path_.push_back({event, first_child_[event], launched_.size()});
+    ++open_[row_of_event_[event]];
+    for (std::uint32_t i = 0; i < data_.kernels_count[event]; ++i)
+      launched_.push_back(place_[data_.kernels[data_.kernels_first[event] + i]]);
   }
-}
+  // A call inside another of the same row adds nothing to that row.
+  void leave() {
+    const Visit& done = path_.back();
+    const std::uint32_t row = row_of_event_[done.event];
+    if (--open_[row] == 0 && done.begin < launched_.size())
+      parts_.push_back({row, done.begin, launched_.size()});
+    path_.pop_back();
+  }
+
+  void add_itself(std::uint32_t event) {
+    if (data_.has(event, kEventAnnotation)) return;
+    parts_.push_back({row_of_event_[event], launched_.size(), launched_.size() + 1});
+    launched_.push_back(place_[event]);
+  }
+
+  void add_row(Parts first, Parts last, std::vector<bool>& is_here, ExtraFigures& of_row) const {
+    std::size_t from = work_.size();
+    std::size_t to = 0;
+    for (auto part = first; part != last; ++part) {
+      for (std::size_t i = part->begin; i < part->end; ++i) {
+        is_here[launched_[i]] = true;
+        from = std::min<std::size_t>(from, launched_[i]);
+        to = std::max<std::size_t>(to, launched_[i] + std::size_t{1});
+      }
+    }
+    Nanos reached_ns = std::numeric_limits<Nanos>::min();  // the end of what was counted
+    for (std::size_t i = from; i < to; ++i) {
+      if (!is_here[i]) continue;
+      is_here[i] = false;
+      ++of_row.launches;
+      const Nanos from_ns = std::max(data_.begin_ns[work_[i]], reached_ns);
+      const Nanos end_ns = data_.end_ns[work_[i]];
+      if (end_ns <= from_ns) continue;
+      of_row.device_union_ns += end_ns - from_ns;
+      reached_ns = end_ns;
+    }
+  }
+
+  const EventData& data_;
+  const std::vector<std::uint32_t>& row_of_event_;
+  std::vector<std::uint32_t> work_;   // device events in the order of their beginnings
+  std::vector<std::uint32_t> place_;  // of a device event in `work_`
+  std::vector<std::uint32_t> first_child_;
+  std::vector<std::uint32_t> next_;  // child of the same parent
+  std::vector<Visit> path_;
+  std::vector<std::uint32_t> open_;      // events on the path, of each row
+  std::vector<std::uint32_t> launched_;  // places; what a call launched, and those inside it
+  std::vector<Part> parts_;
+};
 
 // The smallest value that at least that part of all does not exceed.
 Nanos quantile(const std::vector<Nanos>& sorted, double part) {
@@ -111,7 +191,7 @@ std::vector<ExtraFigures> extra_figures(const EventData& data, std::size_t rows,
                                         const std::vector<std::uint32_t>& row_of_event) {
   std::vector<ExtraFigures> figures(rows);
   add_quantiles(figures, data, row_of_event);
-  add_device_figures(figures, work_of_rows(data, row_of_event));
+  WorkOfRows(data, row_of_event, rows).add_figures(figures);
   add_rates(figures, data, row_of_event);
   return figures;
 }

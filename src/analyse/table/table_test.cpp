@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "analyse/testing/op_trace.h"
 #include "sonde/analyse/events.h"
+#include "trace/testing/little_memory.h"
 
 namespace sonde {
 namespace {
@@ -403,6 +405,39 @@ TEST(ExtraFigures, ARowThatContainsItselfCountsAKernelOnce) {
   const std::vector<ExtraFigures> extra = function_events(t.build()).key_averages().extra_figures();
   EXPECT_EQ(extra[0].launches, 1u);
   EXPECT_EQ(extra[0].device_union_ns, 30'000);
+}
+
+// Each call launches a kernel of its own, which belongs to all calls around it.
+OpTrace nested_calls(int count) {
+  OpTrace t;
+  for (int i = 0; i < count; ++i) t.op("call" + std::to_string(i), i, 3 * count - i).id(i + 1);
+  for (int i = 0; i < count; ++i) {
+    const Nanos start_us = 10 * count + 2 * i;
+    t.kernel("k", start_us, start_us + 1).launched_by(i + 1);
+  }
+  return t;
+}
+
+TEST(ExtraFigures, OfNestedCallsCountWhatTheInnerOnesLaunched) {
+  constexpr std::size_t kCalls = 50;
+  OpTrace t = nested_calls(kCalls);
+  const KeyAverages averages = function_events(t.build()).key_averages();
+  const std::vector<ExtraFigures> extra = averages.extra_figures();
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    ASSERT_EQ(averages[i].key, "call" + std::to_string(i));
+    EXPECT_EQ(extra[i].launches, kCalls - i);
+    EXPECT_EQ(extra[i].device_union_ns, static_cast<Nanos>(kCalls - i) * 1000);
+  }
+}
+
+TEST(ExtraFigures, TakeMemoryForTheCallsAndNotForTheirDepth) {
+  OpTrace t = nested_calls(6'000);
+  const KeyAverages averages = function_events(t.build()).key_averages();
+  const auto work = [&] {
+    testing::allow_more_memory(std::size_t{64} << 20);
+    std::exit(averages.extra_figures()[0].launches == 6'000 ? 0 : 1);
+  };
+  EXPECT_EXIT(work(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ExtraFigures, QuantilesAreValuesThatOccurred) {
