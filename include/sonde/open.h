@@ -19,6 +19,9 @@ namespace sonde {
 
 struct OpenOptions {
   unsigned threads = 0;  // threads to use; 0: one per core
+  // Refuse files that take far more memory than a trace of their size does. They may have been made
+  // to exhaust it: deflate folds a gigabyte into one megabyte.
+  bool limit_size = true;
 };
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options = {});

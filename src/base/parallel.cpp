@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -13,8 +15,18 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& tas
                   unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr thrown;
+  const auto call = [&](std::size_t i) {
+    try {
+      task(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (thrown == nullptr) thrown = std::current_exception();
+    }
+  };
   const auto work = [&] {
-    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) call(i);
   };
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); ++i) {
@@ -25,6 +37,8 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& tas
     }
   }
   work();
+  helpers.clear();  // waits for them
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 }  // namespace sonde

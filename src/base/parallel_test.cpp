@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <vector>
 
 namespace sonde {
@@ -17,6 +18,18 @@ TEST(ParallelFor, CallsEveryTaskOnce) {
 
 TEST(ParallelFor, DoesNothingForNoTasks) {
   parallel_for(0, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelFor, PassesOnWhatATaskThrowsWhenAllWereCalled) {
+  for (const unsigned threads : {1u, 4u}) {
+    std::atomic<int> calls{0};
+    const auto work = [&](std::size_t i) {
+      ++calls;
+      if (i % 7 == 3) throw std::bad_alloc();
+    };
+    EXPECT_THROW(parallel_for(100, work, threads), std::bad_alloc);
+    EXPECT_EQ(calls.load(), 100);
+  }
 }
 
 }  // namespace

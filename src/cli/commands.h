@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/table.h"
+#include "sonde/open.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
 
@@ -18,12 +19,14 @@ namespace sonde::cli {
 
 struct InfoOptions {
   std::string file;
+  OpenOptions open;
   bool json = false;
 };
 Result<void> run_info(const InfoOptions& options, Output& out);
 
 struct DumpOptions {
   std::string file;
+  OpenOptions open;
 };
 Result<void> run_dump(const DumpOptions& options, Output& out);
 
@@ -31,6 +34,7 @@ enum class Format { Text, Json, Csv };
 
 struct TableCommand {
   std::string file;
+  OpenOptions open;
   GroupBy group_by;
   TableOptions table;
   Format format = Format::Text;
@@ -39,6 +43,7 @@ Result<void> run_table(const TableCommand& options, Output& out);
 
 struct EventsCommand {
   std::string file;
+  OpenOptions open;
   TableOptions table;
   Format format = Format::Text;
 };
@@ -46,6 +51,7 @@ Result<void> run_events(const EventsCommand& options, Output& out);
 
 struct ExportCommand {
   std::string file;
+  OpenOptions open;
   std::string output;
   std::string metric;  // the weight of stacks; empty: self_cpu_time_total
 };
@@ -55,6 +61,7 @@ Result<void> run_export(const ExportCommand& options, Output& out);
 // With an output: the timeline as a file, by suffix. Without: a report.
 struct MemoryCommand {
   std::string file;
+  OpenOptions open;
   std::string device;  // "cuda:0"; empty: the first that is not the host for a file, else all
   std::string output;
   int row_limit = 10;  // -1: all
@@ -66,6 +73,7 @@ Result<void> run_memory(const MemoryCommand& options, Output& out);
 // With an output: writes the execution trace, by suffix. Without: checks it and says what is in it.
 struct EtCommand {
   std::string file;
+  OpenOptions open;
   std::string output;
   std::string trace;   // of the same run; empty: none
   int row_limit = 10;  // -1: all
@@ -76,6 +84,7 @@ Result<void> run_et(const EtCommand& options, Output& out);
 
 struct GraphsCommand {
   std::string file;
+  OpenOptions open;
   int row_limit = 10;  // of each table; -1: all
   Format format = Format::Text;
 };
@@ -84,6 +93,7 @@ Result<void> run_graphs(const GraphsCommand& options, Output& out);
 // With an output: a file, by suffix. Without: to standard output.
 struct ReportCommand {
   std::string file;
+  OpenOptions open;
   std::string output;
   std::string format = "text";  // text, md, json or html
 };
@@ -112,9 +122,9 @@ struct TorchBuildCommand {
 Result<void> run_torch_build(const TorchBuildCommand& command, Output& out);
 
 // Opens any file that Sonde reads; shows progress on the terminal if it takes long.
-Result<Trace> open_with_progress(const std::string& path);
+Result<Trace> open_with_progress(const std::string& path, const OpenOptions& options);
 // The same for commands that analyse a trace: prints a line on stderr if it is incomplete.
-Result<Trace> open_to_answer(const std::string& path);
+Result<Trace> open_to_answer(const std::string& path, const OpenOptions& options);
 // Called before a command writes, so that it never overwrites its input, which may still be
 // recorded.
 Result<void> not_onto_itself(const std::string& input, const std::string& output);

@@ -11,7 +11,7 @@
 
 namespace sonde::cli {
 Result<void> run_dump(const DumpOptions& options, Output& out) {
-  SONDE_TRY(const Trace trace, open_with_progress(options.file));
+  SONDE_TRY(const Trace trace, open_with_progress(options.file, options.open));
   dump_text(trace, [&](std::string_view line) {
     out.line(line);
     return out.ok();

@@ -22,17 +22,17 @@ struct Opened {
   std::optional<Trace> trace;  // of the same run
 };
 
-Result<Opened> make_from_trace(const std::string& path) {
-  SONDE_TRY(Trace trace, open_to_answer(path));
+Result<Opened> make_from_trace(const std::string& path, const OpenOptions& options) {
+  SONDE_TRY(Trace trace, open_to_answer(path, options));
   Result<ExecutionTrace> made = execution_trace_of(trace);
   if (!made) return Failure(made.error().code, path + ": " + made.error().message);
   return Opened{*std::move(made), true, std::move(trace)};
 }
 
-Result<Opened> open_file(const std::string& path) {
-  if (!is_execution_trace(path)) return make_from_trace(path);
+Result<Opened> open_file(const std::string& path, const OpenOptions& options) {
+  if (!is_execution_trace(path, options)) return make_from_trace(path, options);
   const Progress progress("opening " + path);
-  SONDE_TRY(ExecutionTrace et, open_execution_trace(path));
+  SONDE_TRY(ExecutionTrace et, open_execution_trace(path, options));
   for (const std::string& problem : et.problems) say(path + ": " + problem);
   return Opened{std::move(et), false, std::nullopt};
 }
@@ -85,9 +85,9 @@ Result<void> check(const EtCommand& options) {
 }
 
 Result<void> run_et(const EtCommand& options, Output& out) {
-  SONDE_TRY(Opened opened, open_file(options.file));
+  SONDE_TRY(Opened opened, open_file(options.file, options.open));
   if (!options.trace.empty()) {
-    SONDE_TRY(opened.trace, open_to_answer(options.trace));
+    SONDE_TRY(opened.trace, open_to_answer(options.trace, options.open));
   }
   const Trace* const trace = opened.trace ? &*opened.trace : nullptr;
   if (!options.output.empty()) {

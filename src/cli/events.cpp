@@ -12,8 +12,8 @@
 
 namespace sonde::cli {
 
-Result<EventList> open_events(const std::string& path) {
-  SONDE_TRY(const Trace trace, open_to_answer(path));
+Result<EventList> open_events(const std::string& path, const OpenOptions& options) {
+  SONDE_TRY(const Trace trace, open_to_answer(path, options));
   const Progress progress("reading events of " + path);
   return function_events(trace);
 }
@@ -23,7 +23,7 @@ Failure no_events(const std::string& path) {
 }
 
 Result<void> run_events(const EventsCommand& options, Output& out) {
-  SONDE_TRY(const EventList events, open_events(options.file));
+  SONDE_TRY(const EventList events, open_events(options.file, options.open));
   switch (options.format) {
     case Format::Text: {
       if (events.empty()) return no_events(options.file);

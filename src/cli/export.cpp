@@ -89,7 +89,7 @@ Result<void> check(const ExportCommand& options) {
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
   SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
-  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   const Progress progress("writing " + options.output);
   return suffix->write(trace, options);
 }

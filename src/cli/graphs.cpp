@@ -227,7 +227,7 @@ GraphCoverage coverage_of(const Trace& trace, const std::string& path) {
 }  // namespace
 
 Result<void> run_graphs(const GraphsCommand& options, Output& out) {
-  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   const GraphCoverage graphs = coverage_of(trace, options.file);
   const std::size_t rows = options.row_limit < 0 ? std::numeric_limits<std::size_t>::max()
                                                  : static_cast<std::size_t>(options.row_limit);

@@ -19,9 +19,9 @@ bool is_complete(const TraceFacts& facts) {
          !facts.ledger.contains(LedgerKind::DamagedBytes);
 }
 
-Result<InfoReport> make_report(const std::string& path) {
+Result<InfoReport> make_report(const std::string& path, const OpenOptions& options) {
   const Progress progress("opening " + path);
-  SONDE_TRY(OpenedFile file, open_file(path));
+  SONDE_TRY(OpenedFile file, open_file(path, options));
   TraceFacts facts = gather_facts(file.trace);
   return InfoReport{.path = path,
                     .complete = is_complete(facts),
@@ -32,7 +32,7 @@ Result<InfoReport> make_report(const std::string& path) {
 }  // namespace
 
 Result<void> run_info(const InfoOptions& options, Output& out) {
-  SONDE_TRY(const InfoReport report, make_report(options.file));
+  SONDE_TRY(const InfoReport report, make_report(options.file, options.open));
   if (options.json) {
     write_info_json(report, out);
   } else {

@@ -18,6 +18,7 @@
 
 #include "cli/changed_files.h"
 #include "cli/commands.h"
+#include "cli/out_of_memory.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
 #include "collect/record_options.h"
@@ -81,6 +82,15 @@ struct Parser {
 
   static constexpr const char* kTraceFile =
       "A trace: .sonde; .json or .json.gz from PyTorch or Chrome; .sqlite from nvprof or nsys";
+
+  // The file that a command opens, and how.
+  template <typename Command>
+  static void add_input(CLI::App* command, const char* name, const char* what, Command& options) {
+    command->add_option(name, options.file, what)->required()->type_name("");
+    command->add_flag_callback(
+        "--no-size-limit", [&options] { options.open.limit_size = false; },
+        "Open the file even if it takes far more memory than traces of its size do");
+  }
 
   Format chosen_format() const {
     if (format == "json") return Format::Json;
@@ -179,7 +189,7 @@ struct Parser {
 
   void add_table() {
     CLI::App* command = app.add_subcommand("table", "Print PyTorch's operator table");
-    command->add_option("TRACE", table.file, kTraceFile)->required()->type_name("");
+    add_input(command, "TRACE", kTraceFile, table);
     add_table_options(command, table.table);
     command->add_flag("--group-by-input-shape", table.group_by.group_by_input_shape,
                       "One row for each name and input shapes");
@@ -204,7 +214,7 @@ struct Parser {
 
   void add_events() {
     CLI::App* command = app.add_subcommand("events", "List the events behind the operator table");
-    command->add_option("TRACE", events.file, kTraceFile)->required()->type_name("");
+    add_input(command, "TRACE", kTraceFile, events);
     add_table_options(command, events.table);
     add_format(command);
     command->footer("Example:\n  sonde events step.pt.trace.json.gz --format json");
@@ -218,7 +228,7 @@ struct Parser {
 
   void add_export() {
     CLI::App* command = app.add_subcommand("export", "Convert a trace to another format");
-    command->add_option("TRACE", exporting.file, kTraceFile)->required()->type_name("");
+    add_input(command, "TRACE", kTraceFile, exporting);
     command
         ->add_option("-o,--output", exporting.output,
                      "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
@@ -241,11 +251,8 @@ struct Parser {
   void add_memory() {
     CLI::App* command =
         app.add_subcommand("memory", "Show who held memory: peak, operators, steps, leaks");
-    command
-        ->add_option("TRACE", memory.file,
-                     "A trace, or a snapshot of PyTorch's CUDA allocator: .pickle or .pickle.gz")
-        ->required()
-        ->type_name("");
+    add_input(command, "TRACE",
+              "A trace, or a snapshot of PyTorch's CUDA allocator: .pickle or .pickle.gz", memory);
     command
         ->add_option("-o,--output", memory.output,
                      "Write the timeline here. The suffix chooses the format: .html for a browser, "
@@ -273,11 +280,8 @@ struct Parser {
   void add_et() {
     CLI::App* command = app.add_subcommand(
         "et", "Check and convert execution traces: what was computed, from which tensors");
-    command
-        ->add_option("FILE", et.file,
-                     "An execution trace, .json or .json.gz, or a trace to make one from")
-        ->required()
-        ->type_name("");
+    add_input(command, "FILE", "An execution trace, .json or .json.gz, or a trace to make one from",
+              et);
     command
         ->add_option("-o,--output", et.output,
                      "Write it here: .json or .json.gz in PyTorch's format, .et or .chakra in "
@@ -308,7 +312,7 @@ struct Parser {
   void add_graphs() {
     CLI::App* command = app.add_subcommand(
         "graphs", "Show how much ran in captured graphs, and what ran outside them");
-    command->add_option("TRACE", graphs.file, kTraceFile)->required()->type_name("");
+    add_input(command, "TRACE", kTraceFile, graphs);
     command
         ->add_option(
             "--row-limit", graphs.row_limit,
@@ -329,7 +333,7 @@ struct Parser {
   void add_report() {
     CLI::App* command =
         app.add_subcommand("report", "List what could be faster, ranked by the time it could save");
-    command->add_option("TRACE", report.file, kTraceFile)->required()->type_name("");
+    add_input(command, "TRACE", kTraceFile, report);
     command
         ->add_option(
             "-o,--output", report.output,
@@ -520,7 +524,7 @@ struct Parser {
   void add_info() {
     CLI::App* command = app.add_subcommand(
         "info", "Show what is in a trace, what was lost, and what recording cost");
-    command->add_option("FILE", info.file, kTraceFile)->required()->type_name("");
+    add_input(command, "FILE", kTraceFile, info);
     add_text_or_json(command);
     command->footer("Example:\n  sonde info run.sonde --format json | python3 -m json.tool");
     command->callback([this] {
@@ -531,7 +535,7 @@ struct Parser {
 
   void add_dump() {
     CLI::App* command = app.add_subcommand("dump", "Print everything in a trace as text");
-    command->add_option("FILE", dump.file, kTraceFile)->required()->type_name("");
+    add_input(command, "FILE", kTraceFile, dump);
     command->footer("Example:\n  sonde dump run.sonde | less");
     command->callback([this] { action = [this](Output& out) { return run_dump(dump, out); }; });
   }
@@ -603,10 +607,11 @@ int main_with(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   sonde::cli::end_if_files_change();
+  sonde::cli::end_if_memory_runs_out();
   try {
     return sonde::cli::main_with(argc, argv);
   } catch (const std::bad_alloc&) {
-    sonde::cli::say("there is too little memory for this");
+    sonde::cli::say_out_of_memory();
     return sonde::cli::kFailed;
   } catch (const std::exception& error) {  // a mistake in how the parser is set up
     sonde::cli::say(error.what());

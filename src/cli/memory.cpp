@@ -75,7 +75,7 @@ Result<void> check(const MemoryCommand& options) {
 
 Result<void> run_memory(const MemoryCommand& options, Output& out) {
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
-  SONDE_TRY(const Trace trace, open_to_answer(options.file));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   const MemoryProfile profile = memory_profile(trace);
   if (profile.devices.empty()) {
     return Failure(ErrorCode::Invalid, device_of(options, profile).error().message +

@@ -9,13 +9,13 @@
 
 namespace sonde::cli {
 
-Result<Trace> open_with_progress(const std::string& path) {
+Result<Trace> open_with_progress(const std::string& path, const OpenOptions& options) {
   const Progress progress("opening " + path);
-  return open_trace(path);
+  return open_trace(path, options);
 }
 
-Result<Trace> open_to_answer(const std::string& path) {
-  SONDE_TRY(Trace trace, open_with_progress(path));
+Result<Trace> open_to_answer(const std::string& path, const OpenOptions& options) {
+  SONDE_TRY(Trace trace, open_with_progress(path, options));
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const LedgerClass row = ledger_class(ledger.kind[i]);

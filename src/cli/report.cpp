@@ -82,7 +82,7 @@ Result<void> check(const ReportCommand& options) {
 Result<void> run_report(const ReportCommand& options, Output& out) {
   SONDE_TRY(const std::string format, format_of(options));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
-  SONDE_TRY(const Trace trace, open_with_progress(options.file));
+  SONDE_TRY(const Trace trace, open_with_progress(options.file, options.open));
   const Report found = report_with_progress(trace, options.file);
   if (options.output.empty()) {
     write_report(found, options, format, out);

@@ -10,12 +10,13 @@
 
 #include "cli/output.h"
 #include "sonde/analyse/events.h"
+#include "sonde/open.h"
 #include "sonde/result.h"
 
 namespace sonde::cli {
 
 // Opens a trace and makes its events.
-Result<EventList> open_events(const std::string& path);
+Result<EventList> open_events(const std::string& path, const OpenOptions& options);
 // The message if there are none.
 Failure no_events(const std::string& path);
 

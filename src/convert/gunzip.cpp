@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+#include "convert/size_limits.h"
+
 #if SONDE_HAS_ISAL
 #include <isa-l/igzip_lib.h>
 #else
@@ -18,7 +21,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 // Both libraries count in 32 bits.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
-// How much comes before a listener hears of it.
+// How much comes before a listener hears of it and the bounds are looked at.
 constexpr std::size_t kToldAtOnce = std::size_t{1} << 20;
 
 std::uint32_t at_once(std::size_t bytes) {
@@ -108,15 +111,22 @@ void note_problem(Gunzipped& out, Step last, std::size_t rest, std::size_t offse
   }
 }
 
+Failure too_large(Bytes bytes, const InflateBounds& bounds) {
+  return {ErrorCode::Invalid, "its " + bytes_text(bytes.size()) + " expand to more than " +
+                                  bytes_text(bounds.most_bytes) +
+                                  ", more than a trace of this size does" + lift_advice()};
+}
+
 }  // namespace
 
 bool is_gzip(Bytes bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener) {
+Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener, const InflateBounds& bounds) {
   constexpr std::size_t kLeastRoom = std::size_t{64} << 10;
-  const std::size_t expected = expected_bytes(bytes);
+  const std::size_t expected = std::min<std::uint64_t>(expected_bytes(bytes), bounds.most_bytes);
+  bool is_judged = bounds.judge == nullptr;
   SONDE_TRY(PaddedBytes text, PaddedBytes::with_capacity(expected + kLeastRoom));
   Gunzipped out{std::move(text), {}, false, 0};
   if (listener != nullptr) listener->begins(out.text.begin(), expected);
@@ -126,12 +136,19 @@ Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener) {
     if (listener != nullptr && !out.text.has_room(kLeastRoom))
       std::exchange(listener, nullptr)->moves();
     SONDE_TRY(std::span<std::uint8_t> room, out.text.room(kLeastRoom));
-    if (listener != nullptr) room = room.first(std::min(room.size(), kToldAtOnce));
+    room = room.first(std::min(room.size(), kToldAtOnce));
     const std::size_t in_before = in.size();
     std::span<std::uint8_t> left = room;
     const Step step = inflater.step(in, left);
     const std::size_t written = room.size() - left.size();
     out.text.add(written);
+    Result<bool> judged = is_judged ? Result<bool>(true) : bounds.judge(out.text.text());
+    if (judged && out.text.text().size() > bounds.most_bytes) judged = too_large(bytes, bounds);
+    if (!judged) {
+      if (listener != nullptr) listener->moves();  // the text goes
+      return Failure(std::move(judged).error());
+    }
+    is_judged = *judged;
     if (listener != nullptr) listener->grows(out.text.text().size());
     const std::size_t offset = bytes.size() - in.size();
     if (step == Step::EndOfMember) {

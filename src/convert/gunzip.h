@@ -8,8 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "convert/json/json_bytes.h"
 #include "sonde/result.h"
@@ -35,9 +38,19 @@ class InflateListener {
   virtual void moves() = 0;
 };
 
+// What keeps a small file from filling the memory.
+struct InflateBounds {
+  std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
+  // Is shown the beginning of the text, more of it each time until it returns true; a failure ends
+  // the reading. None: everything will do.
+  std::function<Result<bool>(std::string_view begin)> judge = nullptr;
+};
+
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-// Takes any number of members one after the other. Fails only for lack of memory.
-Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr);
+// Takes any number of members one after the other. Fails for lack of memory, and if the bounds are
+// exceeded; the message names no file.
+Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr,
+                         const InflateBounds& bounds = {});
 
 }  // namespace sonde

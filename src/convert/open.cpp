@@ -2,7 +2,6 @@
 #include "sonde/open.h"
 
 #include <algorithm>
-#include <cctype>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -10,11 +9,13 @@
 #include "convert/database/read_database.h"
 #include "convert/execution_trace/read_nodes.h"
 #include "convert/gunzip.h"
+#include "convert/json/json_begin.h"
 #include "convert/json/json_bytes.h"
 #include "convert/json/json_text.h"
 #include "convert/kineto/read/read_kineto.h"
 #include "convert/kineto/read/stretches.h"
 #include "convert/open_file.h"
+#include "convert/size_limits.h"
 #include "convert/snapshot/pickle.h"
 #include "convert/snapshot/read_snapshot.h"
 #include "decode/open_sonde.h"
@@ -24,57 +25,14 @@ namespace sonde {
 
 namespace {
 
-// What a file that is not a trace seems to be; empty if nothing is known about it.
-std::string_view look_of(std::string_view text) {
-  struct Look {
-    std::string_view begin;
-    std::string_view what;
-  };
-  static constexpr Look kLooks[] = {
-      {"SQLite format 3", "an SQLite database"},
-      {"PK\x03\x04", "a zip archive"},
-      {"\x28\xB5\x2F\xFD", "data compressed with zstd"},
-      {"\xFD"
-       "7zXZ",
-       "data compressed with xz"},
-      {"BZh", "data compressed with bzip2"},
-      {"\x7F"
-       "ELF",
-       "a program"},
-      {"\x89PNG", "a picture"},
-      {"%PDF", "a PDF document"},
-      {"\xFF\xFE", "text in UTF-16 (Sonde reads UTF-8)"},
-      {"\xFE\xFF", "text in UTF-16 (Sonde reads UTF-8)"},
-      {"<", "an HTML or XML page"},
-  };
-  for (const Look& look : kLooks) {
-    if (text.starts_with(look.begin)) return look.what;
-  }
-  const std::string_view head = text.substr(0, 512);
-  const bool is_binary = std::any_of(head.begin(), head.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && std::isspace(static_cast<unsigned char>(c)) == 0;
-  });
-  return is_binary ? "binary data" : "text that is not JSON";
-}
-
-std::string_view without_space(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first == std::string_view::npos ? std::string_view() : text.substr(first);
-}
-
 Result<Trace> read_text(std::string_view text, const std::string& path, TraceBuilder builder,
                         unsigned threads, std::vector<Reading> early = {}) {
-  std::string_view rest = without_space(text);
-  if (rest.starts_with("\xEF\xBB\xBF")) rest = without_space(rest.substr(3));
-  if (rest.empty()) {
+  if (json_begin(text).empty()) {
     return Failure(ErrorCode::Invalid,
                    path + (text.empty() ? ": is empty" : ": contains only white space"));
   }
-  if (rest.front() != '{' && rest.front() != '[') {
-    return Failure(ErrorCode::Invalid, path + ": not a trace; it looks like " +
-                                           std::string(look_of(rest)) + " at byte " +
-                                           std::to_string(rest.data() - text.data()));
-  }
+  if (const Result<void> looked = check_json_begin(text); !looked)
+    return Failure(looked.error().code, path + ": " + looked.error().message);
   if (looks_like_execution_trace(text)) {
     return Failure(ErrorCode::Invalid,
                    path + ": is an execution trace, which has no times; open it with `sonde et`");
@@ -87,9 +45,22 @@ Result<OpenedFile> opened(Result<Trace> trace, FileFormat format, std::size_t by
   return OpenedFile{.trace = *std::move(trace), .format = format, .bytes = bytes};
 }
 
-Result<OpenedFile> read_gzip(const PaddedBytes& file, const std::string& path, unsigned threads) {
-  EarlyStretches early(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency()));
-  SONDE_TRY(const Gunzipped gunzipped, gunzip(file.bytes(), &early));
+// Judges the beginning before the rest takes memory.
+Result<bool> is_worth_reading(std::string_view begin) {
+  if (is_pickle({reinterpret_cast<const std::uint8_t*>(begin.data()), begin.size()})) return true;
+  return may_be_json(begin);
+}
+
+Result<OpenedFile> read_gzip(const PaddedBytes& file, const std::string& path,
+                             const OpenOptions& options) {
+  const unsigned threads =
+      options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  EarlyStretches early(threads);
+  const Result<Gunzipped> read = gunzip(
+      file.bytes(), &early,
+      {.most_bytes = most_inflated(file.bytes().size(), options), .judge = is_worth_reading});
+  if (!read) return Failure(read.error().code, path + ": " + read.error().message);
+  const Gunzipped& gunzipped = *read;
   std::vector<Reading> readings = early.finish(gunzipped.text.text());
   TraceBuilder builder;
   if (!gunzipped.problem.empty()) {
@@ -113,8 +84,10 @@ bool is_sonde(std::span<const std::uint8_t> bytes) {
          std::equal(kFileMagic.begin(), kFileMagic.end(), bytes.begin());
 }
 
-Result<OpenedFile> read_sonde(const PaddedBytes& bytes, const std::string& path) {
+Result<OpenedFile> read_sonde(const PaddedBytes& bytes, const std::string& path,
+                              const OpenOptions& options) {
   SONDE_TRY(BlockFile file, BlockFile::parse(bytes.bytes(), path));
+  SONDE_TRY_VOID(check_size(file, options));
   SONDE_TRY(Trace trace, read_growing_trace(file));
   return OpenedFile{.trace = std::move(trace),
                     .format = FileFormat::Sonde,
@@ -129,10 +102,10 @@ Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options
   SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));
   const std::span<const std::uint8_t> bytes = file.bytes();
   const std::size_t size = bytes.size();
-  if (is_sonde(bytes)) return read_sonde(file, path);
+  if (is_sonde(bytes)) return read_sonde(file, path, options);
   if (is_sqlite(file.text()))
     return opened(read_profiler_database(std::move(file), path), FileFormat::Database, size);
-  if (is_gzip(bytes)) return read_gzip(file, path, options.threads);
+  if (is_gzip(bytes)) return read_gzip(file, path, options);
   if (is_pickle(bytes))
     return opened(read_snapshot(bytes, path, TraceBuilder()), FileFormat::Snapshot, size);
   return opened(read_text(file.text(), path, TraceBuilder(), options.threads), FileFormat::Json,

@@ -5,11 +5,17 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/file.h"
+#include "convert/gunzip.h"
+#include "convert/size_limits.h"
 #include "convert/testing/read_text.h"
+#include "file/block_file.h"
+#include "trace/testing/little_memory.h"
 #include "trace/testing/sketch.h"
 #include "trace/testing/temp_dir.h"
 
@@ -133,6 +139,51 @@ TEST_F(OpenTrace, ReadsFilesOfWholePages) {
   std::string cut = R"([{"ph": "X", "name": "a", "ts": 1}, {"ph": "X", "name": "b)";
   cut.resize(8192, 'x');
   EXPECT_EQ(ledger_count(*open(cut), LedgerKind::Truncated), 1U);
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST_F(OpenTrace, JudgesAGzipFileByItsBeginning) {
+  const std::string zeros = repeated(gzipped(std::string(1 << 20, '\0')), 512);
+  const auto work = [&] {
+    testing::allow_more_memory(std::size_t{64} << 20);
+    std::exit(message(zeros).ends_with("looks like binary data at byte 0") ? 0 : 1);
+  };
+  EXPECT_EXIT(work(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(Gunzip, StopsWhereTheTextIsLongerThanAllowed) {
+  const std::string spaces = repeated(gzipped(std::string(1 << 20, ' ')), 8);
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(spaces.data()), spaces.size());
+  EXPECT_TRUE(gunzip(bytes, nullptr, {.most_bytes = 8 << 20}));
+  const Result<Gunzipped> refused = gunzip(bytes, nullptr, {.most_bytes = 4 << 20});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("expand to more than 4 MiB"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--no-size-limit"));
+}
+
+TEST(SizeLimits, AreFarAboveWhatTracesTakeAndCanBeLifted) {
+  EXPECT_EQ(most_inflated(1'000, {}), std::uint64_t{512} << 20);
+  EXPECT_EQ(most_inflated(std::uint64_t{1} << 30, {}), std::uint64_t{100} << 30);
+  EXPECT_EQ(most_inflated(1'000, {.limit_size = false}), std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_F(OpenTrace, RefusesASondeFileThatWouldFillTheMemory) {
+  const std::string path = dir_.file("bomb.sonde");
+  Result<BlockWriter> writer = BlockWriter::create(path);
+  ASSERT_TRUE(writer);
+  const std::vector<std::uint8_t> zeros(std::size_t{4} << 20);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(writer->append(BlockKind::Columns, zeros, true));
+  ASSERT_TRUE(writer->seal());
+  const Result<Trace> trace = open_trace(path);
+  ASSERT_FALSE(trace);
+  EXPECT_THAT(trace.error().message, HasSubstr("bomb.sonde: its "));
+  EXPECT_THAT(trace.error().message, HasSubstr(" would take about 1.2 GiB of memory"));
+  EXPECT_TRUE(open_trace(path, {.limit_size = false})) << "its blocks are damaged";
 }
 
 }  // namespace

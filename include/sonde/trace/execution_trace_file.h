@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "sonde/open.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
 #include "sonde/trace/execution_trace_nodes.h"
@@ -19,8 +20,9 @@
 namespace sonde {
 
 // Decides by content, compressed or not. False if the file cannot be read.
-bool is_execution_trace(const std::string& path);
-Result<ExecutionTrace> open_execution_trace(const std::string& path);
+bool is_execution_trace(const std::string& path, const OpenOptions& options = {});
+Result<ExecutionTrace> open_execution_trace(const std::string& path,
+                                            const OpenOptions& options = {});
 
 // The suffix chooses the format: `.json` and `.json.gz` as PyTorch writes it, `.et` and `.chakra`
 // as Chakra's protobuf. `times`, if given, is a trace of the same run, from which Chakra's nodes

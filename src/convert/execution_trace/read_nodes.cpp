@@ -9,9 +9,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/gunzip.h"
+#include "convert/json/json_begin.h"
 #include "convert/json/json_number.h"
 #include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
+#include "convert/size_limits.h"
 #include "sonde/trace/execution_trace_file.h"
 #include "trace/execution_trace_text.h"
 
@@ -252,14 +254,18 @@ class Reader {
 };
 
 // Compressed or not; `problem` is empty if all of it could be read.
-Result<PaddedBytes> load(const std::string& path, std::string& problem) {
+Result<PaddedBytes> load(const std::string& path, const OpenOptions& options,
+                         std::string& problem) {
   SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));
   if (!is_gzip(file.bytes())) return file;
-  SONDE_TRY(Gunzipped gunzipped, gunzip(file.bytes()));
-  if (gunzipped.text.text().empty() && !gunzipped.problem.empty())
-    return Failure(ErrorCode::Corrupt, path + ": " + gunzipped.problem);
-  problem = gunzipped.problem;
-  return std::move(gunzipped.text);
+  Result<Gunzipped> gunzipped =
+      gunzip(file.bytes(), nullptr,
+             {.most_bytes = most_inflated(file.bytes().size(), options), .judge = may_be_json});
+  if (!gunzipped) return Failure(gunzipped.error().code, path + ": " + gunzipped.error().message);
+  if (gunzipped->text.text().empty() && !gunzipped->problem.empty())
+    return Failure(ErrorCode::Corrupt, path + ": " + gunzipped->problem);
+  problem = gunzipped->problem;
+  return std::move(gunzipped->text);
 }
 
 }  // namespace
@@ -281,9 +287,9 @@ bool looks_like_execution_trace(std::string_view text) {
   return false;
 }
 
-bool is_execution_trace(const std::string& path) {
+bool is_execution_trace(const std::string& path, const OpenOptions& options) {
   std::string ignored;
-  const Result<PaddedBytes> text = load(path, ignored);
+  const Result<PaddedBytes> text = load(path, options, ignored);
   return text && looks_like_execution_trace(text->text());
 }
 
@@ -295,9 +301,9 @@ Result<ExecutionTrace> read_execution_trace(PaddedBytes text, const std::string&
   return trace;
 }
 
-Result<ExecutionTrace> open_execution_trace(const std::string& path) {
+Result<ExecutionTrace> open_execution_trace(const std::string& path, const OpenOptions& options) {
   std::string problem;
-  SONDE_TRY(PaddedBytes text, load(path, problem));
+  SONDE_TRY(PaddedBytes text, load(path, options, problem));
   SONDE_TRY(ExecutionTrace trace, read_execution_trace(std::move(text), path));
   if (!problem.empty()) trace.problems.insert(trace.problems.begin(), std::move(problem));
   return trace;
