@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/file.h"
+#include "base/file_stamp.h"
 #include "base/output_file.h"
 #include "trace/testing/temp_dir.h"
 
@@ -113,6 +114,20 @@ TEST_F(FileTest, AppendsToAnUnnamedFileThatThisProcessCanRead) {
   ASSERT_TRUE(file->append(bytes));
   EXPECT_EQ(file->size(), 4u);
   EXPECT_EQ(*read_file(file->readable_path()), "hihi");
+}
+
+TEST(FileStamp, TellsAFileThatWasWrittenToFromOneThatWasReplaced) {
+  const testing::TempDir dir;
+  const std::string path = dir.file("a");
+  ASSERT_TRUE(write_file_whole(path, "one"));
+  const FileStamp before(path);
+  EXPECT_FALSE(before.was_written());
+  ASSERT_TRUE(write_file_whole(path, "another"));  // by a new file
+  EXPECT_FALSE(before.was_written());
+  const FileStamp later(path);
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_TRUE(later.was_written());
+  EXPECT_FALSE(FileStamp(dir.file("none")).was_written());
 }
 
 }  // namespace

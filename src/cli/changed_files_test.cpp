@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "base/file.h"
 #include "base/output_file.h"
@@ -13,19 +15,37 @@
 namespace sonde::cli {
 namespace {
 
-TEST(ChangedFiles, EndTheProgramWithASentence) {
-  const testing::TempDir dir;
-  const std::string path = dir.file("a.sonde");
-  ASSERT_TRUE(write_file_whole(path, std::string(1 << 16, 'x')));
-  const auto read_while_it_is_cut = [&] {
+class ChangedFiles : public ::testing::Test {
+ protected:
+  ChangedFiles() { EXPECT_TRUE(write_file_whole(path_, std::string(1 << 16, 'x'))); }
+
+  // Then looks at what is gone.
+  void cut_it_and(const std::function<void(const MappedFile&)>& read) const {
     end_if_files_change();
-    const auto file = MappedFile::open(path);
-    std::filesystem::resize_file(path, 0);
-    volatile std::uint8_t last = file->bytes().back();
+    const auto file = MappedFile::open(path_);
+    std::filesystem::resize_file(path_, 0);
+    read(*file);
+  }
+  static void read_last(const MappedFile& file) {
+    volatile std::uint8_t last = file.bytes().back();
     static_cast<void>(last);
+  }
+
+  const testing::TempDir dir_;
+  const std::string path_ = dir_.file("a.sonde");
+};
+
+constexpr const char* kSentence = "a file was changed or cut while it was read";
+
+TEST_F(ChangedFiles, EndTheProgramWithASentence) {
+  EXPECT_EXIT(cut_it_and(read_last), ::testing::ExitedWithCode(1), kSentence);
+}
+
+TEST_F(ChangedFiles, EndTheProgramOnEveryThread) {
+  const auto read_elsewhere = [](const MappedFile& file) {
+    std::thread([&] { read_last(file); }).join();
   };
-  EXPECT_EXIT(read_while_it_is_cut(), ::testing::ExitedWithCode(1),
-              "a file was changed or cut while it was read");
+  EXPECT_EXIT(cut_it_and(read_elsewhere), ::testing::ExitedWithCode(1), kSentence);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_stamp.h"
 #include "convert/database/read_database.h"
 #include "convert/execution_trace/read_nodes.h"
 #include "convert/gunzip.h"
@@ -98,7 +99,9 @@ Result<OpenedFile> read_sonde(const PaddedBytes& bytes, const std::string& path,
 
 }  // namespace
 
-Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options) {
+namespace {
+
+Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options) {
   SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));
   const std::span<const std::uint8_t> bytes = file.bytes();
   const std::size_t size = bytes.size();
@@ -110,6 +113,18 @@ Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options
     return opened(read_snapshot(bytes, path, TraceBuilder()), FileFormat::Snapshot, size);
   return opened(read_text(file.text(), path, TraceBuilder(), options.threads), FileFormat::Json,
                 size);
+}
+
+}  // namespace
+
+// A recording grows while it is read, and may.
+Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options) {
+  const FileStamp before(path);
+  Result<OpenedFile> file = read_any(path, options);
+  const bool may_grow = file && file->format == FileFormat::Sonde && !file->sealed;
+  if (may_grow || !before.was_written()) return file;
+  return Failure(ErrorCode::Io,
+                 path + ": was changed while it was read: wait until it is whole, and try again");
 }
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options) {

@@ -39,6 +39,22 @@ class Descriptor {
   int fd_;
 };
 
+// Larger ones are mapped, which takes no memory that cannot be had back.
+constexpr std::size_t kSmallFile = std::size_t{4} << 20;
+
+// How many of the bytes there were; fewer if the file was cut meanwhile.
+Result<std::size_t> read_up_to(int fd, const std::string& path, char* to, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t count = ::read(fd, to + done, bytes - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io_failure(path, "cannot read", errno);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<PaddedBytes> PaddedBytes::with_capacity(std::size_t capacity) {
@@ -76,7 +92,10 @@ Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   SONDE_TRY(PaddedBytes bytes, with_capacity(size));
-  if (size == 0) return bytes;
+  if (size <= kSmallFile) {
+    SONDE_TRY(bytes.size_, read_up_to(file.get(), path, bytes.data_, size));
+    return bytes;
+  }
   if (::mmap(bytes.data_, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == MAP_FAILED) {
     return io_failure(path, "cannot map", errno);
   }
