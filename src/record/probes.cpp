@@ -31,7 +31,7 @@ const Tool* probe_tool() noexcept {
 }
 
 std::uint32_t attached_probes() noexcept {
-  return sonde_scope_begin_semaphore;
+  return __atomic_load_n(&sonde_scope_begin_semaphore, __ATOMIC_RELAXED);  // a tracer counts in it
 }
 
 void follow_probes() noexcept {

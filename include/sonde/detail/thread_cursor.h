@@ -59,10 +59,19 @@ inline std::uint64_t fast_word_ticks() noexcept {
 #endif
 }
 
+// g++ and clang say it in different ways.
+#if defined(__SANITIZE_THREAD__)
+#define SONDE_DETAIL_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define SONDE_DETAIL_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define SONDE_DETAIL_THREAD_SANITIZER 0
+#endif
+
 // A limit, which the drainer may be setting to 0. Plain where no tool watches: a load of 32 aligned
 // bits is whole anyway, and compares straight from memory, which an atomic one does not.
 inline std::uint32_t read_limit(const std::uint32_t& limit) noexcept {
-#if defined(__SANITIZE_THREAD__)
+#if SONDE_DETAIL_THREAD_SANITIZER
   return __atomic_load_n(&limit, __ATOMIC_RELAXED);
 #else
   return limit;
