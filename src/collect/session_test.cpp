@@ -16,6 +16,7 @@
 #include "collect/testing/recorded.h"
 #include "file/trace_file.h"
 #include "sonde/record.h"
+#include "sonde/source/source.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {
