@@ -110,6 +110,9 @@ void record_at_thread_end(void* value) {
 }
 
 TEST(Scope, IsRecordedOnItsTrackWhileItsThreadComesToAnEnd) {
+#if SONDE_DETAIL_THREAD_SANITIZER
+  GTEST_SKIP() << "the thread sanitizer forgets a thread before its last destructors run";
+#endif
   ASSERT_EQ(::pthread_key_create(&again_and_again, record_at_thread_end), 0);
   const Trace trace = record([] {
     std::thread([] {
