@@ -164,7 +164,8 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
   chunk->payload_words = 0;
-  chunk->drained = 0;
+  // The drainer may still be counting what this chunk held before.
+  __atomic_store_n(&chunk->drained, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->lost_before, record.lost, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->lost_ends_before, record.lost_ends, __ATOMIC_RELAXED);
   record.lost = 0;
