@@ -74,7 +74,7 @@ Result<void> ControlServer::listen() {
 }
 
 void ControlServer::forget() {
-  if (fd_ >= 0 && is_bound_to(fd_, *address_)) ::close(fd_);
+  if (fd_ >= 0 && address_ && is_bound_to(fd_, *address_)) ::close(fd_);
   fd_ = -1;
   for (const std::size_t i : {0U, 1U}) {
     if (ends_[i] >= 0 && inode_of(ends_[i]) == inodes_[i]) ::close(ends_[i]);
@@ -105,7 +105,7 @@ void ControlServer::answer_own(const Answer& answer) {
 }
 
 void ControlServer::answer_other(const Answer& answer) {
-  if (!is_bound_to(fd_, *address_)) {
+  if (!address_ || !is_bound_to(fd_, *address_)) {
     fd_ = -1;
     return;
   }

@@ -33,7 +33,8 @@ Result<Opened> open_file(const std::string& path, const OpenOptions& options) {
   if (!is_execution_trace(path, options)) return make_from_trace(path, options);
   const Progress progress("opening " + path);
   SONDE_TRY(ExecutionTrace et, open_execution_trace(path, options));
-  for (const std::string& problem : et.problems) say(path + ": " + problem);
+  const std::string where = path + ": ";
+  for (const std::string& problem : et.problems) say(where + problem);
   return Opened{std::move(et), false, std::nullopt};
 }
 

@@ -146,6 +146,7 @@ std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& p
 
 // The session's budget was used up: the file has all that it keeps, and its window ended there.
 void drop_live_pieces(const LiveBuffers& live, Recording& recording) {
+  if (!recording.told) return;
   ToldLosses& told = *recording.told;
   for (const LiveBuffers::LivePiece& piece : live.pieces) {
     const std::uint32_t drained = std::max(piece.drained, piece.head.first_offset);
