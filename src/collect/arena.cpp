@@ -28,7 +28,7 @@ std::size_t range_bytes(std::uint32_t chunks) {
   return (std::size_t{chunks} + 1) * kChunkBytes;
 }
 
-// Fewer would not hold what threads record until it is moved to the file: plain memory does.
+// With fewer chunks, events would be lost before they are moved to the file. Use plain memory then.
 constexpr std::uint32_t kFewestChunks = (std::uint32_t{32} << 20) / kChunkBytes;
 
 // How many of `wanted` chunks a live file beside `output` has room for.
@@ -107,7 +107,7 @@ Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::u
 }
 
 void Arena::map_plain() {
-  // Over addresses that are ours already this fails only when the kernel is out of memory.
+  // Mapping over addresses that we own fails only when the kernel is out of memory.
   void* mapped = ::mmap(base_, range_bytes(max_chunks_), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (mapped == MAP_FAILED) std::abort();
@@ -118,7 +118,7 @@ void Arena::prepare(std::uint32_t first, std::uint32_t last) {
   char* start = chunks() + std::size_t{first} * kChunkBytes;
   const std::size_t bytes = std::size_t{last - first} * kChunkBytes;
   if (const int fd = file_.descriptor(); fd >= 0) {
-    // Several times faster than to let each page ask the file system for its block.
+    // Several times faster than asking the file system for a block page by page.
     static constexpr char kZeros[std::size_t{8} * kChunkBytes] = {};
     const off_t offset = start - base_;
     for (std::size_t done = 0; done < bytes;) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The memory that threads record into: chunks in a mapped file beside the output, so that a kill
-// leaves them, or plain memory where no such file can be had.
+// The memory that threads record into: chunks in a mapped file beside the output, which survive a
+// kill, or plain memory where there can be no such file.
 //
 // The address range is never given back: a thread may still be about to write to a chunk of a
 // stream that has ended. close() puts empty memory in its place.
@@ -33,11 +33,11 @@ class Arena {
   // is empty or it cannot be done. `why` then says why, in both cases.
   void open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
             std::string& why);
-  // In the live file, or in plain memory: zeros after open(), and never unmapped.
+  // In the live file or in plain memory. All zeros after open(), and never unmapped.
   LiveLedger& ledger() const;
-  // As many as there are from open() on.
+  // The number of chunks, which is fixed by open().
   std::uint32_t chunk_count() const { return chunk_count_; }
-  // Whether the chunks outlive a kill.
+  // Whether the chunks survive a kill.
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
 
@@ -46,7 +46,7 @@ class Arena {
   // makes it cheap where blocks of a file are only reserved.
   void prepare(std::uint32_t first, std::uint32_t last);
 
-  // Removes the live file, if its name is not another's by now.
+  // Removes the live file, unless its name belongs to another file by now.
   void close();
 
  private:

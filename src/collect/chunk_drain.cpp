@@ -12,7 +12,7 @@ using detail::ChunkHeader;
 
 bool ChunkDrain::full_chunks(Stream& stream, const Take& take, const Flush& flush) {
   detail::Pool& pool = stream.pool();
-  // No more than there are now: threads may fill chunks as fast as they are drained.
+  // Stop at the present number: threads may fill chunks as fast as they are drained.
   std::uint64_t left = pool.full_count();
   std::array<ChunkHeader*, 16> batch{};
   bool complete = true;
@@ -20,7 +20,7 @@ bool ChunkDrain::full_chunks(Stream& stream, const Take& take, const Flush& flus
     std::size_t count = 0;
     for (; count < batch.size() && left > 0; --left) {
       ChunkHeader* full = pool.pop_full();
-      if (full == nullptr) {  // a thread was stopped while it put one in
+      if (full == nullptr) {  // a thread was interrupted while adding one
         complete = false;
         left = 0;
         break;
@@ -36,7 +36,7 @@ bool ChunkDrain::full_chunks(Stream& stream, const Take& take, const Flush& flus
 }
 
 void ChunkDrain::live_chunks(detail::Pool& pool, const Take& take) {
-  // A chunk its thread leaves meanwhile stays as it is: only this thread gives it out again.
+  // A chunk that its thread leaves meanwhile does not change: only this thread hands it out again.
   std::vector<ChunkHeader*> live;
   detail::for_each_live_chunk(pool, [&](ChunkHeader* found) { live.push_back(found); });
   for (ChunkHeader* found : live) chunk(pool, found, take);

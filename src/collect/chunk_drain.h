@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Takes what threads have recorded out of their chunks, each word once. Belongs to the drainer's
+// Takes what threads have recorded out of their chunks, each word once. Used only by the drainer's
 // thread.
 //
 //   drain.live_chunks(pool, take);                     // what threads are still writing
@@ -19,20 +19,20 @@ namespace sonde {
 
 class ChunkDrain {
  public:
-  // Gets the words of a chunk that are new.
+  // Called with the new words of a chunk.
   using Take = std::function<void(const EventsHead& head, std::span<const std::uint64_t> words)>;
-  // Called before chunks are given out again: what was taken must be safe by then.
+  // Called before chunks are handed out again: what was taken must be safe by then.
   using Flush = std::function<void()>;
 
-  // For a stream of so many chunks.
+  // For a stream of `chunk_count` chunks.
   void reset(std::uint32_t chunk_count) { taken_.assign(chunk_count, {}); }
 
-  // False if some that were full could not be had.
+  // False if some full chunks could not be taken.
   bool full_chunks(Stream& stream, const Take& take, const Flush& flush);
   void live_chunks(detail::Pool& pool, const Take& take);
 
  private:
-  // How far a chunk has been taken.
+  // How much of a chunk has been taken.
   struct Taken {
     std::uint64_t thread = 0;
     std::uint64_t sequence = 0;

@@ -19,7 +19,7 @@ using detail::kChunkBytes;
 
 namespace {
 
-// Soon at first, so that a short recording that is killed has its clock's rate too.
+// Early at first, so that a short recording that is killed has a clock rate too.
 constexpr std::int64_t kFirstAnchorNs = 5'000'000;
 
 std::atomic<Collector*> the_collector{nullptr};
@@ -40,7 +40,7 @@ ProcessBlock this_process() {
 
 }  // namespace
 
-// A child of fork() gets a collector of its own; its parent's is left as it is, buffers and all.
+// The child of a fork() gets its own collector. Its parent's is left as it is, with its buffers.
 struct ForkHandlers {
   static void before() { Collector::instance().mutex_.lock(); }
   static void after_in_parent() { Collector::instance().mutex_.unlock(); }
@@ -89,7 +89,7 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   std::unique_lock lock(mutex_);
   const std::uint32_t chunk_count = Stream::chunks_for(session->options.budget_bytes);
   const bool wants_file = session->options.crash_safe && !session->path.empty();
-  // Buffers that were made for sessions which are only being written out need not be shared.
+  // Buffers of sessions that are only being written out are not shared.
   done_.wait(lock, [&] {
     if (!stream_.is_on()) return true;
     const bool suits =
@@ -163,7 +163,7 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     window.start_ticks = read_ticks();
     window.first_step = first_step;
     if (session.options.policy == BufferPolicy::Ring) {
-      // Chunks of this window hold nothing else, so that what is overwritten can be counted.
+      // Chunks of this window hold nothing else, so overwritten events can be counted.
       detail::leave_chunks_older_than(stream_.pool(), window.start_ticks);
       const bool first = std::none_of(sessions_.begin(), sessions_.end(), [](const auto& other) {
         return other->recording() && other->options.policy == BufferPolicy::Ring;

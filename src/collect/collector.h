@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// One for each process: the sessions that are open, and the drainer, the thread that moves what was
-// recorded (collect/stream.h) to their files. It ties the clock to the system's once a second, and
-// sleeps while there is nothing to do.
+// There is one in each process: it has the open sessions and the drainer, the thread that moves
+// what was recorded (collect/stream.h) to their files. It relates the recorder's clock to the
+// system's once a second and sleeps while there is nothing to do.
 
 #include <atomic>
 #include <condition_variable>
@@ -30,7 +30,7 @@ class Collector {
   Result<void> set_metadata(SessionState& session, const std::string& key, const std::string& json);
   Result<void> begin_window(SessionState& session, std::int64_t first_step);
   void end_window(SessionState& session);
-  // Ends the window if one is open and lets the drainer write the rest; wait_closed() waits for it.
+  // Ends the window if one is open. The drainer writes the rest; wait_closed() waits for it.
   void finish(SessionState& session);
   void wait_closed(SessionState& session);
   bool is_recording(const SessionState& session);
@@ -45,26 +45,26 @@ class Collector {
   Collector() = default;
   friend struct ForkHandlers;
 
-  // In snapshot.cpp. A session that is pinned keeps its buffers.
+  // In snapshot.cpp. The buffers of a pinned session stay.
   Result<SessionState::Window> pin(SessionState& session);
   void unpin(SessionState& session);
   Result<void> write_snapshot(SessionState& session, const SessionState::Window& window,
                               const std::string& path);
   Result<void> write_facts(SessionState& session, RecordingFile& file);
 
-  // A row of the ledger that every file of the session has.
+  // Adds a ledger row to every file of the session.
   static void note(SessionState& session, LedgerKind kind, const std::string& detail);
-  // What was lost in the window that is open.
+  // What the open window has lost.
   LiveLosses lost_in_window(const SessionState& session) const;
   Result<void> start_stream(const SessionOptions& options, const std::string& path);
   void end_window_locked(SessionState& session);
   void refresh_flags();
   void start_drainer();
 
-  // Passes to the session's sources what all recording sessions want, with or without this one.
+  // Tells the session's sources what all recording sessions want, with or without this one.
   void tell_sources_locked(SessionState& session, bool with_it);
 
-  // On the drainer's thread; in drainer.cpp.
+  // These run on the drainer's thread; in drainer.cpp.
   void run();
   void pass();
   void settle(std::unique_lock<std::mutex>& lock);
@@ -74,7 +74,7 @@ class Collector {
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 
-  std::mutex sources_;  // held while sources are called: before mutex_, if both
+  std::mutex sources_;  // held while sources are called; locked before mutex_
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
@@ -87,7 +87,7 @@ class Collector {
   Stream stream_;
   std::atomic<std::int64_t> drainer_ns_{0};
 
-  // The drainer's own.
+  // Used by the drainer alone.
   ChunkDrain drain_;
   std::vector<std::uint8_t> encoded_;
   std::uint64_t pass_ticks_ = 0;

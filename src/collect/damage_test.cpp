@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a session wrote, cut and scratched everywhere, is still read.
+// A session's file that is cut or damaged anywhere can still be read.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What of distributed.h others inside need: detection from any environment, and the JSON.
+// The internal part of distributed.h: detection from any environment, and the JSON.
 
 #include <functional>
 #include <optional>
@@ -19,9 +19,9 @@ std::optional<DistributedInfo> detect_distributed_info(const Environment& enviro
 // Forgets what set_distributed_info was given.
 void reset_distributed_info();
 
-// The value of the metadata key `distributedInfo`. `backend` is always there, as readers of
-// PyTorch's traces expect it; what else is not known is left out, a `pg_config` that is not JSON
-// too.
+// The value of the metadata key `distributedInfo`. `backend` is always present, because readers of
+// PyTorch's traces expect it. Other unknown fields are left out, and so is a `pg_config` that is
+// not JSON.
 std::string distributed_info_json(const DistributedInfo& info);
 
 }  // namespace sonde

@@ -72,13 +72,13 @@ void Collector::pass() {
     const auto take = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
       distribute(head, words);
     };
-    // The living first: what they leave meanwhile is found among the full.
+    // Live chunks first: those that are left meanwhile show up among the full ones.
     if (ended || now - last_partial_ns_ >= kPartialEveryNs) {
       last_partial_ns_ = now;
       drain_.live_chunks(stream_.pool(), take);
       flush_events();
     }
-    // If not all could be had, no window may be thought written; the next pass comes soon.
+    // If some chunks could not be taken, no window counts as written. The next pass comes soon.
     if (!drain_.full_chunks(stream_, take, [this] { flush_events(); })) pass_ticks_ = 0;
   }
   if (now - last_anchor_ns_ >= anchor_interval_ns_) {
@@ -92,8 +92,7 @@ void Collector::pass() {
   }
   if (now - last_rotation_ns_ >= kRotationEveryNs) {
     last_rotation_ns_ = now;
-    // A word's ticks repeat after hours; ten minutes' worth is far from it, whatever the clock's
-    // rate.
+    // The ticks in a word wrap after hours. Ten minutes is far from that at any clock rate.
     detail::leave_chunks_older_than(stream_.pool(), read_ticks() - (std::uint64_t{1} << 41));
   }
   last_fresh_ = stream_.pool().fresh_used();
@@ -107,7 +106,7 @@ void Collector::flush_events() {
   }
   for (const auto& session : sessions) {
     session->file->flush_events();
-    // Not before: until then the buffers have what was kept last.
+    // Not earlier: until then only the buffers have the last events that were kept.
     const std::lock_guard guard(mutex_);
     if (session->live != nullptr)
       __atomic_store_n(&session->live->spent_ticks, session->spent_ticks, __ATOMIC_RELEASE);
@@ -119,7 +118,7 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
   std::vector<std::shared_ptr<SessionState>> takers;
   const std::uint64_t records = count_records(words);
   {
-    // Looked up for every chunk: a session that began after this pass did must not miss it.
+    // Looked up for every chunk, so that a session that began during this pass misses nothing.
     const std::lock_guard guard(mutex_);
     for (const auto& session : sessions_) {
       const bool wanted =
@@ -131,7 +130,7 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
         const bool fits = session->kept_bytes + words.size_bytes() <= session->options.budget_bytes;
         if (!fits && session->spent_ticks == 0)
           session->spent_ticks = std::max(session->kept_until, range.first);
-        if (session->spent_ticks != 0) {  // a later piece that would fit left a gap before it
+        if (session->spent_ticks != 0) {  // a later piece would leave a gap
           session->losses.dropped += records;
           if (session->live != nullptr)
             __atomic_store_n(&session->live->dropped, session->losses.dropped, __ATOMIC_RELAXED);
@@ -185,7 +184,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
         session->file->sync_dictionary();
       }
       lock.lock();
-      // What is open there did not last until the window's end for all we know.
+      // Scopes that are open there may have ended any time after it.
       if (window.start_ticks <= session->spent_ticks && session->spent_ticks < window.end_ticks) {
         session->file->add_window(
             {static_cast<std::uint32_t>(i), 1, session->spent_ticks, window.first_step});
@@ -198,7 +197,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       std::erase(sessions_, session);
       session->file->make_room_for_the_end();
       write_ledger(*session->file, session->losses, thread_cpu_ns() - session->drainer_ns_at_open);
-      // A failure is in the file's first_error(), which close() returns.
+      // An error is kept in the file's first_error(), which close() returns.
       (void)session->file->seal();
       if (session->live != nullptr) *session->live = {};
       session->live = nullptr;

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// The one execution trace of the process.
+// The process has at most one execution trace.
 class Current {
  public:
   int add_source(const sonde_et_source* source) {
@@ -94,7 +94,7 @@ class Current {
     flush();
   }
 
-  // In a child of fork(), instead of the parent's, whose file is not the child's to write.
+  // Used in a child of fork(), which must not write to its parent's file.
   Current* in_child() const {
     auto* const fresh = new Current;
     fresh->source_ = source_;
@@ -117,7 +117,7 @@ class Current {
     flush();
   }
 
-  // A source is called with the first held and writes nodes with the second, which it takes last.
+  // A source is called with the first held. It writes nodes with the second, which is locked last.
   std::mutex control_;
   std::mutex file_mutex_;
   const sonde_et_source* source_ = nullptr;
@@ -127,8 +127,8 @@ class Current {
   std::optional<ExecutionTraceFile> file_;
 };
 
-// Leaked: operators run while the program's statics are destroyed. In a child of fork() locks of
-// the parent's threads stay as they were, so that a new one takes its place.
+// Leaked: operators run while the program's statics are destroyed. In a child of fork() a new one
+// takes its place, because its locks may be held by threads that no longer exist.
 Current*& place() {
   static Current* only = new Current;
   return only;

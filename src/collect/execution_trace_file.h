@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An execution trace while it grows. The file ends with the root and the closing brackets after
-// every write; the next one takes their place:
+// An execution trace while it grows. After every write the file ends with the root and the closing
+// brackets; the next write replaces them:
 //
 //   head │ node, node, … │ root ]}          on disk
 //   head │ node, node, … │ node, … │ root ]}
 //
-// Compressed, the end of the stream is replaced with them. Not thread-safe.
+// In a compressed file, the end of the stream is replaced with them. Not thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ class ExecutionTraceFile {
   // Compressed if `path` ends in `.gz`.
   static Result<ExecutionTraceFile> create(const std::string& path);
 
-  // Errors are kept: after the first nothing is written any more.
+  // Keeps the first error. Nothing is written after it.
   void add(const ExecutionTraceNode& node);
   void flush();
   const Result<void>& status() const { return status_; }
@@ -36,15 +36,15 @@ class ExecutionTraceFile {
   explicit ExecutionTraceFile(AppendFile file) : file_(std::move(file)) {}
   Result<void> write_out();
   Result<void> begin();
-  // What stands on disk for the text, as part of `stream`.
+  // The bytes on disk for a text, as part of `stream`.
   Result<std::vector<std::uint8_t>> packed(const std::string& text, GzipStream& stream);
 
   AppendFile file_;
   std::unique_ptr<GzipCompressor> compressor_;  // null: it is not compressed
   GzipStream stream_;
-  std::uint64_t nodes_end_ = 0;  // where the root and what follows it begin
+  std::uint64_t nodes_end_ = 0;  // where the root begins
   std::vector<std::uint8_t> closing_;
-  std::string text_;  // nodes that are not on disk
+  std::string text_;  // nodes that are not yet on disk
   Result<void> status_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Threads keep their chunk from one session to the next, which makes its own memory ready around
-// it.
+// Threads keep their chunk from one session to the next. The next session prepares its memory
+// around it.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void record_scopes(int count) {
 }
 
 TEST(HeldChunks, KeepWhatIsRecordedWhileMemoryIsMadeReady) {
-  // Of a ring nothing is drained, so that this thread ends far up in the buffers.
+  // A ring is not drained, so this thread ends far up in the buffers.
   const testing::TempDir dir;
   SessionOptions options;
   options.output = dir.file("run.sonde");

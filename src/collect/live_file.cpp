@@ -17,8 +17,8 @@
 namespace sonde {
 namespace {
 
-// A number that differs from one start of a system to the next, and between systems that share a
-// disk; 0 if there is none.
+// A number that differs between boots of a system and between systems that share a disk; 0 if there
+// is none.
 std::uint64_t boot_number() {
   const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -31,14 +31,15 @@ std::uint64_t boot_number() {
   return size > 0 ? number : 0;
 }
 
-// A process with our number is one that had it before us: we have no live file yet.
+// A process with our id is an earlier one: we have no live file yet.
 bool has_ended(const LiveFileHead& head) {
   if (head.boot != boot_number() || head.pid <= 0) return false;
   return head.pid == ::getpid() || (::kill(static_cast<pid_t>(head.pid), 0) != 0 && errno == ESRCH);
 }
 
-// Whether the file was left by a process that has ended. The lock alone would not do: some file
-// systems have none. Nor would the process alone: it may be one of another PID namespace.
+// Whether the file was left by a process that has ended. The lock alone is not enough, because some
+// file systems have none. The process id alone is not enough either: it may belong to another PID
+// namespace.
 bool is_left_over(int fd) {
   struct stat facts = {};
   if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() ||
@@ -62,7 +63,7 @@ void remove_if_left_over(const std::string& path) {
 
 Result<NewLiveFile> create_live_file(const std::string& output) {
   std::error_code failed;
-  // The program may go to another folder before the file is removed.
+  // The program may change its working directory before the file is removed.
   const std::string base = std::filesystem::absolute(output, failed).string();
   std::string path = base + ".live";
   int fd = create_new(path);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A new live file (wire/live_file.h). What lies at its name may be mapped by a program, be a link,
-// or belong to another user: it is never opened for writing. It makes room only if it is known to
-// be left over from a process of this user and system that has ended; else another name is taken.
+// Makes a new live file (wire/live_file.h). A file that already has its name may be mapped by a
+// program, be a link, or belong to another user, so it is never opened for writing. It is removed
+// only if it is known to be left over from an ended process of this user and system; otherwise
+// another name is used.
 
 #include <cstdint>
 #include <string>
@@ -14,14 +15,15 @@
 
 namespace sonde {
 
-// Empty, locked, and for its user alone: `<output>.live`, or `<output>.<random digits>.live`.
+// Empty, locked, and accessible to its user alone: `<output>.live`, or `<output>.<random
+// digits>.live`.
 struct NewLiveFile {
   KeptFile file;
-  std::string path;  // from the root
+  std::string path;  // an absolute path
 };
 Result<NewLiveFile> create_live_file(const std::string& output);
 
-// What a live file of this process begins with.
+// The head of a live file of this process.
 LiveFileHead live_file_head(std::uint64_t stream, std::uint32_t chunk_count);
 
 }  // namespace sonde

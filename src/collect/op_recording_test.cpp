@@ -52,7 +52,7 @@ TEST(OpRecording, KeepsWhatAnOperatorIs) {
   EXPECT_EQ(trace.tracks().logical_id[spans.track[forward]], 3);
 }
 
-// Which of the two records is written depends on the numbers; what is read must not.
+// The numbers decide which of two records is written. Readers must not see a difference.
 TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
   struct Numbers {
     std::int64_t sequence_number;

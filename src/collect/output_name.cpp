@@ -21,7 +21,7 @@ std::string program_name() {
 
 namespace {
 
-// So that the ranks of a run never share a file.
+// Ranks of a run never share a file.
 std::string tell_ranks_apart(std::string pattern) {
   const auto info = distributed_info();
   if (pattern.empty() || !info || info->world_size <= 1) return pattern;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// File names that differ between processes.
+// Makes file names that differ between processes.
 
 #include <string>
 
@@ -12,10 +12,10 @@ namespace sonde {
 std::string host_name();
 std::string program_name();
 
-// Fills {pid}, {rank}, {host} and {program}; an unknown word in braces is an error that lists them.
-// A process that was given no rank, as the launcher of those that were, has `none` for {rank}. In
-// one of several processes a name that would be the same for all of them gets `.rank` and the
-// number before its suffix.
+// Fills in {pid}, {rank}, {host} and {program}; an unknown word in braces is an error that lists
+// them. Where a process has no rank, for example the launcher of ranked ones, {rank} becomes
+// `none`. If one of several processes would use the same name as the others, `.rank` and its number
+// are inserted before the suffix.
 Result<std::string> fill_output_name(const std::string& pattern);
 
 }  // namespace sonde

@@ -37,7 +37,7 @@ class PluginSource : public Source {
   const sonde_plugin& plugin_;
 };
 
-// One that was built before there was flush() is.
+// A plugin that was built before flush() existed.
 bool is_understood(const sonde_plugin* plugin) {
   return plugin != nullptr && plugin->size >= offsetof(sonde_plugin, flush) &&
          plugin->name != nullptr && plugin->prepare != nullptr && plugin->start != nullptr &&

@@ -196,7 +196,7 @@ TEST(Plugin, BuiltBeforeThereWasFlushIsTaken) {
   old.size = offsetof(sonde_plugin, flush);
   old.flush = [](void*) { FAIL() << "its struct ends before this"; };
   ASSERT_EQ(sonde_add_plugin(&old), 0);
-  const sonde_plugin other = plugin_with_flush();  // so that there are flushes to wait for
+  const sonde_plugin other = plugin_with_flush();  // so that there is something to flush
   ASSERT_EQ(sonde_add_plugin(&other), 0);
   const auto session = testing::open_session(with_plugins());
   testing::record_window(*session, [] { wait_for_flushes(2); });

@@ -42,7 +42,7 @@ Result<void> set_word(RecordOptions& options, std::string_view word) {
                  "unknown word \"" + std::string(word) + "\" for what to record");
 }
 
-// Which level records what either does.
+// The level that records what either of them does.
 GpuLevel more_of(GpuLevel a, GpuLevel b) {
   if (a == GpuLevel::Full || b == GpuLevel::Full) return GpuLevel::Full;
   return a == GpuLevel::Lean ? b : a;

@@ -70,7 +70,7 @@ void RecordingFile::add_ledger(LedgerKind kind, std::uint64_t count, const std::
   ByteWriter out;
   LedgerBlock{static_cast<std::uint8_t>(kind), count, source, detail}.write(out);
   const std::lock_guard guard(mutex_);
-  // What is said once, when a session begins, must not be taken back for good.
+  // Facts that are written only once, when a session begins, must stay.
   if (block_records_.empty())
     repeated_.emplace_back(BlockKind::Ledger, std::vector(out.bytes().begin(), out.bytes().end()));
   append(BlockKind::Ledger, out.bytes(), false);
@@ -106,7 +106,7 @@ void RecordingFile::sync_dictionary_locked() {
                only_ids_.end() ||
            std::find(only_names_.begin(), only_names_.end(), entry.name) != only_names_.end();
   });
-  // Entries are small; a block takes many, and must end between two of them.
+  // Entries are small. A block takes many, and must end between two of them.
   std::size_t at = 0;
   while (at < fresh.size()) {
     std::size_t end = at;
@@ -163,8 +163,8 @@ void RecordingFile::make_room_for_the_end() {
   const std::uint64_t target =
       writer_.size() > kRoomForTheEnd ? writer_.size() - kRoomForTheEnd : 0;
   while (writer_.size() > target) {
-    // Small blocks stand between the events: anchors are many, sums are repeated, windows follow
-    // below.
+    // Skips small blocks between the events: anchors are frequent, sums are repeated, windows
+    // follow below.
     if (took_back(BlockKind::Anchors) || took_back(BlockKind::Ledger) ||
         took_back(BlockKind::Windows))
       continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The `.sonde` file of one session while it is being written. Each call may come from any thread.
-// A write that fails (a full disk) is remembered and tried again with the next; what could not be
+// The `.sonde` file of one session while it is written. Every call may come from any thread. A
+// write that fails (a full disk) is remembered and tried again with the next one. What could not be
 // written is counted.
 
 #include <atomic>
@@ -34,30 +34,30 @@ class RecordingFile {
   void add_ledger(LedgerKind kind, std::uint64_t count, const std::string& source = "",
                   const std::string& detail = "");
 
-  // Only these threads are kept; both empty: all.
+  // Keeps only these threads; if both are empty, all.
   void keep_only(std::vector<std::int64_t> thread_ids, std::vector<std::string> thread_names);
 
-  // Names that came up since the last call. Events written before may use them.
+  // Writes new names. Events that were written earlier may use them.
   void sync_dictionary();
-  // `encoded` is encode_events' result for `records` records of `thread`. It is in the file when
-  // flush_events() has returned: many pieces go into one block.
+  // `encoded` is the result of encode_events for `records` records of `thread`. It is in the file
+  // once flush_events() has returned: many pieces share one block.
   void add_events(std::uint64_t thread, std::uint64_t records,
                   const std::vector<std::uint8_t>& encoded, bool compress);
   void flush_events();
 
-  // After a write failed because the disk is full: removes the last events, so that ledger and
-  // index have room. Removed events count as failed.
+  // After a write failed because the disk is full: removes the last events to make room for ledger
+  // and index. Removed events count as failed.
   void make_room_for_the_end();
-  // Index and trailer. The file is closed then, and its name is free for others, if all went well
-  // or not.
+  // Writes index and trailer. Then the file is closed and its name is free, whether or not this
+  // worked.
   Result<void> seal();
 
-  // Its file's id: under its name there may be another file by now.
+  // The file's id. Its name may belong to another file by now.
   const std::string& id() const { return writer_.id(); }
   std::string readable_path() const { return writer_.file().readable_path(); }
   std::uint64_t records_written() const;
   std::uint64_t records_failed() const;
-  // Waits for a write only if one has failed.
+  // Waits for a running write only if one has failed.
   std::optional<Error> first_error() const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A session as the collector keeps it: its file, its windows, what it lost, and what its files say
-// besides events.
+// A session as the collector sees it: its file, its windows, its losses, and what else its files
+// say.
 
 #include <cstdint>
 #include <memory>
@@ -18,27 +18,27 @@
 
 namespace sonde {
 
-// Records that did not get into a file.
+// Records that reached no file.
 struct SessionLosses {
   std::uint64_t dropped = 0;  // beyond the budget of BufferPolicy::Drop
   LiveLosses in_buffers;
 };
 
-// What a file says of its session besides windows and events: the session's own file when it comes
-// up, a snapshot at once.
+// What a file says about its session besides windows and events. The session's own file gets it as
+// it comes up, a snapshot all at once.
 struct SessionFacts {
   ProcessBlock process;
-  std::vector<std::pair<LedgerKind, std::string>> ledger;     // rows that count 1
+  std::vector<std::pair<LedgerKind, std::string>> ledger;     // rows with a count of 1
   std::vector<std::pair<std::string, std::string>> metadata;  // keys and their JSON, each key once
 };
 
-// All but `file` and `unserved` is guarded by the collector's mutex.
+// The collector's mutex guards everything except `file` and `unserved`.
 struct SessionState {
   struct Window {
     std::uint64_t start_ticks = 0;
     std::uint64_t end_ticks = 0;  // 0 while open
     std::int64_t first_step = 0;
-    bool written = false;  // all its events are in the file
+    bool written = false;  // the file has all its events
   };
 
   SessionOptions options;
@@ -49,14 +49,14 @@ struct SessionState {
   std::vector<Window> windows;
   bool closing = false;
   bool closed = false;
-  int pins = 0;                   // snapshots under way: the buffers must stay
-  std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: how much of the budget is spent
-  std::uint64_t kept_until = 0;   // the last ticks of what was kept, in this budget
-  std::uint64_t spent_ticks = 0;  // where it was spent, and what is kept ends; 0: it is not
+  int pins = 0;                   // running snapshots: the buffers must stay
+  std::uint64_t kept_bytes = 0;   // BufferPolicy::Drop: the part of the budget that is used
+  std::uint64_t kept_until = 0;   // the last ticks that were kept within this budget
+  std::uint64_t spent_ticks = 0;  // when the budget was used up and recording ended; 0: not yet
   SessionFacts facts;
-  SessionLosses losses;         // in closed windows
-  LiveLosses lost_at_begin;     // by all, when the window began
-  LiveSession* live = nullptr;  // the same for a reader after a kill
+  SessionLosses losses;         // in windows that have ended
+  LiveLosses lost_at_begin;     // the stream's losses when the window began
+  LiveSession* live = nullptr;  // the same, where a kill leaves it readable
   std::int64_t drainer_ns_at_open = 0;
 
   bool recording() const { return !windows.empty() && windows.back().end_ticks == 0; }

@@ -29,13 +29,13 @@ using testing::open_session;
 using testing::record_window;
 using testing::TempDir;
 
-// Until the clock shows another time, or that much more.
+// Waits until the clock shows a later time, or that much more.
 void let_the_clock_go_on(std::chrono::nanoseconds by = std::chrono::nanoseconds(1)) {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() < begin + by) std::this_thread::yield();
 }
 
-// Until the drainer has written all that was recorded so far: it serves all sessions in turn.
+// Waits until the drainer has written all that was recorded so far: it serves all sessions in turn.
 void let_the_drainer_catch_up() {
   const auto another = open_session({});
   record_window(*another, [] {});
@@ -157,7 +157,7 @@ TEST(Session, ShowsWhatIsOpenAtTheEndAsUnfinished) {
   EXPECT_NE(trace.spans().flags[span] & SpanFlags::kUnfinished, 0);
   EXPECT_EQ(trace.end_ns(span), trace.windows().end_ns[0]);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 1u);
-  // Once more when the end is known: it came too late, and the span reads the same.
+  // Written again when its end is known: it came too late, and the span reads the same.
   const auto later = session->read_window(0);
   ASSERT_TRUE(later);
   EXPECT_NE(later->spans().flags[find_span(*later, "open")] & SpanFlags::kUnfinished, 0);
@@ -604,7 +604,8 @@ TEST(Session, HasEverythingUpToItsEndWhileOthersGoOnRecording) {
     for (std::int64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) {
       SONDE_COUNTER("i", i);
       counted.store(i, std::memory_order_release);
-      // Goes on while a window ends, but gives the drainer no more to do than a test should take.
+      // Continues while a window ends, but gives the drainer only as much work as a test should
+      // take.
       for (std::int64_t most = allowed; i > most; most = allowed) allowed.wait(most);
     }
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Snapshots: what a ring holds now as a file of its own, while recording goes on.
+// Snapshots: the content of a ring as a separate file, while recording goes on.
 
 #include "base/file.h"
 #include "collect/collector.h"
@@ -49,7 +49,7 @@ Result<void> Collector::write_snapshot(SessionState& session, const SessionState
   write_ring(*file, window.start_ticks, end, true);
   file->add_anchor(take_anchor());
   {
-    // After the copy: what is overwritten meanwhile may be missing in it.
+    // After the copy: it may miss what was overwritten meanwhile.
     const std::lock_guard guard(mutex_);
     write_ledger(*file, {0, lost_in_window(session)},
                  drainer_ns_.load(std::memory_order_relaxed) - session.drainer_ns_at_open);
@@ -65,7 +65,7 @@ Result<void> Collector::write_facts(SessionState& session, RecordingFile& file) 
     const std::lock_guard guard(mutex_);
     facts = session.facts;
   }
-  facts.process.stream = stream_.id();  // without its live file: a snapshot is whole
+  facts.process.stream = stream_.id();  // no live file: a snapshot is complete
   file.add_process(facts.process);
   for (const auto& [kind, detail] : facts.ledger) file.add_ledger(kind, 1, "collect", detail);
   for (const auto& [key, json] : facts.metadata) SONDE_TRY_VOID(file.add_metadata(key, json));

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// How much of what a device reports may be lost when a program is killed.
+// How much device work may be lost when a program is killed.
 constexpr std::chrono::milliseconds kFlushEvery(250);
 
 struct Registry {
@@ -45,7 +45,7 @@ RecordOptions completed(RecordOptions wanted) {
   return wanted;
 }
 
-// What a source of `activity` has to serve all of them with; nothing if none asks for it.
+// What a source of `activity` must record to serve all of them; nothing if none asks for it.
 std::optional<RecordOptions> together(const std::vector<RecordOptions>& wanted, Activity activity) {
   std::optional<RecordOptions> all;
   for (const RecordOptions& one : wanted) {
@@ -115,7 +115,7 @@ std::vector<std::string> ActiveSources::prepare(const RecordOptions& wanted) {
 void ActiveSources::tell(const std::vector<RecordOptions>& wanted) {
   for (const auto& source : sources_) {
     const std::optional<RecordOptions> all = together(wanted, source->activity());
-    // It could serve this session alone: that it cannot serve more is its own business.
+    // It can serve this session alone. Why it cannot serve more is for the source to say.
     if (all) static_cast<void>(source->prepare(completed(*all)));
   }
 }

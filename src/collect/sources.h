@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The sources that were added, and what a session does to those that serve it.
+// The sources that were added, and how a session uses those that serve it.
 
 #include <memory>
 #include <mutex>
@@ -14,16 +14,16 @@
 
 namespace sonde {
 
-// The activities asked for that no added source serves, each with what to do about it.
+// The requested activities that no source serves, each with advice.
 std::vector<std::string> unserved_by_sources(const RecordOptions& wanted);
 
-// The sources that a session asked for and that could be prepared.
+// The sources that a session asked for and that prepared successfully.
 class ActiveSources {
  public:
-  // What failed, as "name: reason".
+  // The failures, each as "name: reason".
   std::vector<std::string> prepare(const RecordOptions& wanted);
-  // What all sessions want that record, or will when this one has started or stopped: to be called
-  // before either.
+  // What all recording sessions want together, including this one if it is about to start, without
+  // it if it is about to stop. Call it before either.
   void tell(const std::vector<RecordOptions>& wanted);
   void start();
   void stop();
@@ -34,9 +34,9 @@ class ActiveSources {
   void flush_until(const std::stop_token& stopped);
 
   std::vector<std::shared_ptr<Source>> sources_;
-  std::mutex mutex_;  // a session may be stopped by two threads at once
+  std::mutex mutex_;  // two threads may stop a session at the same time
   bool started_ = false;
-  std::jthread flusher_;  // runs between start and stop if some source is flushed
+  std::jthread flusher_;  // runs between start and stop if a source needs flushing
 };
 
 }  // namespace sonde

@@ -18,9 +18,10 @@ using detail::kChunkBytes;
 namespace {
 
 constexpr std::uint32_t kMinChunks = 32;
-// How much memory is kept ready ahead of the recording threads: 20 ms of two of them flat out.
+// How much memory is kept ready ahead of the recording threads: enough for two of them at full
+// speed for 20 ms.
 constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / kChunkBytes;
-// In steps, so that threads soon have what is ready.
+// In steps, so that threads can use the first chunks early.
 constexpr std::uint32_t kPrepareChunks = (std::uint32_t{4} << 20) / kChunkBytes;
 
 }  // namespace
@@ -104,7 +105,7 @@ void Stream::prepare_ahead() {
     const std::uint32_t first = pool_.prepared();
     const std::uint32_t last = pool_.claim(std::min(target, first + kPrepareChunks));
     if (last == first) return;  // threads have taken the rest from the top
-    // Not those that were held: their threads may have released and taken them meanwhile.
+    // Skips chunks that were held at first: their threads may have released and retaken them.
     for (std::uint32_t from = first; from < last;) {
       std::uint32_t to = from;
       while (to < last && !pool_.was_held(to)) ++to;

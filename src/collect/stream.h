@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The buffers that threads record into while some session is open: memory for chunks, which thread
-// has which chunk, and the numbers that tie them to this process and its clock.
+// The buffers that threads record into while a session is open: memory for chunks, which thread has
+// which chunk, and the numbers that relate them to this process and its clock.
 //
 //   SONDE_TRY_VOID(stream.start(options, "train.sonde"));   // threads may record from here on
 //   stream.prepare_ahead();                                 // again and again
@@ -23,10 +23,10 @@ namespace sonde {
 
 class Stream {
  public:
-  // How many chunks a budget pays for.
+  // The number of chunks that fit into a budget.
   static std::uint32_t chunks_for(std::uint64_t budget_bytes);
 
-  // `path` is the output's; the live file lies beside it.
+  // `path` is the output file. The live file is created beside it.
   Result<void> start(const SessionOptions& options, const std::string& path);
   void end();
   bool is_on() const { return is_on_; }
@@ -34,24 +34,24 @@ class Stream {
   std::uint64_t id() const { return id_; }
   detail::Pool& pool() { return pool_; }
   const detail::Pool& pool() const { return pool_; }
-  // How many chunks it was to have; there may be fewer.
+  // The number of chunks that was asked for; there may be fewer.
   std::uint32_t wanted_chunks() const { return wanted_chunks_; }
-  // Whether the chunks outlive a kill.
+  // Whether the chunks survive a kill.
   bool is_crash_safe() const { return arena_->file_backed(); }
-  // Why they do not, or why there are fewer than were wanted.
+  // Why they do not, or why there are fewer than requested.
   const std::string& why_not_as_wanted() const { return why_not_as_wanted_; }
-  // Fills in which stream this is and where its live file lies.
+  // Fills in the stream's number and where its live file is.
   void describe(ProcessBlock& process) const;
 
-  // A place for what a session loses, where a kill leaves it; null if there are too many. It is
-  // free again once it is all zeros.
+  // A slot for a session's losses where a kill leaves them readable; null if there are too many
+  // sessions. The slot is free again once it is all zeros.
   LiveSession* add_session(const std::string& file_id);
 
-  // When this process first recorded, and what a scope cost then.
+  // When this process first recorded, and the cost of a scope at that time.
   const ClockAnchor& first_anchor() const { return first_anchor_; }
   std::uint64_t scope_ticks() const { return scope_ticks_; }
 
-  // Brings memory in ahead of the recording threads, so that they take no page fault.
+  // Faults memory in ahead of the recording threads, so that they take no page fault.
   void prepare_ahead();
 
  private:

@@ -116,7 +116,7 @@ void CycleRecorder::new_trace_id() {
   trace_id_ = random_trace_id();
 }
 
-// As PyTorch does it; before what the user says, which wins.
+// As PyTorch does. The user's own metadata comes later and wins.
 void CycleRecorder::describe_job() {
   for (const char* name :
        {"PT_PROFILER_JOB_NAME", "PT_PROFILER_JOB_VERSION", "PT_PROFILER_JOB_ATTEMPT_INDEX"}) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the phases of a profiler do to sessions: one session for all cycles, each a window of it, or
-// a session for each cycle. Not thread-safe; Profiler serialises.
+// How a profiler's phases use sessions: one session for all cycles with a window for each, or a
+// session per cycle. Not thread-safe; Profiler serialises.
 
 #include <cstdint>
 #include <functional>
@@ -20,11 +20,11 @@
 
 namespace sonde {
 
-// `output` for one cycle of several: {cycle} filled in, or ".<cycle>" before the suffix. Empty
-// stays so.
+// The output's name for one cycle of several: {cycle} is filled in, or ".<cycle>" inserted before
+// the suffix. An empty name stays empty.
 std::string cycle_path(const std::string& output, std::int64_t cycle);
 
-// What is saved must not replace the recording that it is read from.
+// Refuses to save over the recording that is being read.
 Result<void> not_onto(const std::string& recorded_to, const std::string& path);
 
 class CycleRecorder {
@@ -40,16 +40,16 @@ class CycleRecorder {
 
   bool prepared() const { return session_ != nullptr; }
   bool recording() const { return session_ != nullptr && session_->recording(); }
-  // The window begun last, or all.
+  // The latest window, or all of them.
   Result<Trace> trace() const;
   Result<void> snapshot(const std::string& path) const;
-  // The first thing that could not be written to the file.
+  // The first error of writing the file.
   Result<void> status() const { return session_ ? session_->status() : Result<void>(); }
   std::string path() const { return session_ ? session_->path() : std::string(); }
   const std::string& trace_id() const { return trace_id_; }
   void set_trace_id_callback(std::function<std::string()> callback);
 
-  // `json` is valid. Before the first prepare, it is kept for then.
+  // `json` must be valid. Before the first prepare it is kept until then.
   void set_metadata(const std::string& key, const std::string& json);
   void preset_metadata(const std::string& key, const std::string& json);
 
@@ -62,7 +62,7 @@ class CycleRecorder {
   void describe_cycle();
 
   SessionOptions session_options_;
-  Pairs flags_;  // of the options, as metadata
+  Pairs flags_;  // from the options, as metadata
   bool all_windows_;
   bool file_per_cycle_;
   std::function<std::string()> trace_id_callback_;
@@ -70,7 +70,7 @@ class CycleRecorder {
 
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session>
-      last_;                 // with a file a cycle: the one before, until session_ has a window
+      last_;                 // with a file per cycle: the previous one, until session_ has a window
   std::int64_t cycles_ = 0;  // sessions opened
   std::string trace_id_;
   Pairs early_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a Profiler stands on, and how tests make one that stands on something else.
+// What a Profiler depends on, so that tests can replace it.
 
 #include <functional>
 #include <memory>
@@ -14,8 +14,8 @@ namespace sonde {
 
 struct ProfilerHooks {
   std::function<Result<std::unique_ptr<Session>>(SessionOptions)> open_session = &Session::open;
-  // Whether a device has ended its recording by itself, as when its buffers overflowed. Asked once
-  // a step if an activity other than Cpu is recorded; null: no device does.
+  // Whether a device has ended its recording by itself, for example because its buffers overflowed.
+  // Called once a step if an activity other than Cpu is recorded; null: never.
   std::function<bool()> device_stopped = nullptr;
 };
 

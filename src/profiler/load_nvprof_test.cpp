@@ -25,8 +25,8 @@ Result<EventList> load(const std::string& bytes) {
   return load_nvprof(dir.file("trace.prof"));
 }
 
-// PyTorch's two joins over the database itself: ranges, and the kernels of all calls that lie
-// strictly inside of one.
+// PyTorch's two joins over the database itself: ranges, and the kernels of all calls strictly
+// inside one.
 constexpr const char* kPyTorchsAnswer = R"(
   WITH ranges AS (
     SELECT b.id AS id, b.name AS name, b.timestamp AS first, e.timestamp AS last

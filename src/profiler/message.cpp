@@ -16,13 +16,13 @@ struct Sink {
   MessageHandler handler;
 };
 
-// Never destroyed, for profilers that end with the process.
+// Never destroyed: profilers may end with the process.
 Sink& sink() {
   static Sink* const instance = new Sink;
   return *instance;
 }
 
-// A copy, so that a handler may itself cause messages.
+// A copy, because a handler may cause messages itself.
 MessageHandler current_handler() {
   Sink& shared = sink();
   const std::lock_guard lock(shared.mutex);
@@ -36,7 +36,7 @@ void report(MessageLevel level, std::string_view text) {
       handler(level, text);
       is_told = true;
     } catch (...) {
-      is_told = false;  // the message is not lost with it
+      is_told = false;  // the message must not be lost with it
     }
     if (is_told) return;
   }

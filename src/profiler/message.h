@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The way to the handler of set_message_handler.
+// Sends messages to the handler of set_message_handler.
 
 #include <string_view>
 

@@ -39,7 +39,7 @@ Result<void> check_options(const ProfilerOptions& options) {
   return options.schedule.status();
 }
 
-// The schedule is the user's code: whatever it does, it is an action or an error.
+// The schedule is the user's code. Whatever it does becomes an action or an error.
 Result<ProfilerAction> ask(const Schedule& schedule, std::int64_t step) {
   const std::string where = "schedule(" + std::to_string(step) + ")";
   ProfilerAction action = ProfilerAction::None;
@@ -90,8 +90,8 @@ class Profiler::Impl {
     action_ = scheduled_ = *first;
   }
 
-  // Not locked in a child of fork(), where nothing may be done and where a thread that is no more
-  // may hold the mutex.
+  // Not locked in a child of fork(): nothing may be done there, and the mutex may be held by a
+  // thread that no longer exists.
   std::unique_lock<std::recursive_mutex> enter() const {
     if (getpid() != owner_) return std::unique_lock(mutex_, std::defer_lock);
     return std::unique_lock(mutex_);
@@ -149,7 +149,7 @@ class Profiler::Impl {
     return closed;
   }
 
-  // A phase that the user asks for by name.
+  // A phase that the user enters by calling it.
   void perform(Phase phase, const char* name, Profiler& self) {
     if (may_move(name)) run_phase(phase, self);
   }
@@ -241,7 +241,7 @@ class Profiler::Impl {
     on ? observer->start() : observer->stop();
   }
 
-  // Each text once, so that a wrong schedule does not say so at every cycle.
+  // Each text only once: a wrong schedule would repeat it in every cycle.
   void warn(const std::string& text) {
     if (warned_.insert(text).second) report_warning(text);
   }

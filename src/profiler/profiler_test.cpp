@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The profiler over a fake session: which calls, in which order, and what is said.
+// The profiler over a fake session: which calls it makes, in which order, and what it says.
 #include "sonde/profiler.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::letters;
 using testing::ProfilerCalls;
 
 struct Pair {
-  const char* schedule;  // from and to, after what leads there
+  const char* schedule;  // from and to, and the actions that lead there
   const char* calls;
   const char* warning = "";
 };

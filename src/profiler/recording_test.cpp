@@ -420,7 +420,7 @@ TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
   EXPECT_EQ(count(*trace, "op"), 2);
 }
 
-// Nothing but its window tells a snapshot from the file that the profiler writes itself.
+// Only its window tells a snapshot from the file that the profiler writes itself.
 TEST_F(ProfilerRecording, DescribesASnapshotLikeAnyFile) {
   set_distributed_info({.rank = 3, .world_size = 8});
   Profiler prof({.record = {.activities = {Activity::Cpu, Activity::Mtia}, .record_shapes = true},
@@ -572,7 +572,7 @@ TEST_F(ProfilerRecording, LeavesADestroyedParentsFileAloneInTheChild) {
   EXPECT_EQ(count(*trace, "op"), 1);
 }
 
-// Closed means released, whoever still holds the profiler.
+// A closed profiler has released its file, whoever still holds the object.
 TEST_F(ProfilerRecording, LeavesItsNameToTheNextWhenItIsClosed) {
   Profiler first({.output = path("run.sonde")});
   train(first, 1);

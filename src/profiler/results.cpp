@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a profiler answers from the cycle it recorded.
+// A profiler's answers about the cycle it recorded.
 
 #include "analyse/flags.h"
 #include "base/output_file.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A recording answers the same in process, from its file, and from an export that is read again.
+// A recording gives the same answers in process, from its file, and from an export that is read
+// back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ std::string host_and_pid() {
   return std::string(host) + "_" + std::to_string(getpid());
 }
 
-// One name for all copies of a handler: std::function copies what it calls.
+// All copies of a handler share one name: std::function copies what it calls.
 class WorkerName {
  public:
   explicit WorkerName(std::string name) : name_(std::move(name)) {}

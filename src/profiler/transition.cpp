@@ -21,7 +21,7 @@ constexpr Transition kUnreachable{.reachable = false};
 constexpr std::size_t kExit = 5;
 
 // Rows: from None, Warmup, Record, RecordAndSave, DeviceStopped. Columns: to the same, and exit.
-// Warmup leaves through start and stop because sources were prepared and must be let go.
+// Warmup leaves through start and stop, because sources were prepared and must be released.
 constexpr Transition kTable[5][6] = {
     {
         kNothing,

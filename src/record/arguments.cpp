@@ -20,7 +20,7 @@ std::uint64_t head_word(std::uint32_t id, ArgumentType kind, std::uint64_t extra
   return id | (static_cast<std::uint64_t>(kind) << 32) | (std::min(extra, kMostExtra) << 40);
 }
 
-// Puts arguments into as few records as they fit in.
+// Packs arguments into as few records as possible.
 class ArgumentRecorder {
  public:
   void add(const Argument& argument) noexcept {

@@ -21,7 +21,7 @@ namespace {
 
 std::atomic<std::uint64_t> next_flow{1};
 
-// Tools want a 0 at the end. They are told the beginning of a longer text: stacks may be small.
+// Tools need a terminating 0. They get only the beginning of a longer text: stacks may be small.
 class TextWithEnd {
  public:
   explicit TextWithEnd(std::string_view text) noexcept {
@@ -37,7 +37,7 @@ class TextWithEnd {
 
 std::atomic<void (*)()> when_missed{nullptr};
 
-// As ExtendedKind::OpBegin describes it; what has its default at the end is left out.
+// In the layout of ExtendedKind::OpBegin. Trailing fields that have their default are left out.
 struct OpPayload {
   explicit OpPayload(const sonde_op& op) noexcept {
     words = {op_name_word(op.name, op.scope), static_cast<std::uint64_t>(op.sequence_number),
@@ -70,7 +70,8 @@ void record_range_end(sonde_range range) noexcept {
   }
 }
 
-// What is done where others than sessions listen. Apart, so that it costs the rest nothing.
+// What is done when tools listen besides sessions. In a function of its own, so that it costs the
+// rest nothing.
 
 __attribute__((noinline)) sonde_range begin_range_told(std::string_view text) noexcept {
   const Listeners who = listeners();
@@ -129,7 +130,7 @@ sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
 }
 
 void sonde_range_end(sonde_range range) {
-  // One test for both: no tool has seen it, and there is something to end.
+  // One test for two facts: no tool has seen it, and there is something to end.
   if (range.position - 1 < kToldPosition - 1) return record_range_end(range);
   end_range_told(range);
 }
@@ -235,7 +236,7 @@ void sonde_op_tensors(const sonde_tensor* tensors, size_t count) {
       write_record(ExtendedKind::OpTensors, words.data(), words.used(), Loss::Other);
     words.clear();
   };
-  // The first says how large they all are.
+  // The first struct gives the size of all of them.
   const auto* at = reinterpret_cast<const unsigned char*>(tensors);
   for (size_t i = 0; i < count; ++i, at += tensors->size) {
     const KnownStruct<sonde_tensor> tensor(reinterpret_cast<const sonde_tensor*>(at));

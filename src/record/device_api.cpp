@@ -30,7 +30,7 @@ void write_span(const sonde_device_span* given) {
   write_words(ExtendedKind::DeviceSpan, words);
 }
 
-// The span, then what `put` makes of `more`; the span alone where that says too little.
+// Writes the span, then what `put` makes of `more`; the span alone if `more` is too small.
 template <std::size_t MoreWords, typename More, typename Put>
 void write_span_and(const sonde_device_span* given, const More* more, const Put& put) {
   if (!session_records()) return;

@@ -21,8 +21,8 @@ std::string_view text_of(const char* text) noexcept {
 }  // namespace
 
 Dictionary::Dictionary() {
-  // The first insertion makes the dynamic linker look up functions of the standard library, which
-  // takes more stack than a thread that records may have.
+  // The first insertion makes the dynamic linker resolve functions of the standard library. That
+  // takes more stack than a recording thread may have.
   names_.emplace(std::string_view(), 0u);
   names_.clear();
 }
@@ -41,7 +41,7 @@ std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
                              .file = text_of(site->file)});
   if (entry.empty()) return 0;
   ++(small ? next_site_ : next_large_);
-  // The entry is there before the number is: whoever sees a word with it finds it here.
+  // The entry is stored before its number is published: whoever sees the number finds the entry.
   __atomic_store_n(&site->id, id, __ATOMIC_RELEASE);  // pairs with write_begin
   return id;
 }
@@ -116,7 +116,7 @@ void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
   if (size <= kChunkBytes - chunk_->committed) {
     std::memcpy(at, entry.data(), size);
   } else {
-    // One that no chunk can hold is cut here; files have it whole.
+    // An entry that fits in no chunk is cut here; files have it whole.
     const std::span<std::uint8_t> room(at, kChunkBytes - chunk_->committed);
     read_dictionary(entry,
                     [&](const DictionaryEntry& whole) { size = lay_entry(room, whole).size(); });
@@ -125,9 +125,9 @@ void Dictionary::mirror(std::span<const std::uint8_t> entry) noexcept {
                    __ATOMIC_RELEASE);
 }
 
-// No chunk to be had means that after a kill entries are missing; files have them all the same.
+// Without a chunk, entries are missing after a kill. Files have them all the same.
 bool Dictionary::take_mirror_chunk() noexcept {
-  // So that events keep most of the buffers, whatever the program calls its work.
+  // Leaves most of the buffers to events, however many names the program makes up.
   const bool enough = chunk_sequence_ >= std::max(1u, pool_->chunk_count() / kMirrorShare);
   chunk_ = enough ? nullptr : pool_->take();
   if (chunk_ == nullptr) return false;
@@ -173,8 +173,8 @@ std::uint64_t Dictionary::copy_since(std::uint64_t from, std::vector<std::uint8_
 }
 
 Dictionary& dictionary() noexcept {
-  // Never destroyed: threads may record while the process ends. The guard is safe where this is
-  // first called, before any session records.
+  // Never destroyed: threads may record while the process ends. The guard is safe because the first
+  // call happens before any session records.
   alignas(Dictionary) static unsigned char storage[sizeof(Dictionary)];
   static Dictionary* const instance = new (storage) Dictionary;
   return *instance;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What events name by a number, for the life of the process: call sites, names made at run time,
+// What events refer to by number, for the life of the process: call sites, names made at run time,
 // threads. Entries are only ever added. They are kept twice: in memory of our own, from which
 // sessions copy them to their files, and in chunks of the running stream, where they survive a
 // kill.
@@ -22,19 +22,19 @@ namespace sonde::detail {
 class Dictionary {
  public:
   Dictionary();
-  // The site's number, given out at its first use. No allocation but from the kernel, so that a
-  // signal handler may come here (the caller's cursor is busy, so it cannot meet itself).
+  // Returns the site's number, which is assigned at its first use. Allocates only from the kernel,
+  // so a signal handler may call it (the caller's cursor is busy, so it cannot interrupt itself).
   std::uint32_t site_id(sonde_site* site) noexcept;
-  // The number of a name, or 0 when so many different names were seen that keeping them all would
-  // not be wise: the caller then writes the name itself.
+  // The number of a name. Returns 0 once there are too many different names to keep; the caller
+  // then writes the name itself.
   std::uint32_t name_id(std::string_view name) noexcept;
-  // The same for a place that wire/places.h describes. Places and names have no number in common.
+  // The same for a place as described in wire/places.h. Places and names never share a number.
   std::uint32_t place_id(std::string_view place) noexcept;
-  // The name that has this number, with a 0 at its end, "" if none has; what does not fit is cut.
+  // The name with this number, 0-terminated; "" if there is none. What does not fit is cut.
   void copy_name(std::uint32_t number, char* out, std::size_t room) noexcept;
   void add_thread(std::uint64_t thread, std::uint64_t kernel_id, std::string_view name) noexcept;
 
-  // Copies every entry to chunks of `pool` and all later ones too; null stops that.
+  // Copies every entry to chunks of `pool`, and every later one as it is added; null stops that.
   void mirror_to(Pool* pool) noexcept;
 
   // Appends to `out` the entries that came after the first `from` bytes; returns the new total.
@@ -46,7 +46,7 @@ class Dictionary {
  private:
   static constexpr std::uint64_t kSlabBytes = std::uint64_t{1} << 20;
   static constexpr std::uint32_t kMaxSlabs = 256;
-  // Ids that fit a word are kept for call sites, but for this many.
+  // Numbers that fit into a word are reserved for call sites, except for this many.
   static constexpr std::uint32_t kSmallNameIds = 16 * 1024;
   static constexpr std::uint64_t kMaxNameBytes = std::uint64_t{64} << 20;
   // At most one chunk in this many is used for entries.
@@ -55,7 +55,7 @@ class Dictionary {
   using Texts = std::unordered_map<std::string_view, std::uint32_t>;
 
   std::uint32_t text_id(DictionaryKind kind, Texts& known, std::string_view text) noexcept;
-  // The entry as it was stored, where it stays; empty if there is no memory for it.
+  // The stored entry, at its final address; empty if memory ran out.
   std::span<const std::uint8_t> append(const DictionaryEntry& entry) noexcept;
   void mirror(std::span<const std::uint8_t> entry) noexcept;
   bool take_mirror_chunk() noexcept;
@@ -70,13 +70,13 @@ class Dictionary {
   std::uint64_t name_bytes_ = 0;
   Texts names_;
   Texts places_;
-  std::unordered_map<std::uint32_t, std::string_view> names_by_number_;  // when somebody asked
+  std::unordered_map<std::uint32_t, std::string_view> names_by_number_;  // filled on demand
   Pool* pool_ = nullptr;
   ChunkHeader* chunk_ = nullptr;
   std::uint64_t chunk_sequence_ = 0;
 };
 
-// The process's one; made at first use and never destroyed.
+// The dictionary of the process. It is made at first use and never destroyed.
 Dictionary& dictionary() noexcept;
 
 }  // namespace sonde::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Structs of callers that were built with another version of our headers. Their first field is the
-// size they had there.
+// Structs from callers that were built with another version of our headers. Their first field is
+// the size they had there.
 //
 //   if (const KnownStruct<sonde_op> op(given); op) use(op->name);
 
@@ -17,7 +17,7 @@
 
 namespace sonde::detail {
 
-// Of each struct: the least that must be there, and what counts for fields that are missing.
+// For each struct: the smallest size that is accepted, and the defaults of missing fields.
 template <typename T>
 struct StructRules;
 
@@ -88,8 +88,8 @@ struct StructRules<sonde_device_properties> {
 
 #undef SONDE_END_OF
 
-// A struct of this version: the caller's own if it has all that we know, else a copy of what it
-// has. False if it says too little. Lives no longer than the caller's.
+// A struct of this version: the caller's own if it has every field we know, else a copy of what it
+// has. False if it is too small. Must not outlive the caller's struct.
 template <typename T>
 class KnownStruct {
  public:

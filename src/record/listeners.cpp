@@ -27,7 +27,7 @@ const Tool* tool_at(std::size_t i) noexcept {
   return tools[i].load(std::memory_order_acquire);  // pairs with set_tool
 }
 
-// visit(tool, its place in kToolBits) for each of `who` that there is; returns those.
+// Calls visit(tool, its place in kToolBits) for each tool in `who` that is set, and returns those.
 template <typename Visit>
 Listeners for_each_tool(Listeners who, Visit&& visit) noexcept {
   Listeners found = 0;
@@ -70,7 +70,7 @@ void set_listening(Listeners who, bool on) noexcept {
   } else {
     __atomic_fetch_and(&sonde_detail_recording, ~who, __ATOMIC_SEQ_CST);
   }
-  // The first to record need not hurry: its threads have no chunk yet.
+  // The first session need not force this: its threads have no chunk yet.
   if (listening_word() != kSession) send_threads_the_slow_way();
 }
 

@@ -15,9 +15,9 @@
 //   +----------------------+--------+-----+------+---------+
 //
 // The kernel counts in the upper half who has attached to the probes (probes.h). Threads take the
-// inlined path only while the word is kSession: otherwise their limits are 0 (thread_cursor.h), and
-// each begin and end comes to the slow path, which notifies the tools. So this costs nothing, not
-// an instruction, until somebody listens.
+// inlined path only while the word equals kSession. Otherwise their limits are 0 (thread_cursor.h),
+// and each begin and end takes the slow path, which notifies the tools. So tools cost no
+// instruction until one listens.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ using Listeners = std::uint32_t;
 constexpr Listeners kSession = 1;
 constexpr Listeners kNvtx = 2;
 constexpr Listeners kItt = 4;
-constexpr Listeners kProbes = 8;  // not a bit of the word: the upper half stands for it
+constexpr Listeners kProbes = 8;  // not a bit of the word: the upper half takes its place
 constexpr Listeners kTools = kNvtx | kItt | kProbes;
 constexpr std::size_t kToolCount = 3;
 
@@ -49,8 +49,8 @@ inline Listeners listeners() noexcept {
   return (word & (kSession | kNvtx | kItt)) | ((word >> kSemaphoreShift) != 0 ? kProbes : 0);
 }
 
-// Called on the thread where it happens, never from inside itself. It must stay for ever: what a
-// tool saw may end later.
+// Called on the thread where the event happens, and never recursively. A tool must stay valid for
+// ever: a scope it saw begin may end much later.
 struct Tool {
   void (*push)(const char* name);
   void (*pop)();
@@ -61,7 +61,7 @@ void set_tool(Listeners who, const Tool* tool) noexcept;
 // Sessions and tools alike. Every thread notices at its next record.
 void set_listening(Listeners who, bool on) noexcept;
 
-// Which tools saw each open scope of a thread, innermost last: its end goes to the same ones.
+// Which tools saw each open scope of a thread, innermost last. The end goes to the same tools.
 class ToldScopes {
  public:
   bool empty() const noexcept { return depth_ == 0; }
@@ -82,16 +82,16 @@ class ToldScopes {
   std::uint8_t who_[kDeepest] = {};
 };
 
-// Tell each of `who`. For the slow path: the calling thread must be busy, and `this_thread` its own
-// record. tell_push returns which tools were notified.
+// Notifies each tool in `who`. For the slow path: the calling thread must be busy, and
+// `this_thread` must be its own record. tell_push returns which tools were notified.
 struct ThreadRecord;
 Listeners tell_push(ThreadRecord& this_thread, Listeners who, const char* name) noexcept;
 void tell_pop(ThreadRecord& this_thread, Listeners who) noexcept;
 
-// For everybody else: a range that may end in any order and on any thread. The tools see it pushed
-// and popped on the thread where it began; if it ends on another, it is popped there as soon as
-// that thread notifies them again. Which tools were notified is kept in the upper bits of
-// sonde_range::position.
+// For all other callers: a range that may end in any order and on any thread. The tools see it
+// pushed and popped on the thread where it began. If it ends on another thread, it is popped when
+// its own thread next notifies them. The upper bits of sonde_range::position hold which tools were
+// notified.
 constexpr unsigned kToldShift = 60;
 constexpr std::uint64_t kToldPosition = std::uint64_t{1} << kToldShift;
 sonde_range begin_told_range(Listeners who, const char* name, sonde_range recorded) noexcept;

@@ -7,8 +7,8 @@
 namespace sonde::detail {
 namespace {
 
-// Readers of the mapping look at `state` first and last: words are only overwritten while it is
-// Free.
+// Readers of the mapping check `state` before and after they read. Words are overwritten only while
+// it is Free.
 void mark_free(ChunkHeader* chunk) noexcept {
   __atomic_store_n(&chunk->state, kChunkFree, __ATOMIC_RELEASE);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with copy_chunk
@@ -66,7 +66,7 @@ bool Pool::take_fresh(std::uint32_t& index) noexcept {
   while (index < prepared_.load(std::memory_order_acquire)) {  // pairs with set_prepared
     if (fresh_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return true;
   }
-  // Either we see the claim, or the claim sees us: never is a chunk ours and claimed.
+  // Either we see the claim or the claim sees us, so a chunk is never both taken and claimed.
   index = top_.load(std::memory_order_seq_cst);
   while (index > claimed_.load(std::memory_order_seq_cst)) {
     if (!top_.compare_exchange_weak(index, index - 1, std::memory_order_seq_cst)) continue;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The chunks of one stream: memory that somebody else provides, and who may have which chunk.
+// The chunks of one stream: memory that the caller provides, and which thread has which chunk.
 //
 //   fresh ──► a thread fills it ──► full ──► the drainer writes it to files ──► free ──► a thread …
 //                    ▲                └── ring: a thread takes the oldest ──┘
 //
-// A thread gives up a chunk only by itself or by ending: nobody takes it away, so that a record
+// A thread gives up a chunk only by itself or by ending. Nobody takes it away, so a record that is
 // being written always has its place.
 
 #include <atomic>
@@ -30,14 +30,15 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
 
   // A chunk to fill, or null when there is none. Lock-free.
   ChunkHeader* take() noexcept;
-  // A chunk its thread is done with, for the drainer.
+  // Returns a filled chunk from its thread to the drainer.
   void retire(ChunkHeader* chunk) noexcept;
-  // A chunk nobody needs any more.
+  // Returns a chunk that nobody needs any more.
   void release(ChunkHeader* chunk) noexcept;
-  // The chunk that was retired first, for the drainer; null if none.
+  // The chunk that was retired first, for the drainer; null if there is none.
   ChunkHeader* pop_full() noexcept;
 
-  // Overwritten chunks count from those begun at `ticks`: what is older was in no window.
+  // Overwritten chunks count as lost only if they began after `ticks`: older ones were in no
+  // window.
   void count_overwritten_from(std::uint64_t ticks) noexcept {
     count_from_.store(ticks, std::memory_order_relaxed);
   }
@@ -68,7 +69,7 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   }
   // How many chunks were handed out from below.
   std::uint32_t fresh_used() const noexcept { return fresh_.load(std::memory_order_relaxed); }
-  // Whether a thread had it when the stream began; once released it is handed out like any other.
+  // Whether a thread held it when the stream began. Once released, it is handed out like any other.
   bool was_held(std::uint32_t index) const noexcept { return held_[index]; }
   // Whether a chunk may hold something: it was handed out, or was held from the start.
   bool was_used(std::uint32_t index) const noexcept {
@@ -113,7 +114,7 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   IndexQueue full_;
 };
 
-// How many bytes of a chunk hold finished records; what lies below may be read.
+// How many bytes of a chunk hold finished records. Everything below may be read.
 inline std::uint32_t committed_bytes(const ChunkHeader* chunk) noexcept {
   return __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);  // pairs with put_word
 }

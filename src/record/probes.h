@@ -8,7 +8,7 @@
 //   sonde:mark         name    a moment
 //
 // Whoever attaches raises their semaphore, which is the upper half of sonde_detail_recording
-// (listeners.h): so scopes notice without having looked at anything more.
+// (listeners.h). So scopes notice it without reading anything more.
 
 #include <cstdint>
 
@@ -16,13 +16,13 @@
 
 namespace sonde::detail {
 
-// Null where they were not built.
+// Null if the probes were not built.
 const Tool* probe_tool() noexcept;
 
-// How many have attached, as the kernel counts. Another word than that of listeners.h in one case:
-// a program that was compiled to reach variables of libraries directly has a copy of that one,
-// which the kernel does not know of. follow_probes() brings the copy up to date; until it is
-// called, what was attached before the program started counts.
+// How many tools have attached, as the kernel counts. In one case this is not the word of
+// listeners.h: a program compiled to access variables of libraries directly has its own copy of
+// that word, which the kernel does not know. follow_probes() updates the copy. Until it is called,
+// the copy counts the tools that attached before the program started.
 std::uint32_t attached_probes() noexcept;
 void follow_probes() noexcept;
 

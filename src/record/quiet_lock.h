@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A lock of the recorder's own state. While it is held, what a signal handler on this thread
-// records is lost (and counted): it might need the same lock.
+// A lock for the recorder's own state. While it is held, events that a signal handler records on
+// this thread are lost and counted: the handler might need the same lock.
 
 #include <atomic>
 #include <mutex>

@@ -100,7 +100,7 @@ void exit_while_recording(const std::string& path) {
 pthread_key_t again_and_again;
 std::atomic<std::uint64_t> rounds{0};
 
-// Asks to be called again as often as the system does it, and records each time.
+// Asks to be called again as often as the system allows, and records each time.
 void record_at_thread_end(void* value) {
   {
     SONDE_SCOPE("late");
@@ -133,7 +133,7 @@ TEST(Scope, IsRecordedOnItsTrackWhileItsThreadComesToAnEnd) {
 TEST(ScopeDeathTest, IsRecordedInTheDestructorOfAStaticWhileASessionIsOpen) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const testing::TempDir dir;
-  // The process that dies is another one: it must know where to write.
+  // The process that dies is a child: it must be told where to write.
   ASSERT_EQ(::setenv("SONDE_RECORD_TEST_OUTPUT", dir.file("exit.sonde").c_str(), 0), 0);
   const std::string path = std::getenv("SONDE_RECORD_TEST_OUTPUT");
   EXPECT_EXIT(exit_while_recording(path), ::testing::ExitedWithCode(0), "");

@@ -50,7 +50,8 @@ void after_fork_in_parent() {
   if (auto* after = fork_after_in_parent.load()) after();
 }
 
-// The child has one thread, and the buffers are its parent's: it must never write to them again.
+// The child has one thread. The buffers belong to its parent, so the child must never write to
+// them.
 void after_fork_in_child() {
   __atomic_fetch_and(&sonde_detail_recording, ~kSession, __ATOMIC_RELAXED);
   if (set_pool(nullptr)) forked_from.store(process_id.load());
@@ -151,7 +152,7 @@ std::uint64_t measure_scope_ticks() {
     batch = (read_ticks() - before) / kScopes;
     cursor = kept;
   }
-  // Somebody may have begun to listen meanwhile.
+  // A listener may have been added meanwhile.
   if (listening_word() != kSession) set_limits(cursor, 0, 0);
   std::nth_element(batches.begin(), batches.begin() + kBatches / 2, batches.end());
   return batches[kBatches / 2];

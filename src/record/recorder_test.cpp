@@ -17,7 +17,7 @@
 namespace sonde::detail {
 namespace {
 
-// A stream of a few chunks that nobody drains. Record on a thread of one's own: it leaves the chunk
+// A stream of a few chunks that nobody drains. Record on a separate thread, which leaves its chunk
 // when it ends.
 class UndrainedStream {
  public:
@@ -28,7 +28,7 @@ class UndrainedStream {
     void* memory = testing::chunk_memory(chunks);
     pool.reset(memory, chunks, ++stream, {});
     attach_pool(&pool);
-    // What the names have taken is for the events, here.
+    // Chunks that hold names are not available for events here.
     dictionary().mirror_to(nullptr);
     pool.reset(memory, chunks, stream, {});
     set_recording(true);

@@ -18,19 +18,19 @@
 namespace sonde::detail {
 namespace {
 
-// What a cursor points at before its thread has a chunk: no room in it.
+// What a cursor points at before its thread has a chunk. It has no room.
 constinit ChunkHeader no_chunk{~std::uint32_t{0}, kChunkFree, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 }  // namespace
 
 extern "C" {
-// In the section where those who attach to probes look for semaphores.
+// In the section where attaching tools look for semaphores.
 __attribute__((section(".probes"))) std::uint32_t sonde_detail_recording = 0;
 __thread ThreadCursor sonde_detail_cursor = {&no_chunk, 0, 0, 0, 0};
 }
 
 #if SONDE_HAS_SDT
-// What probes.cpp calls them, for the linker.
+// The names that probes.cpp uses, for the linker.
 __asm__(R"(
   .macro sonde_semaphore name
   .globl \name
@@ -55,8 +55,8 @@ std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constru
 pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 pthread_key_t exit_key;
 
-// Gives up the thread's chunk: to the drainer if it is of the running stream, back to the pool if
-// it was left over from an earlier one in the same memory.
+// Gives up the thread's chunk: to the drainer if it belongs to the running stream, to the pool if
+// it is left over from an earlier stream in the same memory.
 void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
   ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
   if (chunk == nullptr) return;
@@ -68,13 +68,14 @@ void give_up_chunk(ThreadRecord& record, Pool* pool) noexcept {
       pool->release(chunk);
     }
   }
-  // Last, so that the drainer finds it here or among the full ones: pairs with for_each_live_chunk.
+  // Last, so that the drainer finds the chunk either here or among the full ones: pairs with
+  // for_each_live_chunk.
   record.chunk.store(nullptr, std::memory_order_release);
 }
 
 void leave_if_all_but_gone(Pool* pool) noexcept;
 
-// The calling thread is busy with the recorder and may use the pool; detach_pool() waits for it.
+// While one exists, the calling thread is busy and may use the pool; detach_pool() waits for it.
 class SlowPath {
  public:
   explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
@@ -125,21 +126,21 @@ void leave(ThreadRecord* record, Pool* pool) noexcept {
 }
 
 void leave_thread(void* opaque) noexcept {
-  // First of all, or a signal handler could come to record while this thread holds a lock.
+  // First of all: otherwise a signal handler could record while this thread holds a lock.
   const SlowPath slow(sonde_detail_cursor);
   ++times_left;
   leave(static_cast<ThreadRecord*>(opaque), slow.pool());
 }
 
-// Destructors of thread-specific data run a few times over. In the last round nobody would take the
-// thread out again, and its cursor would be written to after it is gone.
+// Destructors of thread-specific data run in several rounds. After the last round nobody would take
+// the thread out again, and its cursor would be written to after it is gone.
 bool is_all_but_gone() noexcept {
   constexpr unsigned kRounds = 2;
   static_assert(kRounds < PTHREAD_DESTRUCTOR_ITERATIONS);
   return times_left >= kRounds;
 }
 
-// Such a thread leaves after each record: nobody else would see to it.
+// Such a thread leaves after each record, because nobody else would make it leave.
 void leave_if_all_but_gone(Pool* pool) noexcept {
   if (this_record != nullptr && is_all_but_gone()) leave(this_record, pool);
 }
@@ -179,25 +180,25 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   return chunk;
 }
 
-// Lets the thread take the inlined path, if nobody but sessions wants to know of its scopes.
+// Lets the thread take the inlined path if only sessions listen.
 void open_fast_path(const ThreadRecord& record, ThreadCursor& cursor) noexcept {
-  // With a slow clock every record comes the slow way.
+  // With a slow clock, every record takes the slow path.
   if (tick_source() != TickSource::Counter || !record.told.empty()) return;
   set_limits(cursor, kBeginLimit, kEndLimit);
-  // Whoever begins to listen sets his bit first, then the limits to 0: one of us sees the other.
+  // A new listener sets its bit first and then the limits to 0, so one of us sees the other.
   if (__atomic_load_n(&sonde_detail_recording, __ATOMIC_SEQ_CST) != kSession)
     set_limits(cursor, 0, 0);
 }
 
-// Offset of `words` free words below `limit` in the thread's chunk, a new one if need be; 0 if
-// there is no memory for it.
+// The offset of `words` free words below `limit` in the thread's chunk. Takes a new chunk if
+// needed; 0 if there is no memory for one.
 std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, std::uint32_t words,
                         std::uint32_t limit) noexcept {
   ChunkHeader* chunk = record.chunk.load(std::memory_order_relaxed);
   const bool current =
       chunk != nullptr && record.stream.load(std::memory_order_relaxed) == pool.stream();
   if (!current && chunk != nullptr) {
-    // First, since the pool may have no other.
+    // First, because the pool may have no other chunk.
     give_up_chunk(record, &pool);
     cursor.chunk = &no_chunk;
   }
@@ -227,7 +228,7 @@ void count_loss(ThreadRecord& record, Pool& pool, Loss loss) noexcept {
                                       : &LiveLosses::others);
 }
 
-// The words of a payload, for those who take what can store itself.
+// The words of a payload, for callers that take something that stores itself.
 struct WordPayload {
   const std::uint64_t* words;
   std::uint32_t count;
@@ -266,7 +267,8 @@ void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
   store_words(record.cursor->chunk, offset, &word, 1);
 }
 
-// What this thread remembers of a name; 0 if nothing. A handler that interrupts us finds us busy.
+// The number that this thread remembers for a name; 0 if none. A handler that interrupts us finds
+// us busy.
 std::uint32_t known_name(std::uint64_t hash) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
   if (this_record == nullptr || cursor.busy != 0) return 0;
@@ -284,7 +286,8 @@ std::uint32_t id_of(sonde_site* site) noexcept {
   return id != 0 ? id : dictionary().site_id(site);
 }
 
-// The frame of every record that is not a plain scope: body(record, pool) if a stream runs.
+// Every record that is not a plain scope goes through here: calls body(record, pool) if a stream
+// runs.
 template <typename Body>
 void in_slow_path(Body&& body) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
@@ -297,8 +300,9 @@ void in_slow_path(Body&& body) noexcept {
   }
 }
 
-// body(record) with the thread busy, for what takes the dictionary's lock: a handler that
-// interrupts us must not wait for it. Counts no loss, as the record that the number is for does.
+// Calls body(record) with the thread busy, for code that takes the dictionary's lock: a handler
+// that interrupts us must not wait for that lock. Counts no loss, because the record that needs the
+// number does.
 template <typename Body>
 void in_dictionary(Body&& body) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
@@ -398,7 +402,7 @@ bool write_begin_word(ThreadRecord& record, Pool& pool, sonde_site* site, WordKi
     store_words(record.cursor->chunk, offset, &word, 1);
     return true;
   }
-  if (kind == WordKind::Lap) write_plain_end(record, pool);  // what went before still ends here
+  if (kind == WordKind::Lap) write_plain_end(record, pool);  // the lap before ends here
   if (id <= kMaxWordId) {
     count_loss(record, pool, Loss::Span);
     return false;
@@ -408,13 +412,13 @@ bool write_begin_word(ThreadRecord& record, Pool& pool, sonde_site* site, WordKi
                         Loss::Span) != 0;
 }
 
-// Whether scopes of this thread must be remembered one by one: tools listen, or have yet to hear
-// of ends.
+// Whether this thread must remember its scopes one by one: tools listen, or have yet to see some
+// scopes end.
 bool tells() noexcept {
   return (listeners() & kTools) != 0 || (this_record != nullptr && !this_record->told.empty());
 }
 
-// Begins a scope, or what ends like one, for each of `who`. True if somebody knows of it now.
+// Begins a scope, or something that ends like one, for everyone in `who`. True if somebody saw it.
 template <typename Name, typename Write>
 bool begin_told(Listeners who, Name&& name, Write&& write) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
@@ -422,7 +426,7 @@ bool begin_told(Listeners who, Name&& name, Write&& write) noexcept {
   ThreadRecord* const record = slow.entered() ? enter_thread(cursor) : nullptr;
   if (record == nullptr) return false;
   Listeners told = 0;
-  // A thread that is all but gone could not tell them of the end.
+  // A thread that is nearly gone could not notify them of the end.
   if ((who & kTools) != 0 && record->told.has_room() && !is_all_but_gone())
     told = tell_push(*record, who, name());
   if ((who & kSession) != 0 && slow.pool() != nullptr && write(*record, *slow.pool()))
@@ -467,7 +471,7 @@ bool op_begin_slow(const std::uint64_t* payload, std::uint32_t payload_count) no
   if (!tells())
     return write_record(ExtendedKind::OpBegin, payload, payload_count, Loss::Span).position != 0;
   OpName text;
-  // The other tools hear of operators from their source, which knows what they are to be called.
+  // Sources notify the other tools of operators themselves, because they know what to call them.
   return begin_told(
       listeners() & (kSession | kProbes),
       [&] { return text.find(static_cast<std::uint32_t>(payload[0])); },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where records go that are not inlined: what recorder.cpp, on the side towards `collect`, asks of
-// it. What it offers to those who record is in thread_cursor.h and write.h.
+// Where records go that are not inlined. This header is what recorder.cpp, the side towards
+// `collect`, needs of it. What it offers to recording code is in thread_cursor.h and write.h.
 
 #include <cstdint>
 
@@ -11,15 +11,16 @@
 
 namespace sonde::detail {
 
-// Where threads take their chunks from; null: nothing is recorded. True if there was one before.
+// Sets where threads take their chunks from; null: nothing is recorded. True if a pool was set
+// before.
 bool set_pool(Pool* pool) noexcept;
-// Returns when no thread uses a pool that was set earlier.
+// Waits until no thread uses an earlier pool.
 void wait_for_slow_path() noexcept;
 
-// Of a thread that may be recording now. 0: its next record comes to the slow path.
+// Sets the limit of a thread that may be recording now. With 0 its next record takes the slow path.
 void set_limits(ThreadCursor& cursor, std::uint32_t begin, std::uint32_t end) noexcept;
 
-// In the child of a fork: the calling thread, the only one, begins anew.
+// In the child of a fork: resets the calling thread, which is the only one.
 void forget_this_thread() noexcept;
 
 }  // namespace sonde::detail

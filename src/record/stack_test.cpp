@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How much stack a call takes: signal handlers on an alternate stack and threads with small ones
-// have little. In a program of its own, since what the dynamic linker does at the first call of a
-// function counts too.
+// How much stack a call takes: signal handlers on an alternate stack and threads with small stacks
+// have little. This is a separate program, because what the dynamic linker does at a function's
+// first call counts too.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 namespace sonde::testing {
 namespace {
 
-// Code that is not optimised keeps every temporary.
+// Unoptimised code keeps every temporary.
 #if SONDE_OPTIMISED
 constexpr std::size_t kMostBytes = 2048;
 #else
@@ -31,7 +31,7 @@ constexpr std::size_t kMostBytes = 4096;
 
 using Call = void (*)();
 
-// Runs a call on a stack of its own, and sees how far down it wrote.
+// Runs a call on a separate stack and measures how far down it wrote.
 class PaintedStack {
  public:
   std::size_t bytes_used(Call call) {

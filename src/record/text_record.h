@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Records that hold a text. One longer than a record goes on in MoreText records, up to
-// kMaxTextBytes; the first says how long it really is, so that readers see whether it was cut.
+// Records that hold a text. A text that does not fit continues in MoreText records, up to
+// kMaxTextBytes. The first record has the full length, so readers see whether the text was cut.
 
 #include <array>
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace sonde::detail {
 
-// Words of a record that is being put together. Few, so that they fit on any stack.
+// The words of a record under construction. Few enough to fit on any stack.
 class RecordWords {
  public:
   std::uint32_t used() const noexcept { return used_; }
   std::uint32_t left() const noexcept { return static_cast<std::uint32_t>(words_.size()) - used_; }
   const std::uint64_t* data() const noexcept { return words_.data(); }
   void clear() noexcept { used_ = 0; }
-  // Only while some are left.
+  // Call it only while words are left.
   void add(std::uint64_t word) noexcept { words_[used_++] = word; }
   // A text that fits, padded with zeros.
   void add_text(std::string_view text) noexcept {
@@ -36,7 +36,7 @@ class RecordWords {
   std::uint32_t used_ = 0;
 };
 
-// Writes a record of the words and the text, then what of the text did not fit.
+// Writes a record of the words and the text, then the rest of the text that did not fit.
 inline Written write_with_text(ExtendedKind kind, const std::uint64_t* words,
                                std::uint32_t word_count, std::string_view text,
                                Loss loss) noexcept {

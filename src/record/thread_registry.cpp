@@ -12,7 +12,7 @@
 namespace sonde::detail {
 namespace {
 
-// Decimal digits of `value` at `out`; returns their end. snprintf may take locks.
+// Writes the decimal digits of `value` to `out` and returns their end. snprintf may take locks.
 char* put_decimal(char* out, std::uint64_t value) noexcept {
   char digits[20];
   int n = 0;
@@ -112,7 +112,7 @@ void ThreadRegistry::leave(ThreadRecord* record) noexcept {
 }
 
 void ThreadRegistry::forget_all() noexcept {
-  // The records stay where they are; a child that forks often would leak them, not touch them.
+  // The records stay where they are. A child that forks often leaks them but never touches them.
   first_ = nullptr;
 }
 

@@ -16,7 +16,7 @@
 
 namespace sonde::detail {
 
-// The numbers of the names a thread used lately. A name is known by 64 bits of hash.
+// The numbers of names that a thread used recently. A name is identified by a 64-bit hash.
 class NameCache {
  public:
   std::uint32_t find(std::uint64_t hash) const noexcept {
@@ -36,7 +36,7 @@ class NameCache {
 
 std::uint64_t name_hash(std::string_view name) noexcept;
 
-// What a thread goes on with if it records after it has left.
+// Where a thread continues if it records after it has left.
 struct ThreadPast {
   std::uint64_t thread = 0;  // 0: it has none
   std::uint64_t next_sequence = 0;
@@ -57,7 +57,7 @@ struct ThreadRecord {
   char name[16] = {};
   NameCache names;
   ToldScopes told;  // of the thread's open scopes
-  // Ranges of this thread that ended on others: a pop for each that each tool has yet to see.
+  // Ranges of this thread that ended on other threads: pops that each tool has yet to see.
   std::array<std::atomic<std::uint32_t>, kToolCount> owed_pops{};
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;
@@ -68,7 +68,7 @@ class ThreadRegistry {
   // Null if the system has no memory left. Needs no heap, see Dictionary.
   ThreadRecord* enter(ThreadCursor* cursor, const ThreadPast& past) noexcept;
   void leave(ThreadRecord* record) noexcept;
-  // In the child of a fork: forget every thread.
+  // In the child of a fork: forgets all threads.
   void forget_all() noexcept;
 
   template <typename Visit>
@@ -91,7 +91,7 @@ class ThreadRegistry {
 
 ThreadRegistry& thread_registry() noexcept;
 
-// Stores the thread's present name in its record; true if it changed. Only where it lives.
+// Stores the thread's present name in its record; true if it changed. Call it only on that thread.
 bool read_thread_name(ThreadRecord& record) noexcept;
 
 }  // namespace sonde::detail

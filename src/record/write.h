@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Writing records that are no plain scopes: what the C API is made of. Nothing here blocks; nothing
-// is written while no stream runs.
+// Writes records other than plain scopes; the C API is built on it. Nothing here blocks, and
+// nothing is written while no stream runs.
 
 #include <cstdint>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace sonde::detail {
 
-// What it is that gets lost if there is no room: LiveLosses counts them apart.
+// What is lost if there is no room; LiveLosses counts the kinds separately.
 enum class Loss { Span, End, Other };
 
 struct Written {
@@ -24,8 +24,8 @@ struct Written {
 Written write_record(ExtendedKind kind, const std::uint64_t* payload, std::uint32_t payload_count,
                      Loss loss) noexcept;
 
-// What a record holds if it ends with a text: words, then bytes, which are padded with zeros. They
-// go straight into the chunk: a signal handler's stack may have no room to put them together.
+// The content of a record that ends with a text: words, then bytes, padded with zeros. They are
+// written straight into the chunk, because a signal handler's stack may be too small for a copy.
 struct TextPayload {
   const std::uint64_t* words;
   std::uint32_t word_count;
@@ -39,14 +39,14 @@ struct TextPayload {
 // At most kMaxPayloadWords.
 Written write_record(ExtendedKind kind, const TextPayload& payload, Loss loss) noexcept;
 
-// The id of a place or a name, given out at first sight; 0 if there are too many.
+// The number of a place or a name, assigned at its first use; 0 if there are too many.
 std::uint32_t site_number(sonde_site* site) noexcept;
-// The number of a place in the words of wire/places.h; 0 if it cannot be had.
+// The number of a place as wire/places.h writes it; 0 if it has none.
 std::uint32_t place_number(std::string_view place) noexcept;
 std::uint32_t name_number(std::string_view text) noexcept;
 
-// An operator's begin where put_extended found no room, or others listen too; the payload of an
-// OpBegin.
+// Begins an operator where put_extended found no room, or where tools listen too. Takes the payload
+// of an OpBegin.
 bool op_begin_slow(const std::uint64_t* payload, std::uint32_t payload_count) noexcept;
 
 // An operator's name without its overload, from its number; "" if there is none.
@@ -58,8 +58,8 @@ class OpName {
   char text_[256];
 };
 
-// body(the calling thread's record) while no signal handler can record on this thread; not at all
-// in one that has interrupted the recorder.
+// Calls body(the calling thread's record) while no signal handler can record on this thread. Does
+// not call it in a handler that interrupted the recorder.
 struct ThreadRecord;
 void call_while_busy(void (*body)(ThreadRecord&, void*), void* argument) noexcept;
 template <typename Body>
@@ -71,7 +71,7 @@ void while_busy(Body&& body) noexcept {
       &body);
 }
 
-// Of the calling thread; 0 before its first record.
+// The calling thread's; 0 before its first record.
 std::uint64_t thread_number() noexcept;
 // Unique in the process; 0 while nothing records.
 std::uint64_t next_async_number() noexcept;

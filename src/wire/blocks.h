@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the small blocks of a recording hold; docs/file-format.md draws them. Each struct writes
-// itself to bytes and reads itself back, any number of them one after the other in a block.
+// The content of a recording's small blocks; docs/file-format.md draws them. Each struct writes
+// itself to bytes and reads itself back. A block holds any number of them in sequence.
 
 #include <cstdint>
 #include <string>
@@ -18,11 +18,11 @@ struct ProcessBlock {
   std::int32_t rank = -1;
   std::int32_t world_size = -1;
   std::int32_t local_rank = -1;
-  std::uint64_t stream = 0;  // which life of its buffers, as in ChunkHeader
+  std::uint64_t stream = 0;  // which use of its buffers, as in ChunkHeader
   std::string host;
   std::string name;       // of the program
-  std::string live_name;  // of the live file, beside this one; empty: none
-  std::string live_path;  // the same, absolute, as it was when recording
+  std::string live_name;  // the live file's name, beside this file; empty: none
+  std::string live_path;  // its absolute path at the time of recording
 
   void write(ByteWriter& out) const {
     out.write(pid);
@@ -67,7 +67,7 @@ struct AnchorBlock {
   }
 };
 
-// The begin of a window, or its end. A window whose end is missing was open to the last.
+// The begin or the end of a window. A window without an end was still open when the file ended.
 struct WindowBlock {
   std::uint32_t index = 0;
   std::uint32_t is_end = 0;

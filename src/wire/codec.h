@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How stretches of threads' words lie in an Events block: any number of pieces, each a u32 with its
+// How the words of threads are stored in an Events block: any number of pieces, each a u32 with its
 // length in bytes and then that many bytes: a head, and each record as
 //
 //   varint( zigzag(ticks since the record before) * 4 + WordKind )
@@ -19,7 +19,7 @@
 
 namespace sonde {
 
-// Which words these are. `thread` and `sequence` name a chunk, `first_offset` the place in it.
+// Which words these are. `thread` and `sequence` identify a chunk, `first_offset` a position in it.
 struct EventsHead {
   std::uint64_t thread = 0;
   std::uint64_t sequence = 0;
@@ -35,19 +35,19 @@ static_assert(sizeof(EventsHead) == 48);
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out);
 
-// The words of one piece, without its length, `words` being overwritten. Any bytes may be given.
+// Decodes one piece, given without its length, into `words`. Accepts any bytes.
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
                                  std::vector<std::uint64_t>& words);
 
 // The full stamp of a word in a chunk that began at `base_ticks`.
 constexpr std::uint64_t full_ticks(std::uint64_t word, std::uint64_t base_ticks) {
-  // Sign-extended, since a counter may run back by a hair when a thread changes cores.
+  // Sign-extended, because a counter may run back slightly when a thread changes cores.
   const std::uint64_t difference = (detail::word_ticks(word) - base_ticks) << detail::kTicksShift;
   return base_ticks +
          static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> detail::kTicksShift);
 }
 
-// How many words of `words` form whole records from its start, at most all of them.
+// How many words at the beginning of `words` form whole records.
 std::size_t whole_records(std::span<const std::uint64_t> words);
 std::uint64_t count_records(std::span<const std::uint64_t> words);
 

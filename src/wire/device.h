@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How the work of devices stands in the words: the structs of sonde/source/device.h packed, in this
-// order.
+// How device work is written in words: the structs of sonde/source/device.h, packed in this order.
 //
 //   DeviceSpan  name id | kind << 32 | device type << 40 | device index << 48
 //               start, on CLOCK_REALTIME
@@ -31,7 +30,7 @@ inline constexpr std::size_t kDeviceWords = 9;
 
 namespace detail {
 
-// Numbers of up to 64 bits, side by side in words; both ways by one list of fields.
+// Numbers of up to 64 bits, packed into words. One list of fields serves reading and writing.
 class FieldPacker {
  public:
   explicit FieldPacker(std::uint64_t* words) : words_(words) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Dictionary entries: what events name by a number. They lie one after the other in dictionary
-// chunks and in Dictionary blocks, each padded with zeros to a multiple of 8 bytes:
+// Dictionary entries: what events refer to by number. They are stored one after the other in
+// dictionary chunks and Dictionary blocks, each padded with zeros to a multiple of 8 bytes:
 //
 //   u32 size of the entry with its padding | u8 DictionaryKind | u8 flags | 2 zero bytes | u64 id
 //   | fields
@@ -39,8 +39,8 @@ struct DictionaryEntry {
   bool is_cut = false;
 };
 
-// Reads entries until the bytes end or make no sense; calls visit(const DictionaryEntry&) for each
-// and returns how many bytes were understood.
+// Reads entries until the bytes end or stop making sense. Calls visit(const DictionaryEntry&) for
+// each entry and returns how many bytes were understood.
 template <typename Visit>
 std::size_t read_dictionary(std::span<const std::uint8_t> bytes, Visit&& visit) {
   std::size_t at = 0;
@@ -82,7 +82,7 @@ std::size_t read_dictionary(std::span<const std::uint8_t> bytes, Visit&& visit) 
   return at;
 }
 
-// Lays an entry into memory without allocating; for use in the recorder.
+// Writes an entry to memory without allocating, for the recorder.
 class DictionaryEntryWriter {
  public:
   // The head, a number, the lengths of three strings, padding.
@@ -126,7 +126,7 @@ class DictionaryEntryWriter {
   std::size_t string_bytes_ = 0;
 };
 
-// How much memory an entry takes at most.
+// An upper bound for the memory that an entry takes.
 inline std::size_t room_for(const DictionaryEntry& entry) {
   std::size_t bytes = DictionaryEntryWriter::kLeastRoom;
   for (const std::string_view text : {entry.name, entry.function, entry.file})
@@ -134,8 +134,8 @@ inline std::size_t room_for(const DictionaryEntry& entry) {
   return bytes;
 }
 
-// The entry at the beginning of `room`, which has at least kLeastRoom bytes. Strings are cut at
-// detail::kMaxTextBytes, and where the memory ends.
+// Writes the entry to the beginning of `room`, which has at least kLeastRoom bytes. Strings are cut
+// at detail::kMaxTextBytes and at the end of the memory.
 inline std::span<const std::uint8_t> lay_entry(std::span<std::uint8_t> room,
                                                const DictionaryEntry& entry) {
   DictionaryEntryWriter out(room, entry);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The file that a recording process keeps its buffers in while it records, `<output>.live`: this
-// head, then at kLiveLedgerOffset a LiveLedger, padded to kChunkBytes, then chunks. It goes when
-// the recording ends well. After a kill it holds what the drainer had not yet moved to the `.sonde`
-// file.
+// The file in which a recording process keeps its buffers while it records, `<output>.live`: this
+// head, then a LiveLedger at kLiveLedgerOffset, padded to kChunkBytes, then chunks. It is removed
+// when the recording ends normally. After a kill it holds what the drainer had not yet moved to the
+// `.sonde` file.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@ struct LiveFileHead {
   std::uint64_t boot = 0;  // of the system that `pid` is a number of; 0: not known
 };
 
-// What did not get into chunks, or was overwritten there, since the stream began. Many threads add
-// to it.
+// What did not get into chunks or was overwritten there since the stream began. Many threads add to
+// it.
 struct LiveLosses {
   std::uint64_t spans = 0;        // scopes and ranges whose begin found no room
   std::uint64_t ends = 0;         // ends that found none: their scopes look unfinished
@@ -42,15 +42,15 @@ struct LiveLosses {
   }
 };
 
-// A session that records into these chunks. What it lost is true at every moment: `lost` while no
-// window is open, else what the stream has lost by now minus `base`.
+// A session that records into these chunks. Its losses are correct at every moment: they are `lost`
+// while no window is open, otherwise what the stream has lost so far minus `base`.
 struct LiveSession {
   char file_id[32] = {};      // of its `.sonde` file; zeros: nobody's
   std::uint64_t is_open = 0;  // 0 or 1
   LiveLosses base;
   LiveLosses lost;
   std::uint64_t dropped = 0;  // records beyond the budget of BufferPolicy::Drop
-  // When that was used up, once the file has all that was kept; 0: it was not.
+  // When the budget was used up, set once the file has everything that was kept; 0: it was not.
   std::uint64_t spent_ticks = 0;
 };
 

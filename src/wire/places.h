@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How places in code stand in the dictionary: a letter, then fields with a byte 0x1f between them.
+// How places in code are written in the dictionary: a letter, then fields separated by a byte 0x1f.
 //
 //   F function, file, line                a frame whose names are known
 //   A binary, build id, offset            a frame that is still an address, with a hexadecimal offset
 //   S id,id,…                             a stack of such frames, innermost first
 //   M parent id, name, class, method      a module
 //
-// Ids are those of other places, which stand before. A name that holds a 0x1f is cut there.
+// The ids are those of other places, which come earlier. A name that holds a 0x1f is cut there.
 
 #include <array>
 #include <charconv>
@@ -25,11 +25,11 @@ inline constexpr std::size_t kMaxStackFrames = 256;
 
 enum class PlaceKind : char { Frame = 'F', Address = 'A', Stack = 'S', Module = 'M' };
 
-// Makes a place's text without allocating.
+// Writes a place's text without allocating.
 class PlaceText {
  public:
   explicit PlaceText(PlaceKind kind) { bytes_[size_++] = static_cast<char>(kind); }
-  // Long texts lose their beginning: the end of a path says more.
+  // Long texts lose their beginning: the end of a path is the more useful part.
   PlaceText& text(const char* text) {
     const std::string_view whole(text, ::strcspn(text, "\x1f"));
     separate();
@@ -57,7 +57,7 @@ class PlaceText {
   std::size_t size_ = 0;
 };
 
-// Takes a place's text apart.
+// Parses a place's text.
 class PlaceFields {
  public:
   explicit PlaceFields(std::string_view text) : rest_(text.substr(text.empty() ? 0 : 1)) {}
@@ -67,7 +67,7 @@ class PlaceFields {
     rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
     return field;
   }
-  // 0 of what is no number.
+  // 0 if it is not a number.
   std::uint64_t number(int base = 10, char until = kPlaceSeparator) {
     const std::string_view field = text(until);
     std::uint64_t value = 0;

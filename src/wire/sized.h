@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An empty struct of sonde/source/device.h or sonde/source/op.h that says how large it is.
+// Makes an empty struct of sonde/source/device.h or sonde/source/op.h with its size filled in.
 //
 //   auto span = sized<sonde_device_span>();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is written is read back: table by table, and byte by byte when it is written again.
+// What is written can be read back: table by table, and byte by byte when it is written again.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Trace opened(const std::string& path) {
   return trace ? *trace : Trace();
 }
 
-// Where the two texts part, for a message.
+// Where two texts begin to differ, for a message.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(RealRecordings, RoundTrip,
                          ::testing::Values("transformer", "compiled", "ranks4/rank0",
                                            "ranks4/rank1", "ranks4/rank2", "ranks4/rank3"));
 
-// Kineto's own line for overhead has no name, and gets one.
+// Kineto's own track for overhead has no name, so it gets one.
 TEST(RoundTripOnce, AProcessWithoutANameGetsOneAndKeepsIt) {
   const TempDir dir;
   const Trace before =
