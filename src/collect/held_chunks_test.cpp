@@ -34,7 +34,9 @@ TEST(HeldChunks, KeepWhatIsRecordedWhileMemoryIsMadeReady) {
   constexpr int kScopesIn1MiB = 65'000;
   {
     const auto first = open_session(options);
-    record_window(*first, [] { record_scopes(40 * kScopesIn1MiB); });
+    ASSERT_TRUE(first->begin_window(0));
+    record_scopes(40 * kScopesIn1MiB);
+    first->end_window();
     ASSERT_TRUE(first->close());
   }
   const auto second = open_session(options);
