@@ -10,6 +10,7 @@
 #include "collect/testing/recorded.h"
 #include "decode/recording_reader.h"
 #include "sonde/record.h"
+#include "trace/testing/deep.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {
@@ -69,7 +70,7 @@ TEST(DamagedRecording, OpensCutAtAnyByte) {
 
 TEST(DamagedRecording, IsReadWithAnyBitFlipped) {
   const Bytes bytes = real_recording();
-  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += testing::deep_or(1U, 7U)) {
     Bytes damaged = bytes;
     damaged[bit / 8] = static_cast<std::uint8_t>(damaged[bit / 8] ^ (1u << (bit % 8)));
     const auto file = BlockFile::parse(damaged, "flipped");

@@ -12,6 +12,7 @@
 #include "decode/open_sonde.h"
 #include "file/column_codec.h"
 #include "trace/dump.h"
+#include "trace/testing/deep.h"
 #include "trace/testing/sketch.h"
 #include "trace/testing/temp_dir.h"
 
@@ -177,7 +178,7 @@ TEST(TraceFile, SurvivesEveryFlippedBit) {
   )");
   const Bytes good = saved(trace);
   const std::string text = dump_text(trace);
-  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+  for (std::size_t bit = 0; bit < 8 * good.size(); bit += testing::deep_or(1U, 7U)) {
     Bytes bytes = good;
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
     const Result<Trace> read = parsed(bytes);
