@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every key that is written is read back into its column. The trace is drawn from the table of
-// keys, so that a key added to the schema is covered as well.
+// keys, so a key added to the schema is covered as well.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using testing::TempDir;
 
-// Rows with a value in every column that has a key, each another as far as may be.
+// Rows with a value in every column that has a key. Values differ where the column allows it.
 class KeyedRows {
  public:
   explicit KeyedRows(TraceBuilder& builder) : builder_(builder) {
@@ -115,7 +115,7 @@ void add_operator(TraceBuilder& builder, KeyedRows& rows) {
   span.duration_ns = 2000;
   span.name = builder.intern("aten::add");
   span.track = rows.thread;
-  span.kind = SpanKind::Async;  // others do not end on another thread
+  span.kind = SpanKind::Async;  // only these may end on another thread
   span.flags = SpanFlags::kAsync | SpanFlags::kUnfinished;
   span.arguments = builder.argument_lists().push_back({.first = first, .count = 1});
   builder.spans().push_back(span);
@@ -144,7 +144,7 @@ void add_syncs(TraceBuilder& builder, KeyedRows& rows) {
   builder.syncs().push_back(record);
 }
 
-// A row of `table` for a span of its own.
+// Adds a row of `table` that belongs to a new span.
 template <typename Table>
 void add_row(Table& table, KeyedRows& rows, SpanId span) {
   auto row = rows.filled<typename Table::Row>();
@@ -158,7 +158,7 @@ Trace drawn() {
   add_operator(builder, rows);
   add_row(builder.api_calls(), rows, rows.call);
   const SpanId kernel = rows.add_span(SpanKind::Kernel, rows.stream);
-  builder.spans().duration_ns.set(kernel, 2500);  // into the next, which gets a lane
+  builder.spans().duration_ns.set(kernel, 2500);  // overlaps the next span, which gets a lane
   add_row(builder.kernels(), rows, kernel);
   add_copies(builder, rows);
   add_syncs(builder, rows);
@@ -291,7 +291,7 @@ TEST(KinetoKeys, EveryKeyIsWritten) {
   for (const DevicePropertiesKeyText& key : kDevicePropertiesKeyTexts) expect_key(key.text);
 }
 
-// Sonde leaves null out: 0 is a success that only another program says.
+// Sonde leaves null values out, so a 0 here was written by another program.
 TEST(KinetoKeys, ANullThatAForeignFileSpellsOutIsKept) {
   const Trace trace = testing::read_events(
       R"({"ph": "X", "cat": "cuda_runtime", "name": "a", "ts": 1, "dur": 2,

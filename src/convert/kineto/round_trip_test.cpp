@@ -123,7 +123,7 @@ TEST(RoundTripOnce, KeepsArgumentsAndCategoriesOfScopes) {
   }
 }
 
-// What the second export writes of what was read from the first.
+// Exports what was read from the first export again, and expects the same text.
 void expect_stable(const Trace& trace) {
   const TempDir dir;
   ASSERT_TRUE(export_chrome_trace(trace, dir.file("1.json")));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether all that real traces say is in the tables: for every category and every key of its
-// arguments, how often it is there and what its numbers and texts sum up to, once by another parser
-// from the file and once from the trace.
+// Checks that everything in real traces reaches the tables. For every category and every key of its
+// arguments it compares how often the key occurs and the sum of its numbers and texts: once read
+// from the file by another parser, once taken from the trace.
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -36,7 +36,7 @@ void add(Account& account, const std::string& category, std::string_view key, do
   sum.sum += value;
 }
 
-// Numbers as they are, texts as their lengths, lists as the sum of their elements.
+// A number counts as itself, a text as its length, a list as the sum of its elements.
 double weight(simdjson::dom::element value) {
   switch (value.type()) {
     case simdjson::dom::element_type::INT64:
@@ -132,7 +132,7 @@ class TraceAccount {
     put_if(span, "Record function id", spans.record_function_id[span], -1);
     put_if(span, "Ev Idx", spans.event_index[span], -1);
     put_if(span, "Sequence number", spans.sequence_number[span], -1);
-    // Written together with the sequence number; 0 is a value.
+    // Written together with the sequence number; here 0 is a value.
     if (spans.sequence_number[span] != -1) {
       put(span, "Fwd thread id", static_cast<double>(spans.forward_thread[span]));
     }
@@ -177,7 +177,7 @@ class TraceAccount {
     }
   }
 
-  // A device and a stream are a track's.
+  // The device and the stream belong to the track.
   void put_place(SpanId span) {
     const TrackId track = trace_.spans().track[span];
     put(span, "device", trace_.tracks().device_index[track]);
@@ -220,7 +220,7 @@ class TraceAccount {
     for (std::size_t i = 0; i < python.size(); ++i) {
       put_if(python.span[i], "Python id", python.python_id[i], -1);
       put_if(python.span[i], "Python module id", python.module_id[i], -1);
-      // No parent is written as null.
+      // A missing parent is written as null.
       put(python.span[i], "Python parent id",
           static_cast<double>(std::max<std::int64_t>(python.parent_python_id[i], 0)));
     }

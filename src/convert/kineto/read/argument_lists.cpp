@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// One element of dims or strides: numbers, or one such list for each tensor of a list.
+// One element of dims or strides: a list of numbers, or one such list per tensor of a list.
 struct Shape {
   Numbers numbers;
   std::vector<Numbers> elements;
@@ -66,7 +66,7 @@ std::optional<std::string> to_text(std::string_view raw) {
   return decode_json_string(unquoted(raw));
 }
 
-// The arrays of one call, each as long as the others or not there.
+// The arrays of one call. Those that are present have the same length.
 struct Arrays {
   std::optional<std::vector<Shape>> dims;
   std::optional<std::vector<Shape>> strides;
@@ -102,7 +102,7 @@ ArgumentKind kind_of(const std::optional<std::string>& type, bool is_nested) {
   return ArgumentKind::Tensor;
 }
 
-// Whether the rows say all that the arrays say about argument i.
+// Whether the rows hold everything that the arrays say about argument i.
 bool fits(const Arrays& arrays, std::size_t i, ArgumentKind kind) {
   const Shape none;
   const Shape& dims = arrays.dims ? (*arrays.dims)[i] : none;
@@ -139,7 +139,7 @@ class ListBuilder {
     const Shape* dims = arrays.dims ? &(*arrays.dims)[i] : nullptr;
     const Shape* strides = arrays.strides ? &(*arrays.strides)[i] : nullptr;
     if (kind != ArgumentKind::TensorList) {
-      // Only a tensor can have no dimensions; the rest has none to speak of.
+      // Only a tensor can have zero dimensions; for other arguments an empty list means nothing.
       const bool is_tensor = kind == ArgumentKind::Tensor;
       if (dims != nullptr && (is_tensor || !dims->numbers.empty())) set_dims(row, dims->numbers);
       if (strides != nullptr && (is_tensor || !strides->numbers.empty())) {

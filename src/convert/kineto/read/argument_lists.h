@@ -13,8 +13,8 @@
 
 namespace sonde {
 
-// Adds the rows of one list. Invalid, and nothing added, if the arrays say something that the
-// tables cannot hold.
+// Adds the rows of one list. Returns an invalid id and adds nothing if the arrays hold something
+// that the tables cannot.
 ArgumentListId add_argument_list(TraceBuilder& builder, const RawArguments& raw);
 
 }  // namespace sonde

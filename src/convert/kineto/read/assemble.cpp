@@ -75,7 +75,7 @@ class Assembler {
     }
   }
 
-  // Those that lie on the line of a span before, all of them.
+  // Hides lines on which every flow belongs to a span of an earlier stretch.
   void hide_lines_of_early_flows() {
     for (std::size_t s = 0; s < joined_.stretches.size(); ++s) {
       const Staged& stretch = joined_.stretches[s];
@@ -119,7 +119,7 @@ class Assembler {
     }
   }
 
-  // They are half of what was staged, and the next tables use their memory again.
+  // Spans are half of what was staged. The next tables reuse their memory.
   void release_spans() {
     const auto release = [this](std::size_t s) {
       if (needs_spans(joined_, s)) return;
@@ -137,8 +137,8 @@ class Assembler {
     }
   }
 
-  // Rows of other tables that belong to spans, in the order of those; `adjust` gives texts their
-  // numbers.
+  // Fills rows of other tables that belong to spans, in the order of the spans. `adjust` turns raw
+  // texts into string ids.
   template <typename Table, typename Row, typename Adjust>
   void fill_side_table(Table& table, BigVector<Row> Staged::* staged, const Adjust& adjust) {
     struct Key {
@@ -168,7 +168,7 @@ class Assembler {
     return joined_.text(stretch, raw.value());
   }
 
-  // Each table on its own, at the same time: none of them makes texts.
+  // Fills the tables in parallel: none of them adds texts.
   void fill_other_tables() {
     const auto nothing = [](auto&, std::size_t) {};
     const std::array<std::function<void()>, 10> tasks = {
@@ -198,7 +198,7 @@ class Assembler {
     parallel_for(tasks.size(), [&tasks](std::size_t i) { tasks[i](); }, joined_.threads);
   }
 
-  // The texts among what a row has from arguments.
+  // Turns the texts that a row took from arguments into string ids.
   template <typename Row>
   void read_texts(Row& row, std::size_t stretch) const {
     const auto read = [&](auto, auto&& column) {
@@ -235,7 +235,7 @@ class Assembler {
     row.destination_kind = memory(ends.substr(arrow + 4));
   }
 
-  // Rows that have one time, by track and time.
+  // Fills a table whose rows have one time, ordered by track and time.
   template <typename Table, typename Row, typename Adjust>
   void fill_point_table(Table& table, BigVector<Row> Staged::* staged, RowMap& map,
                         const Adjust& adjust) {
@@ -330,7 +330,7 @@ class Assembler {
     }
   }
 
-  // What was lost before the trace became JSON. False where it is not what Sonde writes.
+  // Reads what was lost before the trace became JSON. False if it is not in Sonde's form.
   bool read_ledger(std::string_view rows) {
     std::vector<LedgerRow> read;
     const bool is_whole = for_each_element(rows, [&](std::string_view text) {
@@ -349,7 +349,7 @@ class Assembler {
   bool read_ledger_member(std::string_view key, std::string_view value, LedgerRow& row) {
     if (key == "kind") {
       const auto kind = parse_ledger_kind(unquoted(value));
-      row.kind = kind.value_or(LedgerKind::Note);  // of a later version
+      row.kind = kind.value_or(LedgerKind::Note);  // unknown kinds come from a later version
       return is_quoted(value);
     }
     if (key == "source" || key == "detail") {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A trace of all that was read of a file. Rows of all tables come in the order of tracks and times,
-// whatever the order of the file, so that a trace that was written and read again is the same.
+// Makes a trace of everything that was read from a file. Rows of all tables are ordered by track
+// and time, whatever the order in the file, so a trace that is written and read again stays the
+// same.
 
 #include <string_view>
 #include <vector>
@@ -15,11 +16,11 @@ namespace sonde {
 
 struct KinetoParts {
   std::vector<Staged> stretches;    // in the order of the file
-  std::vector<RawMember> metadata;  // keys of the file itself, save its events and devices
+  std::vector<RawMember> metadata;  // top-level keys of the file, except its events and devices
   std::string_view devices;         // an array, or empty
 };
 
-// Fills the builder, which holds nothing but the ledger.
+// Fills the builder, which must hold nothing but ledger rows.
 void assemble(TraceBuilder& builder, KinetoParts parts, unsigned threads);
 
 }  // namespace sonde

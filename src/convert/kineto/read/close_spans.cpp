@@ -64,7 +64,7 @@ class EdgeCloser {
     return joined_.stretches[begin.stretch].spans[begin.staged->span];
   }
 
-  // Of several that are open under one id, the last of that name ends, or simply the last.
+  // If several spans are open under one id, the last one with that name ends, else the last one.
   static std::vector<Edge>::iterator ending(std::vector<Edge>& open, const Joined& joined,
                                             const Edge& end) {
     const StringId name = joined.text(end.stretch, end.staged->name);

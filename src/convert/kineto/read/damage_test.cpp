@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Broken JSON: what can be read is read, the ledger says what is missing, nothing crashes.
+// Broken JSON: what can be read is read, the ledger lists what is missing, and nothing crashes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

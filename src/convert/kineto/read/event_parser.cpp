@@ -31,7 +31,7 @@ const char* EventParser::broken(const char* at) {
 const char* EventParser::parse(const char* at) {
   const char* after = pieces(at);
   if (after != nullptr || predicting_) return after;
-  // Arrays stood apart where they were predicted as one.
+  // The arrays were not adjacent where the prediction treated them as one.
   after = pieces(at);
   predicting_ = true;
   return after;
@@ -79,7 +79,7 @@ const char* EventParser::pieces(const char* at) {
   }
 }
 
-// A piece that stood behind `before` already; kNoPiece if none of them stands at `at`.
+// A piece that followed `before` earlier and is found at `at`; kNoPiece if there is none.
 std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
   if (before == kNoPiece || mending_) return kNoPiece;
   std::array<std::uint32_t, kFollowers>& followers = pieces_[before].followers;
@@ -88,7 +88,7 @@ std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
     const std::uint32_t id = followers[i];
     const Piece& piece = pieces_[id];
     if (piece.size > room || !same_bytes(piece.text, at, piece.size)) continue;
-    // Pieces go up to the value: where spaces come first it is another.
+    // A piece ends at the value, so with spaces before the value it is another piece.
     const char* const behind = at + piece.size;
     if (piece.next != Next::End && skip_space(behind) != behind) continue;
     if (i > 0) std::swap(followers[i], followers[i - 1]);
@@ -103,7 +103,7 @@ const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const
   Said said;
   if (!read_piece(at, context, piece, said)) return nullptr;
   piece.says_something = said.is_something();
-  // "args" with something else than an object behind it: it goes on where there is one.
+  // "args" followed by something other than an object. With an object, the piece would continue.
   const bool is_seldom = piece.next == Next::UnknownKey && piece.key_text() == "args";
   if (mending_ || is_seldom || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
     passing_ = piece;
@@ -127,8 +127,8 @@ const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const
   return &pieces_[id];
 }
 
-// Goes from behind a value, or from the '{' of an event, to the next value that is not part of the
-// piece.
+// Reads from the end of a value, or from the '{' of an event, to the next value that is not part of
+// the piece.
 bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said& said) {
   const char* begin = at;
   piece.text = begin;
@@ -191,7 +191,7 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said
   }
 }
 
-// Takes values in that seldom change. Returns `at` for the others.
+// Reads values that seldom change into the piece. Returns `at` for all others.
 const char* EventParser::read_member(std::string_view key, const char* at, Piece& piece,
                                      Said& said) {
   std::string_view raw;
@@ -284,7 +284,7 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
   return at;
 }
 
-// Names come in the same order again and again: most are known by the one before.
+// Names come in the same order again and again, so most are found through the name before.
 inline const char* EventParser::name(const char* at) {
   const RawId guess = last_name_ == kNoRaw ? kNoRaw : next_names_[last_name_];
   if (guess != kNoRaw && !mending_ && *at == '"') {
@@ -351,8 +351,8 @@ inline const char* EventParser::any(const char* at, std::string_view& raw) {
   return after;
 }
 
-// The first quote that is followed by what may follow a value: the end of the object or the array,
-// or a comma and another key or value.
+// Finds the first quote that is followed by what may follow a value: the end of the object or
+// array, or a comma and another key or value.
 const char* EventParser::mended_string_end(const char* at) const {
   for (const char* quote = string_end(at, end_); quote != nullptr;
        quote = string_end(quote + 1, end_)) {

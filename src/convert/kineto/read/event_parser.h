@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// One event of a trace taken apart: its keys, and the keys of its arguments. Values stay raw text,
-// save integers.
+// Takes one event of a trace apart into its keys and the keys of its arguments. Values stay raw
+// text, except integers.
 //
 //   EventParser parser(end, staged);
 //   if (const char* after = parser.parse(at)) use(parser.event());
 //
-// Events of one file look alike. What stands between two values that differ from event to event
-// (a "piece": keys, punctuation, spaces, and values such as the phase or the thread) is taken apart
-// once; from then on it is known by its bytes, and by what it followed before:
+// Events of one file look alike. The text between two values that differ from event to event is
+// called a "piece": keys, punctuation, spaces, and values such as the phase or the thread. A piece
+// is taken apart once. After that it is recognised by its bytes and by the piece it follows:
 //
 //   {"ph": "X", "cat": "cpu_op", "name": │"aten::mm"│, "pid": 407, "tid": 433, "ts": │12.345│ …
 //   └────────────── piece ──────────────┘  value    └────────── piece ──────────────┘ value
@@ -32,7 +32,7 @@ inline constexpr ArgKeySet kArrays(ArgKey::InputDims, ArgKey::InputStrides, ArgK
                                    ArgKey::ConcreteInputs);
 
 struct ArgValue {
-  const char* key = nullptr;  // behind the quote
+  const char* key = nullptr;  // after the quote
   const char* begin = nullptr;
   const char* end = nullptr;
   std::int64_t number = 0;
@@ -46,19 +46,19 @@ struct RawMember {
   std::string_view value;
 };
 
-// What an event has that does not say its pid or tid.
+// The pid or tid of an event that does not have one.
 inline constexpr char kMissingId[kJsonPadding] = "0";
 
-// What every event begins with anew.
+// The part of an event that is reset for every event.
 struct EventHead {
   char phase = 0;
   bool has_category = false;
-  bool has_time = false;  // and it makes sense
+  bool has_time = false;  // true if the time is also valid
   RawId name = kNoRaw;
-  RawId known_arguments = kNoRaw;  // of argument_lists, if the arrays were seen before
-  std::uint32_t place = kNoRaw;    // the same number: the same pid and tid
+  RawId known_arguments = kNoRaw;  // in argument_lists, if the arrays were seen before
+  std::uint32_t place = kNoRaw;    // equal numbers mean equal pid and tid
   std::int64_t time = 0;
-  std::int64_t duration = 0;  // negative also if it is no number
+  std::int64_t duration = 0;  // also negative if it is not a number
   std::string_view category;  // contents of strings
   std::string_view name_text;
   std::string_view pid{kMissingId, 1};  // raw values
@@ -76,8 +76,8 @@ struct Event : EventHead {
   std::vector<RawMember> unknown_keys;
 
   void clear() {
-    // Copied from memory: one made on the stack is written in words and read back in larger ones,
-    // which waits for the writes.
+    // Copied from memory. A value built on the stack is written in small words and read back in
+    // larger ones, and those reads wait for the writes.
     static constexpr EventHead kEmpty;
     static_cast<EventHead&>(*this) = kEmpty;
     if (!unknown_args.empty()) unknown_args.clear();
@@ -88,21 +88,21 @@ struct Event : EventHead {
 
 class EventParser {
  public:
-  // `staged` gets the texts of names and the argument lists.
+  // `staged` receives the texts of names and the argument lists.
   EventParser(const char* end, Staged& staged);
 
-  // `at` is at '{'. Returns what follows the event; a null pointer if it is broken.
+  // `at` points at '{'. Returns the position after the event; null if the event is broken.
   const char* parse(const char* at);
-  // The same for a broken event, taking quotes that are not followed by what follows a string as
-  // part of it.
+  // The same for a broken event. A quote that is not followed by what may follow a string counts as
+  // part of the string.
   const char* parse_mending(const char* at);
-  // The same once more for an event that was read, all arrays as values of their own.
+  // Parses an event that was read already once more, with all arrays as separate values.
   void parse_without_guessing(const char* at);
 
   const Event& event() const { return event_; }
-  // For whom has taken them all.
+  // For callers that have taken all of them.
   void forget_unknown_args() { event_.unknown_args.clear(); }
-  // Where the event that could not be read broke.
+  // Where the last event that could not be read is broken.
   const char* failed_at() const { return failed_at_; }
   // The argument list of the event just read; kNoRaw if it has none.
   RawId argument_list();
@@ -112,16 +112,16 @@ class EventParser {
   static constexpr std::uint32_t kNoPiece = kNoRaw;
   static constexpr std::size_t kPredictions = 4096;  // a power of two
 
-  // What comes behind a piece.
+  // What follows a piece.
   enum class Next : std::uint8_t { Name, Time, Duration, Id, Arg, UnknownArg, UnknownKey, End };
 
-  // Where a piece begins: at the '{' of an event, or behind a value of the event or of its args.
+  // Where a piece begins: at the '{' of an event, or after a value of the event or of its args.
   enum class Context : std::uint8_t { Start, Event, Args };
 
-  // What is looked at for every value of every event, and so kept small.
+  // Used for every value of every event, and therefore kept small.
   struct Piece {
     const char* text = nullptr;
-    const char* key = nullptr;  // of the value behind it
+    const char* key = nullptr;  // of the value after it
     std::uint32_t size = 0;
     std::uint32_t key_size = 0;
     std::array<std::uint32_t, kFollowers> followers = {kNoPiece, kNoPiece, kNoPiece, kNoPiece};
@@ -133,7 +133,7 @@ class EventParser {
     std::string_view key_text() const { return {key, key_size}; }
   };
 
-  // What a piece says of its event; empty: nothing.
+  // What a piece says about its event; empty if it says nothing.
   struct Said {
     char phase = 0;
     bool has_phase = false;
@@ -186,14 +186,14 @@ class EventParser {
   bool predicting_ = true;
 
   std::vector<Piece> pieces_;
-  std::vector<Said> said_;              // by each of them
+  std::vector<Said> said_;              // what each piece says
   std::array<RawMemo, 3> piece_texts_;  // by Context
   std::array<std::vector<std::uint32_t>, 3> piece_ids_;
   std::uint32_t last_piece_ = kNoPiece;
-  Piece passing_;  // one that is not kept
+  Piece passing_;  // a piece that is not kept
   Said said_passing_;
 
-  // Where the arrays of the current event stand, if they are neighbours.
+  // Where the arrays of the current event are, if they are adjacent.
   const char* arrays_begin_ = nullptr;
   const char* arrays_end_ = nullptr;
   ArgKey first_array_ = ArgKey::Unknown;
@@ -202,7 +202,7 @@ class EventParser {
   std::vector<Prediction> predictions_;
 
   RawId last_name_ = kNoRaw;
-  std::vector<RawId> next_names_;  // what came last behind a name
+  std::vector<RawId> next_names_;  // the name that last followed each name
 };
 
 }  // namespace sonde

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arrays among an event's arguments: where they stand, and knowing them by what came before.
+// The arrays among an event's arguments: where they are, and how known arrays are recognised.
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace sonde {
 
-// Notes where the arrays of a call stand. True if they were known, and `at` is behind them then.
+// Notes where the arrays of a call are. Returns true and moves `at` past them if they were known.
 bool EventParser::arrays(ArgKey key, const char*& at) {
   if (arrays_begin_ == nullptr) {
     if (predicting_ && predicted(key, at)) return true;
@@ -19,7 +19,7 @@ bool EventParser::arrays(ArgKey key, const char*& at) {
     at = broken(at);
     return true;
   } else {
-    // Only the key of this array may stand between.
+    // Only the key of this array may come between.
     const char* comma = skip_space(arrays_end_);
     const char* quote = skip_space(comma + 1);
     const char* end_of_key = string_end(quote + 1, end_);

@@ -12,10 +12,10 @@ namespace sonde {
 
 namespace {
 
-constexpr std::size_t kLookAhead = 2048;  // bytes that are asked for before they are needed
+constexpr std::size_t kLookAhead = 2048;  // bytes that are prefetched
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kUsualEventBytes = 5 * kCacheLine;
-constexpr std::ptrdiff_t kSampled = 32;  // one part in so many shows what the rest holds
+constexpr std::ptrdiff_t kSampled = 32;  // one part in 32 is used to estimate the rest
 
 bool is_event_key(const char* key, const char* end) {
   const char* quote = string_end(key, std::min(key + 16, end));
@@ -24,7 +24,7 @@ bool is_event_key(const char* key, const char* end) {
   return event_key(text) != EventKey::Unknown;
 }
 
-// Whether what stands before `at` may stand before an event.
+// Whether the text before `at` may precede an event.
 bool follows_comma_or_bracket(const char* at, const char* begin) {
   while (at > begin && static_cast<unsigned char>(at[-1]) <= 0x20) --at;
   return at == begin || at[-1] == ',' || at[-1] == '[';
@@ -83,7 +83,7 @@ Stretch EventStager::read_events(const char* at, const char* limit) {
   }
 }
 
-// Rows that outgrow their memory are copied, and their new pages cleared, again and again.
+// Reserves memory. Rows that outgrow it would be copied, and new pages cleared, again and again.
 void EventStager::make_room(double times) {
   staged_->visit_rows([times](auto& rows) {
     constexpr double kSpare = 1.1;
@@ -116,8 +116,8 @@ bool EventStager::read_event(const char*& at) {
   return true;
 }
 
-// An event may begin in what is left of a broken one. Once too much was scanned again the search
-// goes on behind what was read already.
+// Another event may begin inside a broken one. Once too much text was scanned again, the search
+// continues after what was read already.
 const char* EventStager::resynchronise(const char* event, const char* failed_at) {
   failed_at = std::min(failed_at, end_);
   scanned_again_ += static_cast<std::uint64_t>(failed_at - event);
@@ -126,7 +126,7 @@ const char* EventStager::resynchronise(const char* event, const char* failed_at)
 }
 
 void EventStager::stage() {
-  // Only spans have arguments in columns.
+  // Only spans have columns for arguments.
   const bool is_span = event_.phase == 'X' || event_.phase == 'B' || event_.phase == 'b';
   if (!is_span && event_.known_arguments != kNoRaw) parser_.parse_without_guessing(event_begin_);
   left_ = event_.present;
@@ -245,7 +245,7 @@ void EventStager::stage_flow() {
     flow.foreign_id = staged_->values.id_of(event_.id.empty() ? event_.pid : event_.id);
   }
   flow.time = event_.time;
-  // A flow is on the line of its span; neither category shows which.
+  // A flow is on the line of its span. Its category does not say which line that is.
   const bool is_early = last_span_ == StagedFlow::kNoSpan;
   if (is_early) {
     ++staged_->flows_before_spans;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Reading a stretch of events into staged rows.
+// Reads a stretch of events into staged rows.
 //
 //   EventStager stager(text.data(), end);
 //   const Stretch stretch = stager.read(first_event, limit);
 //
-// An event that is broken is mended if that is possible, else left out and counted, and reading
-// goes on at the next thing that looks like the beginning of an event.
+// A broken event is mended if that is possible; otherwise it is left out and counted. Reading
+// continues at the next text that looks like the beginning of an event.
 
 #include <cstdint>
 #include <memory>
@@ -22,28 +22,28 @@
 namespace sonde {
 
 struct Stretch {
-  enum class End { Limit, Closed, Text };  // an event at or behind the limit; "]"; no more text
+  enum class End { Limit, Closed, Text };  // reached the limit; the "]"; the end of the text
   End end = End::Text;
-  const char* at = nullptr;         // the event, or behind the bracket
-  bool inside_event = false;        // the text ended there
-  std::uint64_t scanned_again = 0;  // bytes of broken events, for others that may begin in them
+  const char* at = nullptr;         // the next event, or after the bracket
+  bool inside_event = false;        // the text ended inside an event
+  std::uint64_t scanned_again = 0;  // bytes of broken events that were searched again
 };
 
-// So much may be scanned again: no text takes more than linear time.
+// How many bytes may be scanned again. The bound keeps reading linear for any text.
 constexpr std::uint64_t most_scanned_again(std::size_t text_bytes) {
   return std::uint64_t{2} * text_bytes;
 }
 
-// The next '{' at or behind `at` that looks like the beginning of an event; `end` if there is none.
+// The next '{' at or after `at` that looks like the beginning of an event; `end` if there is none.
 const char* find_event(const char* at, const char* end);
 
 class EventStager {
  public:
-  // `scanned_before`: again, before what it is to read.
+  // `scanned_before`: bytes that were scanned again in earlier stretches.
   EventStager(const char* text, const char* end, std::uint64_t scanned_before = 0);
   ~EventStager();
 
-  // `at` is where an event or the end of the array is expected. Reads at least one event.
+  // An event or the end of the array is expected at `at`. Reads at least one event.
   Stretch read(const char* at, const char* limit);
   std::unique_ptr<Staged> take() { return std::move(staged_); }
 
@@ -64,7 +64,7 @@ class EventStager {
   void stage_meta();
   void stage_unknown();
   std::string_view event_text() const;
-  // An end of a flow binds to the slice around it; what else is said of that is kept.
+  // Whether the end of a flow binds to the slice around it, as usual. Other bindings are kept.
   bool binds_as_usual() const;
 
   void fill_values(StagedSpan& span, const Category& known);
@@ -81,7 +81,7 @@ class EventStager {
   void stage_python_call(std::uint32_t row);
   void stage_extras(TableKind table, std::uint32_t row);
 
-  // An argument, if it is left and fits the column. Nobody else gets it then.
+  // Takes an argument if it is not taken yet and fits the column.
   using Triple = std::tuple<std::int32_t&, std::int32_t&, std::int32_t&>;
   bool take(ArgKey key, std::int64_t& out);
   bool take(ArgKey key, std::int32_t& out);
@@ -103,11 +103,11 @@ class EventStager {
   bool take_part(std::string_view raw, Count& out) {
     return to_count(raw, out);
   }
-  // A row of a table, with all its columns that the arguments hold.
+  // A row of a table, with all columns that the arguments fill.
   template <typename Row>
   Row row_of_args() {
     Row row;
-    // What most rows do not have costs no call.
+    // An argument that is absent, as most are, costs no call.
     visit_keys(row,
                [this](ArgKey key, auto&& column) { return left_.has(key) && take(key, column); });
     return row;
@@ -117,8 +117,8 @@ class EventStager {
 
   const Category& category();
   RawId category_text();
-  // What is drawn or said there. EarlyFlow: before all spans, so that its span may be the last one
-  // of the stretch before, and the line nobody's.
+  // What the line is needed for. An EarlyFlow comes before all spans of its stretch. Its span may
+  // be the last one of the stretch before, and then nothing needs the line.
   enum class Line { Event, Flow, EarlyFlow, Name, Process };
   std::uint32_t track(bool on_device, Line line = Line::Event);
   bool needs_time();
@@ -138,7 +138,7 @@ class EventStager {
   std::string_view last_category_text_;
   Category last_category_;
   RawMemo id_texts_;
-  // Lines of a host, of a device, of early flows, and what is said of processes and is no line.
+  // For lines of a host, of a device and of early flows, and for rows about processes.
   struct Tracks {
     std::vector<std::uint32_t> of_place;  // by Event::place
     std::unordered_map<std::uint64_t, std::uint32_t> of_ids;

@@ -14,7 +14,8 @@ namespace sonde {
 
 namespace {
 
-// A value of a counter. JSON has no word for those that are not finite: Sonde writes texts.
+// The value of a counter. JSON has no numbers for NaN and infinities, so Sonde writes them as
+// texts.
 std::optional<double> counter_value(std::string_view raw) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   if (raw == "\"NaN\"") return std::numeric_limits<double>::quiet_NaN();
@@ -50,7 +51,7 @@ void EventStager::stage_point() {
   }
 }
 
-// Instants of other phases are kept with theirs.
+// Keeps the phase of instants that have another one.
 void EventStager::stage_phase(std::uint32_t instant) {
   static constexpr char kKey[kJsonPadding] = "ph";
   static constexpr char kPhases[kJsonPadding] = R"("I""n""P""R")";
@@ -71,14 +72,14 @@ bool EventStager::stage_allocation() {
   allocation.time_ns = event_.time;
   allocation.track = TrackId(track(false));
   if (failed) allocation.flags = AllocationFlags::kOutOfMemory;
-  // Kineto writes it for whatever has no end.
+  // Kineto writes it for everything that has no end.
   drop_if(ArgKey::Finished, "false");
   staged_->allocations.push_back(allocation);
   stage_extras(TableKind::Allocations, row);
   return true;
 }
 
-// One row for each value; an event with a value that is no number is kept whole.
+// Adds one row per value. An event with a value that is not a number is kept whole.
 void EventStager::stage_counter() {
   if (!needs_time()) return;
   const auto first = static_cast<std::uint32_t>(staged_->counters.size());
@@ -99,7 +100,7 @@ void EventStager::stage_counter() {
     staged_->counters.resize(first);
     return stage_unknown();
   }
-  // All arguments are values.
+  // All arguments were values.
   left_ = {};
   parser_.forget_unknown_args();
   stage_extras(TableKind::Counters, first);

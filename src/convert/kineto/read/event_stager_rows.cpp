@@ -12,12 +12,12 @@ namespace sonde {
 
 namespace {
 
-// Any of these makes a span a communication; the others of their kind are too common as names.
+// Each of these marks a span as a collective. The other keys of the table are too common as names.
 constexpr ArgKeySet kCollectiveSigns(ArgKey::CollectiveName, ArgKey::InMsgNelems,
                                      ArgKey::OutMsgNelems, ArgKey::GroupSize,
                                      ArgKey::ProcessGroupName, ArgKey::CommsId);
 constexpr ArgKeySet kSourceKeys(ArgKey::OverloadName, ArgKey::File, ArgKey::Line, ArgKey::Function);
-// Other spans have a context too.
+// Other spans have a context too, so that key is no sign.
 constexpr ArgKeySet kApiCallSigns(ArgKey::Cbid, ArgKey::ReturnValue);
 constexpr ArgKeySet kApiCallKeys = column_keys<ApiCallRow>();
 constexpr ArgKeySet kPythonKeys = column_keys<PythonCallRow>();
@@ -28,12 +28,14 @@ constexpr ArgKeySet kKernelKeys = [] {
   return keys;
 }();
 
-// Sonde does not write what is null: where one of its keys says so, it is another's, and is kept.
+// Sonde does not write null values. One under a key of Sonde's comes from another program and is
+// kept.
 bool is_foreign_null(ArgKey key, bool is_null) {
   return is_null && kOwnKeys.has(key);
 }
 
-// The process that PyTorch's profiler before Kineto, and RecordProfile in C++, give all operators.
+// The process under which PyTorch's profiler before Kineto, and RecordProfile in C++, put all
+// operators.
 bool is_legacy_host(std::string_view pid) {
   return pid == "\"CPU functions\"" || pid == "\"CPU Functions\"";
 }
@@ -77,7 +79,7 @@ bool EventStager::take(ArgKey key, std::uint64_t& out) {
   return true;
 }
 
-// A truth.
+// A truth value.
 bool EventStager::take(ArgKey key, std::int8_t& out) {
   if (!left_.has(key) || !event_[key].is_integer || (event_[key].number | 1) != 1) return false;
   out = static_cast<std::int8_t>(event_[key].number);
@@ -117,7 +119,7 @@ bool EventStager::take(ArgKey key, DeviceType& out) {
   return true;
 }
 
-// The number of the call, until spans have theirs.
+// Holds the number of the call until spans have ids.
 bool EventStager::take(ArgKey key, SpanId& out) {
   if (!left_.has(key) || !event_[key].is_integer) return false;
   const std::int64_t number = event_[key].number;
@@ -143,7 +145,7 @@ RawId EventStager::take_raw(ArgKey key, RawMemo& memo) {
   return memo.id_of(unquoted(event_[key].text()));
 }
 
-// Kineto writes a device and a stream as pid and tid, and once more among the arguments.
+// Kineto writes a device and a stream as pid and tid, and again among the arguments.
 void EventStager::drop_if(ArgKey key, std::string_view same) {
   if (left_.has(key) && event_[key].text() == same) left_.remove(key);
 }
@@ -166,7 +168,7 @@ bool EventStager::take(ArgKey key, const Triple& out) {
   return true;
 }
 
-// All of the members, or none.
+// Takes all of the members or none.
 bool EventStager::take(ArgKey key, const OccupancyColumns& out) {
   if (!left_.has(key)) return false;
   KernelRow filled = out.row;
@@ -203,8 +205,7 @@ void EventStager::stage_span() {
     span.duration = event_.duration;
     if (span.duration < 0) note_bad_duration(span);
     if (span.kind == SpanKind::GpuUserAnnotation && span.duration >= 2) {
-      // Kineto writes them a nanosecond too long at both ends, so that viewers nest what they
-      // cover.
+      // Kineto widens these by a nanosecond at both ends, so that viewers nest what they cover.
       span.start += 1;
       span.duration -= 2;
     }
@@ -363,7 +364,7 @@ void EventStager::stage_python_call(std::uint32_t row) {
   staged_->python_calls.push_back(call);
 }
 
-// Whatever has found no column.
+// Keeps everything that no column took.
 void EventStager::stage_extras(TableKind table, std::uint32_t row) {
   const bool is_flow = event_.phase == 's' || event_.phase == 't' || event_.phase == 'f';
   const bool is_async = event_.phase == 'b' || event_.phase == 'e';

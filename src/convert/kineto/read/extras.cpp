@@ -92,7 +92,7 @@ class ExtraFiller {
     }
   }
 
-  // A flow has two events, and extras say of which they are.
+  // A flow has two events. The key of an extra says which one it belongs to.
   void add_to_flow(std::size_t s, const StagedExtra& staged) {
     const auto place = std::make_pair(static_cast<std::uint32_t>(s), staged.row);
     const auto end = placed_.flows.find(place);
@@ -112,7 +112,7 @@ class ExtraFiller {
     return known;
   }
 
-  // Arrays that the tables cannot hold stay as they are.
+  // Arrays that the tables cannot hold are kept as raw text.
   void add_raw_lists(std::size_t s) {
     const std::vector<ArgumentListId>& lists = joined_.lists[s];
     if (all_valid(lists)) return;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = StagedWindowPart::Kind;
 
-// A part with its stretch, and the number of its event in the file.
+// A part with its stretch and the number of its event in the file.
 struct Part {
   StagedWindowPart staged;
   std::size_t stretch;
@@ -91,7 +91,7 @@ class WindowFinder {
     });
   }
 
-  // The extras of the span, if they are the count of operators and nothing else.
+  // The extras of the span, if the number of operators is the only one.
   std::optional<std::string> operator_count(const Part& part) const {
     const Staged& stretch = stretches_[part.stretch];
     std::string count;

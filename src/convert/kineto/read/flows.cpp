@@ -28,13 +28,13 @@ struct End {
   TrackId track;
   SpanId span;
   std::uint32_t next = kNone;  // beginnings of the same id
-  RawId foreign_id = kNoRaw;   // number among all ids that are no numbers
+  RawId foreign_id = kNoRaw;   // an index into the ids that are not numbers
   char phase;
   bool used = false;
-  bool is_inside = false;  // the span began before
+  bool is_inside = false;  // the span began earlier
 };
 
-// Arrows of one id and category, by the beginnings that were seen.
+// The beginnings of arrows seen so far, by id and category.
 class Beginnings {
  public:
   explicit Beginnings(const BigVector<End>& ends) : ends_(ends) {
@@ -76,11 +76,11 @@ class FlowFiller {
   }
 
  private:
-  // From one end to another; either may be missing.
+  // An arrow from one end to another; either end may be missing.
   struct Arrow {
     std::uint32_t from = kNone;
     std::uint32_t to = kNone;
-    TrackId track;  // of the end that stands first
+    TrackId track;  // of the earlier end
     Nanos time = 0;
   };
 
@@ -120,7 +120,7 @@ class FlowFiller {
     }
   }
 
-  // Before the ends of the stretch are added.
+  // Call it before the ends of the stretch are added.
   void remember_extras(std::size_t s) {
     const auto first = static_cast<std::uint32_t>(ends_.size());
     for (const StagedExtra& extra : joined_.stretches[s].extras) {
@@ -129,7 +129,8 @@ class FlowFiller {
     }
   }
 
-  // Ends that no span stood directly before: a span that begins there, or the innermost around.
+  // For ends without a span just before them: finds a span that begins there, or the innermost
+  // around.
   void find_spans() {
     std::vector<std::uint32_t> lost;
     for (std::uint32_t i = 0; i < ends_.size(); ++i) {
@@ -165,9 +166,9 @@ class FlowFiller {
     }
   }
 
-  // The latest beginning that is not after the end, on another span if there is one: a flow may go
-  // on where one of its number ended. Clocks that disagree leave only later ones, and then the
-  // first of them. Long chains are looked at in part.
+  // The latest beginning that is not after the end, on another span if possible, because a flow may
+  // begin where one with the same number ended. If the clocks disagree, all beginnings may be
+  // later; then the first of them. In long chains only the first thousand are considered.
   std::uint32_t beginning_of(std::uint32_t first, std::uint32_t end) const {
     constexpr int kMostLooks = 1000;
     std::uint32_t best = kNone;
@@ -244,7 +245,7 @@ class FlowFiller {
     if (!span.valid() || end.is_inside) time = end.time;
   }
 
-  // An end of several arrows belongs to the first.
+  // If an end belongs to several arrows, its extras go to the first.
   void place(std::uint32_t end, FlowId flow, bool is_start) {
     const auto found = with_extras_.find(end);
     if (found != with_extras_.end()) {
@@ -252,7 +253,7 @@ class FlowFiller {
     }
   }
 
-  // What a category says, and whether its text must be kept beside the kind.
+  // What a category means, and its text if the kind does not express it.
   struct Category {
     FlowKind kind = FlowKind::Other;
     StringId kept;
@@ -275,11 +276,11 @@ class FlowFiller {
   const std::vector<SpanBefore>& before_;
   BigVector<End> ends_;
   BigVector<Arrow> arrows_;
-  StringId last_category_;  // neighbours mostly have the same
+  StringId last_category_;  // neighbours mostly share it
   Category last_;
   RawMemo foreign_ids_;
   std::vector<ForeignFlow> foreign_;
-  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> with_extras_;  // of ends
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> with_extras_;  // by end
   PlacedFlows& placed_;
 };
 

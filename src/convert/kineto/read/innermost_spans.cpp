@@ -11,7 +11,7 @@ SpanId InnermostSpans::around(TrackId track, Nanos time_ns) {
   return open_.empty() ? SpanId() : SpanId(open_.back());
 }
 
-// To the first span of the track.
+// Goes to the first span of the track.
 void InnermostSpans::go_to(TrackId track) {
   track_ = track;
   open_.clear();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The innermost spans around points in time, in one walk over the spans of their tracks.
+// The innermost spans around points in time, found in one walk over the spans of their tracks.
 //
 //   InnermostSpans spans(builder.spans());
 //   for (Point& point : points) point.span = spans.around(point.track, point.time_ns);
 //
-// Points come by track and rising time, spans in row order. A span that begins or ends at the very
-// time is around it; of several the one that began last is the innermost. Spans flagged Async are
-// around nothing.
+// Pass points by track and rising time; spans are in row order. A span that begins or ends exactly
+// at the time is around it. Of several, the one that began last is the innermost. Spans flagged
+// Async are around nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ class InnermostSpans {
  public:
   explicit InnermostSpans(const SpanTable& spans) : spans_(spans) {}
 
-  // None if no span is there.
+  // An invalid id if there is none.
   SpanId around(TrackId track, Nanos time_ns);
 
  private:
@@ -33,7 +33,7 @@ class InnermostSpans {
 
   const SpanTable& spans_;
   TrackId track_;
-  std::uint32_t row_ = 0;  // the next that may begin
+  std::uint32_t row_ = 0;  // the next span that may begin
   std::vector<std::uint32_t> open_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All stretches of a file, with what the raw numbers of each stand for in the trace.
+// All stretches of a file, with what the raw numbers of each mean in the trace.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Joined {
   StringId text(std::size_t stretch, RawId id) const {
     return id == kNoRaw ? StringId() : texts[stretch][id];
   }
-  // The end of the range that 64 bits have is as far as a sum goes.
+  // The sum is limited to the range of 64 bits.
   Nanos absolute(std::int64_t time) const {
     Nanos sum = 0;
     if (!__builtin_add_overflow(time, base_ns, &sum)) return sum;

@@ -11,7 +11,7 @@ namespace sonde {
 
 namespace {
 
-// The first and the last eight bytes of a text, or all of a shorter one.
+// The first and the last eight bytes of a text; all of it if it is shorter.
 struct KeyWords {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -24,7 +24,7 @@ KeyWords words_of(std::string_view text) {
   return {detail::load_word(text.begin()), detail::load_word(text.begin() + size - 8)};
 }
 
-// Text to number by open addressing.
+// A hash table from texts to numbers, with open addressing.
 class KeyTable {
  public:
   KeyTable() {
@@ -137,7 +137,7 @@ Category category_of(std::string_view text) {
     if (old.text == text) return {old.kind, true, is_on_device(old.kind)};
   }
   const std::optional<SpanKind> kind = parse_span_kind(text);
-  // Kinds that are Sonde's alone have another category in such files.
+  // Kinds that only Sonde has are written with another category.
   const bool is_known = kind && *kind != SpanKind::Other && kineto_category(*kind) == text;
   if (!is_known) return {SpanKind::Other, true, false};
   return {*kind, false, is_on_device(*kind)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Finds the keys of events and of their arguments by their text; rows that name; Kineto's
+// Finds the keys of events and of their arguments by their text, and knows naming rows and Kineto's
 // categories.
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace sonde {
 
-// Among the metadata: what Sonde's ledger had when it wrote the file.
+// The metadata key that holds Sonde's ledger from when it wrote the file.
 inline constexpr std::string_view kLedgerKey = "sonde_ledger";
 
 enum class EventKey : std::uint8_t {
@@ -32,7 +32,7 @@ enum class EventKey : std::uint8_t {
   Unknown,
 };
 
-// Keys as they stand in the text, which must be padded as json_text.h asks.
+// Finds a key by its raw text, which must be padded as json_text.h requires.
 EventKey event_key(std::string_view raw);
 
 ArgKey arg_key(std::string_view raw);
@@ -74,7 +74,7 @@ class ArgKeySet {
 };
 static_assert(kArgKeyTexts.size() <= 128);
 
-// What Kineto does not write.
+// Keys that Kineto does not write.
 inline constexpr ArgKeySet kOwnKeys = [] {
   ArgKeySet keys;
   for (const ArgKeyText& key : kArgKeyTexts) {
@@ -83,7 +83,7 @@ inline constexpr ArgKeySet kOwnKeys = [] {
   return keys;
 }();
 
-// The keys that stand for columns of a table.
+// The keys that have a column in a table.
 template <typename Row>
 constexpr ArgKeySet column_keys() {
   ArgKeySet keys;
@@ -95,7 +95,7 @@ constexpr ArgKeySet column_keys() {
   return keys;
 }
 
-// A row that names or orders a process or a thread: what it is called, and its one argument.
+// The rows that name or order a process or a thread: the event's name and its one argument.
 enum class MetaKind : std::uint8_t {
   ProcessName,
   ProcessLabels,
@@ -121,15 +121,15 @@ constexpr const MetaRow& meta_row(MetaKind kind) {
   return *std::find_if(kMetaRows.begin(), kMetaRows.end(),
                        [kind](const MetaRow& row) { return row.kind == kind; });
 }
-// A null pointer if there is none of that name.
+// Null if none has that name.
 constexpr const MetaRow* find_meta_row(std::string_view name) {
   const auto found = std::find_if(kMetaRows.begin(), kMetaRows.end(),
                                   [name](const MetaRow& row) { return row.name == name; });
   return found == kMetaRows.end() ? nullptr : &*found;
 }
 
-// What a category means. Names that only old versions wrote are known too, and are then foreign:
-// the text must be kept.
+// What a category means. Names that only old versions wrote are known too. They count as foreign:
+// their text must be kept.
 struct Category {
   SpanKind kind = SpanKind::Other;
   bool is_foreign = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The reader learns from each event what the next ones look like. What it has learned may make it
-// quicker and nothing else: events are read as if they were the first.
+// The reader learns from each event what the next ones look like. What it has learned may only make
+// it faster: every event is read as if it were the first.
 //
 //   [{…}, {…}, {…}, {…}]      by one reader, which learns
 //   [{…}|,{…}|,{…}|,{…}]      by readers that have seen hardly any
@@ -23,8 +23,7 @@ namespace {
 using testing::dumped;
 using testing::read;
 
-// Whole JSON in which hardly anything is as it is expected: spaces, the order of keys, what is
-// behind them.
+// Valid JSON in which hardly anything is as expected: spaces, the order of keys, their values.
 class Events {
  public:
   explicit Events(unsigned seed) : random_(seed) {}

@@ -22,7 +22,7 @@ struct Fault {
 
 class Faults {
  public:
-  // What stands between quotes.
+  // `raw` is the text between the quotes.
   void look_at_text(std::string_view raw) {
     const std::size_t at = json_string_fault(raw);
     if (at != std::string_view::npos) found_.push_back({raw, raw.begin() + at});
@@ -53,7 +53,8 @@ class Faults {
   const std::vector<Fault>& found() const { return found_; }
 
  private:
-  // Where a string of the value is no JSON, or else where the value begins.
+  // The position of the first fault in a string of the value; the beginning of the value if there
+  // is none.
   static const char* fault_in_strings(std::string_view raw) {
     const char* const end = raw.end();
     const char* at = std::find(raw.begin(), end, '"');
@@ -84,7 +85,7 @@ MendedTexts mended_texts(const KinetoParts& parts, unsigned threads) {
   faults.back().look_at_value(parts.devices);
 
   MendedTexts mended;
-  RawMemo seen;  // stretches know the same texts
+  RawMemo seen;  // several stretches hold the same texts
   for (const Faults& of_stretch : faults) {
     for (const Fault& fault : of_stretch.found()) {
       seen.id_of(fault.text);

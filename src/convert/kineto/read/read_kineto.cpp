@@ -88,7 +88,7 @@ class Document {
                                     "; " + looked_up_to(at)};
   }
 
-  // Returns what follows the object; the end of the text if it is cut short.
+  // Returns the position after the object; the end of the text if the object is cut short.
   const char* read_object(const char* at) {
     at = skip_space(at + 1);
     while (at < end_ && *at == '"') {
@@ -109,7 +109,7 @@ class Document {
     return end_;
   }
 
-  // A null pointer if the member is broken.
+  // Null if the member is broken.
   const char* read_member(const char* at) {
     const char* quote = string_end(at + 1, end_);
     if (quote == nullptr) return nullptr;
@@ -133,7 +133,7 @@ class Document {
     return after;
   }
 
-  // Something before the events is broken: they may still be there.
+  // Called when something before the events is broken. The events may still be readable.
   const char* skip_to_events(const char* at) {
     static constexpr std::string_view kKey = "\"traceEvents\"";
     const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
@@ -150,13 +150,13 @@ class Document {
     if (broken_++ == 0) first_broken_ = offset(at);
   }
 
-  // `at` is behind the bracket. Returns what follows the array, or the end of the text.
+  // `at` is after the bracket. Returns the position after the array, or the end of the text.
   const char* read_events(const char* at) {
     at = skip_space(at);
     if (!early_.empty()) return join(at, std::exchange(early_, {}));
     const auto rest = static_cast<std::size_t>(end_ - at);
-    // Two for each thread, so that all are busy to the end; more would cost more, since each learns
-    // anew what events look like.
+    // Two per thread keep all threads busy to the end. More would cost more, because every stretch
+    // has to learn again what events look like.
     const std::size_t stretches = threads_ == 1 ? 1 : std::size_t{2} * threads_;
     const std::size_t stretch_bytes =
         std::clamp(rest / stretches, kShortestStretch, kLongestStretch);
@@ -175,9 +175,9 @@ class Document {
     return join(at, std::move(readings));
   }
 
-  // Takes the stretches that begin where the one before ended, and reads again where none does, or
-  // where a single reader would have searched broken text no more: what is found does not depend on
-  // where the text was cut.
+  // Takes each stretch that begins where the one before ended. Reads again where none does, or
+  // where a single reader would have stopped searching broken text. So the result does not depend
+  // on where the text was cut.
   const char* join(const char* at, std::vector<Reading> readings) {
     const std::uint64_t most = most_scanned_again(text().size());
     std::uint64_t scanned = 0;

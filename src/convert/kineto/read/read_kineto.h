@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Kineto's and Chrome's JSON, as a trace.
+// Reads Kineto's and Chrome's JSON as a trace.
 //
 //   SONDE_TRY(const PaddedBytes bytes, PaddedBytes::map_file(path));
 //   SONDE_TRY(Trace trace, read_kineto(bytes.text(), path, TraceBuilder(), 0));
 //
-// The text is cut into stretches at what look like beginnings of events, and the stretches are read
-// in parallel; a cut that turns out not to be where the stretch before ended is read again.
+// The text is cut into stretches where events seem to begin, and the stretches are read in
+// parallel. A stretch that turns out not to begin where the one before ended is read again.
 
 #include <string>
 #include <string_view>
@@ -20,9 +20,9 @@
 
 namespace sonde {
 
-// `text` must be padded as json_text.h asks. `builder` may have rows in its ledger. Fails if the
-// text is no JSON, or JSON without events; `name` stands in messages.
-// `early` are stretches of the text that were read while it came.
+// `text` must be padded as json_text.h requires. `builder` may have rows in its ledger. Fails if
+// the text is not JSON, or has no events; messages mention `name`. `early` are stretches that were
+// read while the text was still being inflated.
 Result<Trace> read_kineto(std::string_view text, const std::string& name, TraceBuilder builder,
                           unsigned threads, std::vector<Reading> early = {});
 

@@ -39,7 +39,7 @@ TEST(KinetoRead, TakesTimesInAnyNotation) {
   EXPECT_EQ(trace.spans().start_ns[SpanId(2)], -2500);
 }
 
-// What an event looks like is learned from those before it, which may have stood closer together.
+// The reader learns what an event looks like from earlier ones, which may have had fewer spaces.
 TEST(KinetoRead, TakesSpacesThatTheEventsBeforeDidNotHave) {
   const Trace trace = read_events(R"(
     {"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":1,"ts":1,"dur":2,"id":3,"args":{"External id":5,"x":1}},
@@ -97,7 +97,7 @@ TEST(KinetoRead, JoinsWorkOfAGraphToTheCallThatCapturedIt) {
   ASSERT_TRUE(call.valid());
   EXPECT_EQ(trace.name(call), "cudaLaunchKernel");
   EXPECT_FALSE(trace.copies().captured_by[CopyId(0)].valid());
-  // A call that is not there.
+  // There is no such call.
   EXPECT_EQ(extra(trace, "captured by correlation"), "6");
 }
 
@@ -469,7 +469,7 @@ TEST(KinetoRead, IsTheSameWhereverTheTextIsCutForThreads) {
   std::string events;
   for (int i = 0; i < 60000; ++i) {
     const std::string n = std::to_string(i);
-    const char* tab = i % 99 == 98 ? "\t" : "";  // no JSON: the ledger has it
+    const char* tab = i % 99 == 98 ? "\t" : "";  // not valid JSON: goes to the ledger
     events += R"({"ph": "X", "cat": "cpu_op", "name": "op)" + std::to_string(i % 99) + tab +
               R"(", "pid": 1, "tid": )" + std::to_string(i % 3) + R"(, "ts": )" + n +
               R"(.125, "dur": 1.5, "args": {"External id": )" + n +

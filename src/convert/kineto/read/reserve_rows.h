@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Tables that get millions of rows one by one.
+// For tables that get millions of rows one by one.
 //
 //   reserve_rows(table, rows.size());
 //   for (const Row& row : rows) {
@@ -20,8 +20,8 @@ void reserve_rows(Table& table, std::size_t rows) {
   table.visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
 }
 
-// Huge pages for the columns of a table that will have `rows` rows. A column has memory from its
-// first value on, so all are looked at again whenever their number has doubled.
+// Asks for huge pages for the columns of a table that will have `rows` rows. A column has no memory
+// before its first value, so all columns are checked again whenever the number of rows has doubled.
 template <typename Table>
 void ask_for_big_columns(Table& table, std::size_t rows) {
   const std::size_t size = table.size();

@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 65536;
 
-// Enough of a span to order it mostly, and where to find the rest.
+// Enough of a span to order it in most cases, and where to find the rest.
 struct SpanKey {
   std::int64_t start;
-  std::uint32_t row;  // among those of all stretches
+  std::uint32_t row;  // counted over all stretches
   std::uint32_t stretch;
 };
 
-// What some span has: columns that would hold nothing are not filled.
+// What at least one span has. Columns that would be empty are not filled.
 class Used {
  public:
   using Bits = std::uint32_t;
@@ -42,14 +42,14 @@ class Used {
     if (span.arguments != kNoRaw) bits_ |= kArguments;
   }
   void add(const Used& other) { bits_ |= other.bits_; }
-  // Any of `wanted`, which are bits of SpanField and the ones above.
+  // Whether any of `wanted` is set: bits of SpanField and the constants above.
   bool has(Bits wanted) const { return wanted == kAlways || (bits_ & wanted) != 0; }
 
  private:
   Bits bits_ = 0;
 };
 
-// A column of the spans while its rows are filled, in any order and on any thread.
+// A column of the spans while it is filled, in any order and on any thread.
 class FilledColumn {
  public:
   FilledColumn(std::vector<FilledColumn*>& all, Used::Bits wanted) : wanted_(wanted) {
@@ -60,7 +60,7 @@ class FilledColumn {
   virtual ~FilledColumn() = default;
 
   virtual void reserve(std::size_t rows) = 0;
-  // The system clears the pages, which takes longest.
+  // Separate from reserve(), because clearing the pages takes the longest.
   virtual void allocate(std::size_t rows) = 0;
   virtual void assign() = 0;
   bool is_wanted(const Used& used) const { return used.has(wanted_); }
@@ -91,7 +91,7 @@ class Filled final : public FilledColumn {
   std::vector<T> values_;
 };
 
-// The values of a span's fields, asked for in the order of SpanField.
+// The values of a span's fields. Ask for them in the order of SpanField.
 class Values {
  public:
   Values(const Staged& stretch, const StagedSpan& span)
@@ -107,10 +107,10 @@ class Values {
   std::uint16_t fields_;
 };
 
-// What a name says about its span.
+// What is known about a span from its name.
 struct NameFacts {
   std::int64_t step = -1;
-  bool is_evaluation = false;  // of a gradient: the engine's own span around it
+  bool is_evaluation = false;  // the autograd engine's own span around a gradient
 };
 
 NameFacts facts_of(std::string_view name) {
@@ -160,7 +160,7 @@ class SpanFiller {
     return joined_.tracks[stretch][span.track];
   }
 
-  // How many spans each stretch has on each track, and so where its keys go.
+  // Counts the spans of each stretch on each track, which gives the place of their keys.
   void count() {
     const std::size_t stretches = joined_.stretches.size();
     const std::size_t tracks = builder_.tracks().size() + 1;
@@ -190,7 +190,7 @@ class SpanFiller {
     staged_total_ = rows;
   }
 
-  // Spans by track, each track's by start and falling duration; what the file has first wins.
+  // Orders spans by track, start and falling duration; ties keep the order of the file.
   void order() {
     const auto place = [this](std::size_t s) {
       const BigVector<StagedSpan>& spans = joined_.stretches[s].spans;
@@ -212,8 +212,8 @@ class SpanFiller {
     return a.start != b.start ? a.start < b.start : staged(a).duration > staged(b).duration;
   }
 
-  // Pieces first, so that all threads have work also where one track has nearly all spans; most
-  // pieces then stand in order one behind the other.
+  // Sorts fixed-size pieces first, so that all threads have work even if one track has nearly all
+  // spans. Most pieces then follow each other in order.
   void sort() {
     std::vector<std::span<SpanKey>> pieces;
     for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
@@ -232,7 +232,7 @@ class SpanFiller {
         parts.size(), [&](std::size_t i) { run_sort(parts[i], is_before); }, joined_.threads);
   }
 
-  // Where a piece does not follow the one before.
+  // The tracks in which a piece does not follow the one before.
   std::vector<std::span<SpanKey>> tracks_in_disorder() {
     std::vector<std::span<SpanKey>> tracks;
     for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
@@ -252,7 +252,7 @@ class SpanFiller {
       names_.push_back(facts_of(strings[StringId(i)]));
   }
 
-  // On all threads.
+  // Runs on all threads.
   void allocate() {
     reserve_big(new_rows_, staged_total_);
     reserve_big(keys_, keys_total_);
@@ -303,7 +303,7 @@ class SpanFiller {
     scope_[row] = scope_of(span, facts, forward_thread);
   }
 
-  // Returns the forward thread, which also gives the scope.
+  // Returns the forward thread, which also determines the scope.
   std::int64_t fill_values(std::size_t row, std::size_t stretch, const StagedSpan& span) {
     Values values(joined_.stretches[stretch], span);
     const auto fill = [&](Filled<std::int64_t>& column, SpanField field, std::int64_t none) {
@@ -351,7 +351,7 @@ class SpanFiller {
   std::vector<std::uint32_t> first_;
   std::vector<std::vector<std::size_t>> next_;  // by stretch and track: where its next key goes
   BigVector<SpanKey> keys_;
-  std::vector<std::size_t> begins_;  // of each track, of those without one, and the end
+  std::vector<std::size_t> begins_;  // of each track, of spans without one, and the end
   std::size_t keys_total_ = 0;
   std::size_t staged_total_ = 0;
   std::vector<std::uint32_t> new_rows_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Spans: beginnings and ends brought together, rows brought into the order of the trace, columns
-// filled. All at once and in parallel, since spans are nearly all of a trace.
+// Makes the rows of spans: joins beginnings and ends, orders the rows and fills the columns.
+// Everything runs in parallel, because spans are nearly all of a trace.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-// Where the spans of all stretches stand in the trace.
+// Maps staged spans of all stretches to their rows in the trace.
 class SpanRows {
  public:
   SpanRows() = default;
@@ -27,7 +27,7 @@ class SpanRows {
   std::vector<std::uint32_t> first_;  // of each stretch
 };
 
-// Fills builder.spans(), in row order. Arguments, stacks and names must be there.
+// Fills builder.spans(), in row order. Argument lists, stacks and names must be filled before.
 SpanRows fill_spans(TraceBuilder& builder, Joined& joined);
 
 }  // namespace sonde

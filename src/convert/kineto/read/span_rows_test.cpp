@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What spans say of themselves, and which of them stand around a point.
+// What spans say about themselves, and which spans are around a point.
 
 #include <gtest/gtest.h>
 

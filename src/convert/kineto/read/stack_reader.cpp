@@ -17,7 +17,7 @@ struct SourceLine {
   std::string_view function;
 };
 
-// "file(line): function", if putting the parts together again gives the same text.
+// Splits "file(line): function", if joining the parts again gives the same text.
 std::optional<SourceLine> split(std::string_view entry) {
   for (std::size_t close = entry.find("): "); close != std::string_view::npos;
        close = entry.find("): ", close + 1)) {
@@ -38,8 +38,8 @@ struct Address {
   std::uint64_t offset = 0;
 };
 
-// "libtorch_cpu.so.2+0x1a2b", as frames without a name are written; if putting it together
-// again gives the same text.
+// Splits "libtorch_cpu.so.2+0x1a2b", the form of frames without a name, if joining the parts again
+// gives the same text.
 std::optional<Address> split_address(std::string_view entry) {
   const std::size_t plus = entry.rfind("+0x");
   if (plus == std::string_view::npos || plus == 0) return std::nullopt;
@@ -90,7 +90,7 @@ FrameId StackReader::frame(std::string_view entry) {
     row.kind = FrameKind::Native;
   } else {
     row.function = builder_.intern(entry);
-    const bool is_native = entry.find("::") != std::string_view::npos;  // no name in Python
+    const bool is_native = entry.find("::") != std::string_view::npos;  // Python names have none
     row.kind = is_native ? FrameKind::Native : FrameKind::Other;
   }
   return found->second = builder_.frames().push_back(row);

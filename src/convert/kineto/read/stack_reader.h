@@ -19,9 +19,9 @@ class StackReader {
  public:
   explicit StackReader(TraceBuilder& builder) : builder_(builder) {}
 
-  // `text` is decoded. Equal frames and equal outer ends are shared.
+  // `text` must be decoded. Equal frames and equal outer parts of stacks are shared.
   StackId stack(std::string_view text);
-  // Invalid if the text is not of that form.
+  // Invalid if the text does not have that form.
   ModuleId module(std::string_view text);
 
  private:

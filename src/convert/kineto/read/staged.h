@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What one stretch of a file's events holds, before it is known what its neighbours say: rows whose
-// texts are numbers of raw texts, whose times count from the file's base, and whose tracks are
-// pairs of ids as written. event_stager.h fills it, and assemble.h makes a trace from all of them.
+// What one stretch of a file's events holds before its neighbours are known. Texts are numbers of
+// raw texts, times count from the file's base, and tracks are pairs of ids as written.
+// event_stager.h fills it, and assemble.h makes a trace from all stretches.
 
 #include <array>
 #include <bit>
@@ -19,22 +19,22 @@
 
 namespace sonde {
 
-using RawId = std::uint32_t;  // a number that some RawMemo of the stretch gave
+using RawId = std::uint32_t;  // a number from a RawMemo of the stretch
 inline constexpr RawId kNoRaw = RawMemo::kNone;
 
-// The pid and tid of events, as they stand in the file.
+// The pid and tid of events, as written in the file.
 struct StagedTrack {
   std::string_view pid;
   std::string_view tid;
   bool on_device = false;   // the category says so
-  bool has_events = false;  // that have a place there of their own; flows have not
+  bool has_events = false;  // other than flows, which have no place of their own
   std::uint32_t users = 0;
-  bool is_line = false;  // something is drawn or named there: not just a process's row
+  bool is_line = false;  // something is drawn or named on it
 };
 
-// What only some spans have. The order is that of their values.
+// Fields that only some spans have. Their values are stored in this order.
 enum class SpanField : std::uint8_t {
-  Category,  // a RawId; only if the kind does not say it
+  Category,  // a RawId; only if the kind does not imply it
   ExternalId,
   EventIndex,
   RecordFunctionId,
@@ -52,14 +52,14 @@ constexpr std::uint16_t bit_of(SpanField field) {
   return static_cast<std::uint16_t>(1U << static_cast<unsigned>(field));
 }
 
-// Most of a file's memory while it is read, so it is kept small.
+// Takes most of the memory while a file is read, so it is kept small.
 struct StagedSpan {
   std::int64_t start = 0;
-  std::int64_t duration = 0;  // kOpen: its end is another event
+  std::int64_t duration = 0;  // kOpen: another event ends it
   RawId name = kNoRaw;
   std::uint32_t track = 0;
-  RawId arguments = kNoRaw;       // of argument_lists
-  std::uint32_t first_value = 0;  // of span_values: one for each field, in their order
+  RawId arguments = kNoRaw;       // in argument_lists
+  std::uint32_t first_value = 0;  // in span_values: one per field, in their order
   std::uint16_t fields = 0;       // bits of SpanField
   std::uint16_t flags = 0;
   SpanKind kind = SpanKind::Other;
@@ -70,16 +70,16 @@ struct StagedSpan {
   static constexpr std::int64_t kHidden = INT64_MIN + 1;  // part of a window, not drawn
 };
 
-// The end of a span that two events made, or the beginning of an asynchronous one.
+// The end of a span that consists of two events, or the beginning of an asynchronous one.
 struct StagedEdge {
   std::int64_t time = 0;
   std::uint32_t track = 0;
   RawId name = kNoRaw;
   RawId category = kNoRaw;
-  RawId id = kNoRaw;            // of values
-  std::uint32_t span = 0;       // of a beginning
-  std::string_view event;       // as it stands in the file
-  std::string_view end_thread;  // what an asynchronous beginning says of it
+  RawId id = kNoRaw;            // in values
+  std::uint32_t span = 0;       // for a beginning
+  std::string_view event;       // the event's text
+  std::string_view end_thread;  // as an asynchronous beginning gives it
   char phase = 0;               // B E b e
 };
 
@@ -90,7 +90,7 @@ struct StagedFlow {
   std::uint32_t span = kNoSpan;  // the span written just before
   RawId name = kNoRaw;
   RawId category = kNoRaw;
-  RawId foreign_id = kNoRaw;  // an id that is no number
+  RawId foreign_id = kNoRaw;  // an id that is not a number
   char phase = 0;             // s t f
 
   static constexpr std::uint32_t kNoSpan = 0xffffffff;
@@ -98,7 +98,7 @@ struct StagedFlow {
 
 struct StagedExtra {
   TableKind of_table = TableKind::None;
-  bool of_event = false;  // a key of the event itself, not of its args
+  bool of_event = false;  // a key of the event itself rather than of its args
   std::uint32_t row = 0;
   RawId key = kNoRaw;
   RawId value = kNoRaw;
@@ -110,11 +110,11 @@ struct StagedMeta {
   std::string_view value;
 };
 
-// Events that may be parts of a window, in their order.
+// Events that may be parts of a window, in file order.
 struct StagedWindowPart {
   enum class Kind : std::uint8_t { Trace, SortIndex, IterationStart, WindowEnd };
   Kind kind = Kind::Trace;
-  std::uint32_t row = 0;    // of spans, metas or instants
+  std::uint32_t row = 0;    // in spans, metas or instants
   std::uint64_t event = 0;  // number of the event in its stretch
 };
 
@@ -129,7 +129,7 @@ struct Troubles {
   std::uint64_t first_bad_duration = 0;
 };
 
-// Argument lists are distinguished by the raw texts of their arrays.
+// Argument lists are told apart by the raw texts of their arrays.
 using RawArguments = std::array<std::string_view, 4>;  // dims, strides, types, concrete values
 struct HashRawArguments {
   std::uint64_t operator()(const RawArguments& raw) const {
@@ -143,8 +143,8 @@ struct HashRawArguments {
 
 struct Staged {
   RawMemo texts;    // contents of strings
-  RawMemo stacks;   // the same, of call stacks
-  RawMemo modules;  // the same, of chains of modules
+  RawMemo stacks;   // the same for call stacks
+  RawMemo modules;  // the same for chains of modules
   RawMemo values;   // JSON
   Memo<RawArguments, HashRawArguments> argument_lists;
   std::vector<StagedTrack> tracks;
@@ -170,7 +170,7 @@ struct Staged {
   std::uint64_t events = 0;
   Troubles troubles;
 
-  // What there is most of.
+  // Visits the tables that have the most rows.
   template <typename Visit>
   void visit_rows(const Visit& visit) {
     visit(spans);

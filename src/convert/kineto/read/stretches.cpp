@@ -11,11 +11,11 @@ namespace sonde {
 
 namespace {
 
-// More than when all of the text is there: readers should neither wait long for the first, nor have
-// much to do after the last.
+// More than when the whole text is available: readers should not wait long for the first part, nor
+// have much left to do after the last.
 constexpr std::size_t kPartsPerThread = 4;
 
-// The first event, if the text begins as traces do.
+// The first event, if the text begins as traces usually do.
 const char* first_event(const char* text, const char* end) {
   static constexpr std::string_view kKey = "\"traceEvents\"";
   const char* at = skip_space(text);
@@ -63,7 +63,7 @@ void EarlyStretches::begins(const char* text, std::size_t expected_bytes) {
     try {
       readers_.emplace_back([this] { read_parts(); });
     } catch (const std::system_error&) {
-      break;  // those that there are do the rest
+      break;  // the threads that did start do the work
     }
   }
 }

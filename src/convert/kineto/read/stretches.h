@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A text of events, read in stretches that begin at what look like beginnings of events: by several
-// threads, and also while the text is still being inflated.
+// Reads a text of events in stretches that begin where events seem to begin: on several threads,
+// and also while the text is still being inflated.
 //
 //   EarlyStretches early(threads);
 //   SONDE_TRY(Gunzipped out, gunzip(file.bytes(), &early));   // reads meanwhile
@@ -36,25 +36,25 @@ struct Reading {
 Reading read_stretch(std::string_view text, const char* start, const char* limit,
                      std::uint64_t scanned_before = 0);
 
-// How a text is cut whose end is not known: into parts of so many bytes. One is read when the text
-// is there up to `behind` bytes after it, of which nobody looks at the last ones: loops run a
-// little over what they are given.
+// How to cut a text whose end is not known yet: into parts of `part` bytes. A part is read once the
+// text has `behind` more bytes after it. The last `untouched` of these are never parsed, because
+// loops read a little past what they are given.
 struct PartSizes {
   std::size_t part = 0;
   std::size_t behind = std::size_t{1} << 20;
   std::size_t untouched = std::size_t{64} << 10;
 };
 
-// The events that begin in a part. Without rows if none does, or if something may have been misread
-// because the text went on (an event longer than what is behind, broken JSON) and has to be read
-// again. `text_bytes` if the end is known: then nothing is left out.
+// Reads the events that begin in a part. The result has no rows if none begins there, or if
+// something may have been misread because the text went on (a very long event, broken JSON) and
+// must be read again. Pass `text_bytes` if the end is known; then nothing is left out.
 Reading read_part(const char* text, std::size_t number, const PartSizes& sizes,
                   std::optional<std::size_t> text_bytes);
 
-// Reads parts in order, each as soon as it can be.
+// Reads parts in order, each as soon as possible.
 class EarlyStretches final : public InflateListener {
  public:
-  // All but one of the threads read; the calling one inflates, and helps in finish().
+  // All threads but one read. The calling thread inflates, and helps in finish().
   explicit EarlyStretches(unsigned threads) : threads_(threads) {}
   ~EarlyStretches() override { moves(); }
   EarlyStretches(const EarlyStretches&) = delete;
@@ -62,11 +62,11 @@ class EarlyStretches final : public InflateListener {
 
   void begins(const char* text, std::size_t expected_bytes) override;
   void grows(std::size_t bytes) override;
-  // Forgets what was read.
+  // Discards what was read.
   void moves() override;
 
-  // This is the text, which has to stay until then. Reads what is left, and gives what there is, by
-  // beginnings.
+  // `text` is the whole text and must stay until this returns. Reads what is left and returns all
+  // readings in text order.
   std::vector<Reading> finish(std::string_view text);
 
  private:
@@ -79,7 +79,7 @@ class EarlyStretches final : public InflateListener {
 
   const unsigned threads_;
   const char* text_ = nullptr;
-  PartSizes sizes_;  // no part: nothing is read early
+  PartSizes sizes_;  // part is 0 if nothing is read early
   std::vector<Reading> readings_;
   std::vector<std::jthread> readers_;
 

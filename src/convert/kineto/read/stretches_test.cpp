@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Text that is read while it comes gives the trace that it gives when it is all there.
+// A text that is read while it is inflated gives the same trace as one that is read at once.
 //
 //   |── 4 MiB ──|── 4 MiB ──|── …      text
-//   |=== part 0 ===|                   read as soon as the text is there up to 1 MiB behind it
+//   |=== part 0 ===|                   read as soon as there is 1 MiB of text after it
 
 #include "convert/kineto/read/stretches.h"
 
@@ -38,8 +38,8 @@ std::string event(std::size_t number, std::size_t bytes = 4096) {
   return text + "\"}},\n";
 }
 
-// Events until there are `bytes` of text; `odd` comes at the first end of a part behind each place
-// of `places`, so that it lies across.
+// Makes events until there are `bytes` of text. `odd` is put across the first end of a part after
+// each of `places`.
 std::string document(std::size_t bytes, std::string_view odd = {},
                      std::vector<std::size_t> places = {}) {
   std::string text =
@@ -55,7 +55,7 @@ std::string document(std::size_t bytes, std::string_view odd = {},
   return text + R"(], "traceName": "x"})";
 }
 
-// What was read early, and the trace made of it, if the text comes in steps of `step` bytes.
+// What was read early, and its trace, when the text arrives in steps of `step` bytes.
 struct Early {
   std::size_t readings = 0;
   Trace trace;
@@ -91,7 +91,7 @@ TEST(EarlyStretches, GiveTheSameTraceHoweverTheTextComes) {
   }
 }
 
-// An event that ends behind what was there when it was read: only its part is read again.
+// An event reaches past the text that was available: only its part is read again.
 TEST(EarlyStretches, ReadAgainWhatWasNotAllThere) {
   const std::string text = document(10 * kMiB, event(0, 3 * kMiB), {4 * kMiB});
   EXPECT_EQ(dumped(read_early(text, kMiB).trace), dumped(read(text)));
@@ -130,7 +130,7 @@ TEST(EarlyStretches, AreForgottenWhenTheTextMoves) {
   EXPECT_TRUE(early.finish(bytes->text()).empty());
 }
 
-// Cut in thousands of places, also between spans and their arrows.
+// These recordings are cut in thousands of places, also between spans and their arrows.
 class Recording : public ::testing::TestWithParam<const char*> {};
 TEST_P(Recording, IsTheSameHoweverItIsCut) {
   const auto file = PaddedBytes::map_file(std::string(SONDE_TEST_DATA) + "/torch-2.11-h200/" +

@@ -20,7 +20,8 @@ std::optional<std::int32_t> device_index(std::string_view pid) {
   return static_cast<std::int32_t>(*number);
 }
 
-// Of the label that Kineto gives a device's rows, such as "GPU 0" or "MTIA 9"; nothing for others.
+// The type in the label that Kineto gives a device, such as "GPU 0" or "MTIA 9"; none for other
+// labels.
 std::optional<DeviceType> labelled_device(std::string_view raw) {
   if (!is_quoted(raw)) return std::nullopt;
   const std::string_view label = unquoted(raw);
@@ -250,7 +251,7 @@ void TrackReader::apply(const StagedTrack& staged, TrackId track, const StagedMe
   const int before = process_metas_[{staged.pid, meta.kind}]++;
   bool of_device = pid.is_device();
   if (pid.has_cpu_label && pid.has_device_label) {
-    // A process whose number a device has too: Kineto writes the process's rows first.
+    // A process and a device have the same number. Kineto writes the process's rows first.
     of_device = meta.kind == MetaKind::ProcessLabels ? labelled_device(meta.value).has_value()
                 : meta.kind == MetaKind::ProcessSortIndex
                     ? to_integer(meta.value).value_or(0) >= kFirstDeviceSortIndex
@@ -277,7 +278,7 @@ void TrackReader::name_process(std::string_view pid, const StagedMeta& meta) {
   }
 }
 
-// Kineto gives every device the name of the process; only another name is worth keeping.
+// Kineto gives every device the name of the process. Only a different name is kept.
 void TrackReader::name_device(std::string_view pid, const StagedMeta& meta) {
   const std::uint32_t row = device(device_index(pid).value_or(-1)).value();
   const std::string_view key = meta_row(meta.kind).name;

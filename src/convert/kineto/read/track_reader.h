@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Processes, tracks and devices, from the ids of events and the rows that name them. Kineto uses
-// the same two ids for a thread of a process and for a stream of a device; categories and labels
-// distinguish them.
+// Finds processes, tracks and devices from the ids of events and the rows that name them. Kineto
+// uses the same two ids for a thread of a process and for a stream of a device; categories and
+// labels tell them apart.
 
 #include <cstdint>
 #include <map>
@@ -22,21 +22,21 @@ class TrackReader {
  public:
   TrackReader(TraceBuilder& builder, const std::vector<Staged>& stretches);
 
-  // Adds a row for each device that the file describes; to be called first.
+  // Adds a row for each device that the file describes. Call it first.
   void add_devices(std::string_view device_properties);
-  // Fills the three tables. Rows and tracks that are parts of windows are left out.
+  // Fills the three tables. Leaves out rows and tracks that are parts of windows.
   void read(const std::vector<std::vector<bool>>& hidden_metas,
             const std::vector<std::vector<bool>>& hidden_tracks);
 
-  // The track of each local number of each stretch.
+  // For each stretch, the track of each local number.
   const std::vector<std::vector<TrackId>>& tracks() const { return tracks_; }
-  // The process that recorded: the first one with a number.
+  // The process that recorded: the first one whose pid is a number.
   ProcessId host() const { return host_; }
-  // A thread of the same process by its id; invalid if there is none.
+  // The thread of the same process with this id; invalid if there is none.
   TrackId thread_beside(TrackId track, std::string_view tid) const;
 
  private:
-  // What is known of a pid.
+  // What is known about a pid.
   struct Pid {
     bool has_cpu_label = false;
     bool has_device_label = false;
@@ -64,7 +64,7 @@ class TrackReader {
   DeviceId device(std::int32_t index);
   void keep(TableKind table, std::uint32_t row, std::string_view key, std::string_view raw);
 
-  // Sets a text or a number that has none; a later one that differs is kept among the extras.
+  // Sets a text or a number that is not set yet. A later one that differs is kept among the extras.
   void set_text(Column<StringId>& column, std::uint32_t row, TableKind table, std::string_view key,
                 std::string_view raw);
   void set_number(Column<std::int64_t>& column, std::uint32_t row, TableKind table,

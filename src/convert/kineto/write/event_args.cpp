@@ -3,7 +3,7 @@
 
 #include <limits>
 
-// The `args` of a span: one function for each table that holds some, in a fixed order.
+// The `args` of a span: one function per table that contributes, in a fixed order.
 
 namespace sonde {
 
@@ -31,7 +31,7 @@ char* KinetoEvents::span_args(char* at, SpanId span, Cursors& cursors) {
   return extras_.empty() ? at : arg_extras(at);
 }
 
-// What an operator was called with and from where.
+// How an operator was called, and from where.
 char* KinetoEvents::call_args(char* at, SpanId span) {
   at = column<ArgKey::RecordFunctionId>(at, spans_.record_function_id, span);
   const std::int64_t sequence = spans_.sequence_number[span];
@@ -46,7 +46,7 @@ char* KinetoEvents::call_args(char* at, SpanId span) {
   return at;
 }
 
-// No key may stand twice: a span is one thing on a device, and has one row in each table.
+// No key may occur twice: a span is one thing on a device and has one row in each table.
 char* KinetoEvents::device_args(char* at, SpanId span, Cursors& cursors) {
   const bool is_plain =
       !cursors.kernels.has(span) && !cursors.copies.has(span) && !cursors.syncs.has(span);
@@ -221,8 +221,8 @@ char* KinetoEvents::python_args(char* at, PythonCallId row) {
   return column<ArgKey::PythonThread>(at, table.python_thread, row);
 }
 
-// What Kineto has no key for. These stand last, before the extras, where they also stand when a
-// reader kept them as extras.
+// Arguments that Kineto has no key for. They come last, before the extras, which is also their
+// place when a reader kept them as extras.
 char* KinetoEvents::own_args(char* at, SpanId span) {
   if (const TrackId track = spans_.end_track[span]; track.valid()) {
     at = text(put_key<ArgKey::EndThread>(at), plan_.identity.line(track.index(), 0).tid);

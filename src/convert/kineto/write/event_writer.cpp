@@ -10,7 +10,7 @@ namespace sonde {
 
 namespace {
 
-// Text is handed on when there is this much.
+// Text is passed on once there is this much.
 constexpr std::size_t kFlushBytes = std::size_t{4} << 20;
 
 std::string_view scope_letter(InstantScope scope) {
@@ -83,7 +83,7 @@ void KinetoEvents::render(const EventBlock& block, const TextSink& sink) {
 char* KinetoEvents::open_args(char* at) {
   at = put(at, ",\n    \"args\": {\n      ");
   args_begin_ = out_.offset(at) - 2;
-  return at - 2;  // the first comma goes over the last two spaces
+  return at - 2;  // the first comma overwrites the last two spaces
 }
 
 char* KinetoEvents::close_args(char* at) {
@@ -93,7 +93,7 @@ char* KinetoEvents::close_args(char* at) {
   return put(at, "\n    }");
 }
 
-// The category of an annotation is an argument: tools know annotations by their `cat`.
+// The category of an annotation is an argument, because tools recognise annotations by `cat`.
 bool KinetoEvents::has_foreign_category(SpanId span) const {
   return spans_.category[span].valid() && !is_annotation(spans_.kind[span]);
 }
@@ -253,7 +253,7 @@ bool KinetoEvents::share_event(CounterId a, CounterId b) const {
          table.category[a] == table.category[b] && table.series[a] != table.series[b];
 }
 
-// The series of one counter at one time stand in one event, in which no key stands twice.
+// The series of one counter at one time share an event, but no key may occur twice in it.
 std::size_t KinetoEvents::counters(std::span<const Point> points) {
   const CounterTable& table = plan_.trace.counters();
   const CounterId first(points.front().row);

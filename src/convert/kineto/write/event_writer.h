@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Renders the events of a block. One for each thread.
+// Renders the events of a block. Use one per thread.
 //
 //   KinetoEvents events(plan);
 //   events.render(block, [&](std::string_view text) { … });
 //
-// Every event begins with the comma that parts it from the one before.
+// Every event begins with the comma that separates it from the one before.
 
 #include <array>
 #include <functional>
@@ -25,19 +25,20 @@ class KinetoEvents {
  public:
   explicit KinetoEvents(const KinetoPlan& plan);
 
-  // Takes text whenever there is enough of it, and what is left at the end; false ends rendering.
+  // Takes text whenever there is enough of it, and the rest at the end. Returning false stops
+  // rendering.
   using TextSink = std::function<bool(std::string_view text)>;
   void render(const EventBlock& block, const TextSink& sink);
 
  private:
-  // More than all the fixed text and numbers between two texts of any length.
+  // More than all fixed text and numbers between two texts of variable length.
   static constexpr std::size_t kEventRoom = 4096;
 
-  // Before the key of an extra: it is one of the event itself, not of its args.
+  // The prefix of an extra's key that belongs to the event itself, not to its args.
   static constexpr std::string_view kEventPrefix = "event.";
   static bool is_event_key(std::string_view key) { return key.starts_with(kEventPrefix); }
 
-  // Where each of the tables that belong to spans stands, for one block.
+  // The position in each table that belongs to spans, for one block.
   struct Cursors {
     Cursors(const KinetoPlan& plan, SpanId first);
     SpanJoin::Cursor kernels;
@@ -51,12 +52,12 @@ class KinetoEvents {
     ExtraJoin::Cursor extras;
   };
 
-  // Text of any length; afterwards there is room for all the fixed text of an event again.
+  // Writes text of any length. Afterwards there is room for all the fixed text of an event again.
   char* text(char* at, std::string_view value);
   char* string(char* at, StringId id) { return text(at, plan_.strings.escaped(id, scratch_)); }
   char* time(char* at, Nanos time_ns) { return times_.put(at, time_ns - plan_.base_ns); }
 
-  // A value as JSON.
+  // Write a value as JSON.
   static char* value(char* at, std::int64_t number) { return put_integer(at, number); }
   static char* value(char* at, std::uint64_t number) { return put_unsigned(at, number); }
   static char* value(char* at, double number) { return put_double(at, number); }
@@ -67,7 +68,7 @@ class KinetoEvents {
     return put(put(put(at, "\""), to_string(of)), "\"");
   }
 
-  // A key and the value of a column, unless that is null.
+  // Writes a key and the value of a column, unless the value is null.
   template <auto Key, typename T, typename Tag>
   char* column(char* at, const Column<T>& values, Id<Tag> row) {
     const T is = values[row];
@@ -86,7 +87,7 @@ class KinetoEvents {
   static char* integer_unless(char* at, std::int64_t number, std::int64_t null) {
     return number == null ? at : integer<Key>(at, number);
   }
-  // Unless all are 0.
+  // Writes nothing if all are 0.
   template <ArgKey Key>
   static char* triple(char* at, std::int64_t x, std::int64_t y, std::int64_t z) {
     if (x == 0 && y == 0 && z == 0) return at;
@@ -96,7 +97,7 @@ class KinetoEvents {
     return put(at, "]");
   }
 
-  // What `render` appends for a row, or the same from where it was rendered before.
+  // Appends what `render` makes of a row, or copies it if it was rendered before.
   template <typename IdType, typename Render>
   char* shared(char* at, const Fragments& fragments, IdType id, const Render& render) {
     if (!id.valid()) return at;
@@ -107,8 +108,8 @@ class KinetoEvents {
     return text(out_.room(0), {});
   }
 
-  // Opens `args`, to be filled with keys that each begin with a comma, and closes it again; nothing
-  // is left of it if there were none.
+  // open_args() opens `args`, to be filled with keys that each begin with a comma; close_args()
+  // closes it, or removes it if there were none.
   char* open_args(char* at);
   char* close_args(char* at);
 
@@ -119,14 +120,15 @@ class KinetoEvents {
   char* category(char* at, SpanId span);
   char* event_extras(char* at);
   char* arg_extras(char* at);
-  // A key with what a foreign file says of it itself, or else with `number` unless that is `null`.
+  // Writes a key with the value that a foreign file gave it, else with `number` unless it equals
+  // `null`.
   template <ArgKey Key>
   char* integer_or_extra(char* at, std::int64_t number, std::int64_t null) {
     const ExtraId extra = take_extra(text_of(Key));
     if (!extra.valid()) return integer_unless<Key>(at, number, null);
     return text(put_key<Key>(at), plan_.strings.value(plan_.trace.extras().value[extra], scratch_));
   }
-  // Removes an extra from those of the event; invalid if there is none of that name.
+  // Takes an extra of the event by its key; invalid if there is none.
   ExtraId take_extra(std::string_view key);
 
   char* span_args(char* at, SpanId span, Cursors& cursors);
@@ -143,14 +145,15 @@ class KinetoEvents {
   char* own_args(char* at, SpanId span);
 
   void span_flows(SpanId span, Cursors& cursors);
-  // Where an end stands whose span begins at `start_ns`: its own time, if that is within the span.
+  // Where the end of a flow is drawn if its span begins at `start_ns`: at its own time, if the span
+  // covers it.
   Nanos flow_time(SpanId span, Nanos own_ns, Nanos start_ns) const;
   bool share_number(FlowId a, FlowId b) const;
-  // Phases are s, f and t, which is both: `row` ends where `onward` begins.
+  // Phases are s, f and t. A t is both: `row` ends where `onward` begins.
   void flow(FlowId row, char phase, const std::string& line, Nanos time_ns, FlowId onward = {});
   char* flow_extras(char* at, FlowId row, char phase, FlowId onward, bool of_event);
   char* end_extras(char* at, FlowId row, std::string_view end, bool of_event);
-  // The first of the points and those that share its event; returns how many.
+  // Writes the first of the points and those that share its event; returns how many.
   std::size_t event_at(std::span<const Point> points);
   void allocation(AllocationId row);
   void instant(InstantId row);

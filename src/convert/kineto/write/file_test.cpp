@@ -35,7 +35,7 @@ std::size_t files_in(const std::string& folder) {
   return count;
 }
 
-// Many spans on two threads, with instants between them: more than one block.
+// More than one block: many spans on two threads, with instants between them.
 Trace large_trace() {
   TraceBuilder builder;
   const ProcessId process = builder.processes().push_back({.pid = 1});
@@ -58,7 +58,7 @@ Trace large_trace() {
   return *std::move(builder).build();
 }
 
-// One member, as readers that know nothing of several take it.
+// Reads one member, as readers do that do not expect several.
 std::string gunzipped(const std::string& bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "no zlib";
@@ -86,7 +86,7 @@ TEST(KinetoWriteFile, GivesTheSameBytesOnAnyNumberOfThreads) {
   }
 }
 
-// Which thread compresses a block is chance, and with it what that thread compressed before.
+// Which thread compresses a block is chance, and so is what that thread compressed before.
 TEST(KinetoWriteFile, GzipOfABlockDoesNotDependOnTheOneBefore) {
   std::mt19937 random(7);
   const auto text = [&](std::size_t size) {

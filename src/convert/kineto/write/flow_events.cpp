@@ -4,13 +4,13 @@
 
 #include "convert/kineto/write/event_writer.h"
 
-// The ends of flows: s where one begins, f where one ends, t where one comes and goes on.
+// The ends of flows: s where one begins, f where one ends, t where one arrives and continues.
 
 namespace sonde {
 
 namespace {
 
-// Of more flows that come to one span, the others are not looked through for one that goes on.
+// If more flows arrive at one span, only this many are searched for one that continues.
 constexpr std::size_t kMostArrivals = 1000;
 
 }  // namespace
@@ -27,8 +27,8 @@ Nanos KinetoEvents::flow_time(SpanId span, Nanos own_ns, Nanos start_ns) const {
   return is_inside ? own_ns : start_ns;
 }
 
-// An end that says no other time stands at the start of its span, as Kineto writes it. One start
-// for all the rows that begin there with one number; one step where a flow comes and goes on.
+// An end without a time of its own is drawn at the start of its span, as Kineto does. Rows that
+// begin there with one number share one start; a flow that arrives and continues is one step.
 void KinetoEvents::span_flows(SpanId span, Cursors& cursors) {
   const bool is_left = cursors.flows_from.has(span);
   if (!is_left && !cursors.flows_to.has(span)) return;

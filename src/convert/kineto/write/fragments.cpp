@@ -40,8 +40,8 @@ class ArgumentText {
     return false;
   }
 
-  // An array of which nothing is known is left out, as older versions did; scalars have neither
-  // sizes nor a type of their own and say nothing.
+  // Leaves out an array about which nothing is known, as older versions did. Scalars do not count:
+  // they have no sizes and no type of their own.
   void append_inputs() {
     append_array(written_key<ArgKey::ConcreteInputs>(),
                  [this](std::size_t row) { append_quoted(arguments_.value[row]); });
@@ -63,8 +63,8 @@ class ArgumentText {
     }
   }
 
-  // Whether some tensor has it, or there is no tensor to have it. The kinds other than tensors tell
-  // a type.
+  // Whether some tensor has it, or there are no tensors. `kinds_tell`: other kinds of arguments
+  // imply it too.
   template <typename Has>
   bool is_known(const Has& has, bool kinds_tell) const {
     bool has_tensors = false;
@@ -112,7 +112,7 @@ class ArgumentText {
     }
   }
 
-  // The numbers of an argument, or a list of those of its elements.
+  // Appends the numbers of an argument, or a list with those of its elements.
   void append_nested(std::size_t row, const Column<DimId>& first,
                      const Column<std::int32_t>& count) {
     if (arguments_.kind[row] != ArgumentKind::TensorList) return append_numbers(row, first, count);
@@ -164,7 +164,7 @@ void append_hex(TextBuffer& out, std::uint64_t value) {
   out.append({text.data(), static_cast<std::size_t>(end - text.data())});
 }
 
-// `file(line): function`, or as much of it as is known.
+// Appends `file(line): function`, or as much of it as is known.
 void append_frame(TextBuffer& out, const Trace& trace, const JsonStrings& strings, FrameId frame,
                   std::string& scratch) {
   const FrameTable& frames = trace.frames();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Texts that many spans share: the arguments of calls, stacks, modules. Those that more than one
-// span refers to are rendered once, as far as a bounded memory holds them.
+// Texts that many spans share: arguments of calls, stacks, modules. A text that several spans refer
+// to is rendered once, as far as a bounded memory allows.
 
 #include <cstdint>
 #include <string>
@@ -28,13 +28,13 @@ void append_module(TextBuffer& out, const Trace& trace, const JsonStrings& strin
 // Rendered rows of one table.
 class Fragments {
  public:
-  // Empty if the row was not rendered; every text that is rendered has characters.
+  // Empty if the row was not rendered. A rendered text is never empty.
   std::string_view operator[](std::size_t row) const {
     if (row >= places_.size()) return {};
     return arena_.text().substr(places_[row].begin, places_[row].size);
   }
 
-  // Renders what `users` refer to more than once, by render(TextBuffer&, row).
+  // Renders the rows that `users` refer to more than once, with render(TextBuffer&, row).
   template <typename IdType, typename Render>
   void fill(const Column<IdType>& users, std::size_t rows, const Render& render) {
     if (!users.materialised() || rows == 0) return;

@@ -15,7 +15,7 @@ namespace sonde {
 
 namespace {
 
-// Keys with a place of their own.
+// Keys that are written at a fixed place.
 constexpr std::array<std::string_view, 6> kPlaced = {"schemaVersion",   "deviceProperties",
                                                      "displayTimeUnit", "baseTimeNanoseconds",
                                                      "traceEvents",     "traceName"};
@@ -67,7 +67,7 @@ class Head {
     std::string list = "[";
     std::string_view separator = "\n";
     for (std::size_t i = 0; i < trace_.devices().size(); ++i) {
-      if (!trace_.devices().name[i].valid()) continue;  // only a label
+      if (!trace_.devices().name[i].valid()) continue;  // it is only a label
       list += separator;
       list += device(i);
       separator = ",\n";
@@ -120,7 +120,7 @@ class Head {
     return text + "}";
   }
 
-  // A key that stands twice, as when recordings of several processes were joined, says whose it is.
+  // A key that occurs twice, as in joined recordings of several processes, gets the process added.
   void add_metadata() {
     const MetadataTable& metadata = trace_.metadata();
     for (std::size_t i = 0; i < metadata.size(); ++i) {
@@ -138,7 +138,7 @@ class Head {
     }
   }
 
-  // What others expect to find, from the tables.
+  // Adds what other tools expect, taken from the tables.
   void add_derived() {
     const ProcessTable& processes = trace_.processes();
     for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -159,7 +159,7 @@ class Head {
     }
   }
 
-  // The rows of this trace's ledger behind those of a ledger that came with the trace.
+  // The rows of a ledger that came with the trace, followed by the rows of this trace's ledger.
   std::string ledger(std::string_view before) {
     std::string list(before);
     if (list.empty() || list.front() != '[' || list.back() != ']') return list;

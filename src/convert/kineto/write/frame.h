@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What stands around the events: the keys of the file as a whole.
+// The text around the events: the top-level keys of the file.
 
 #include <string>
 
@@ -9,10 +9,10 @@
 
 namespace sonde {
 
-// From the first brace to the bracket that opens the events.
+// From the first brace to the bracket before the events.
 std::string kineto_head(const KinetoPlan& plan);
-// From the bracket that closes the events to the end. `name` is what the file calls itself if the
-// trace does not say.
+// From the bracket after the events to the end. `name` is the file's own name for itself if the
+// trace has none.
 std::string kineto_tail(const KinetoPlan& plan, const std::string& name);
 
 }  // namespace sonde

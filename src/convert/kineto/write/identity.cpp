@@ -7,7 +7,7 @@ namespace sonde {
 
 namespace {
 
-// How far apart the numbers stand that are tried when one is taken.
+// The distance between the numbers that are tried when one is taken.
 constexpr std::int64_t kPidStep = 1'000'000'000;
 constexpr std::int64_t kDeviceStep = 100'000;
 constexpr std::int64_t kLaneStep = 1'000'000;
@@ -24,7 +24,7 @@ ProcessId host_of(ProcessId process) {
   return process.valid() ? process : ProcessId(0);
 }
 
-// Kineto lists sixteen devices whether they are there or not.
+// Kineto lists sixteen devices whether they exist or not.
 bool is_real(const Trace& trace, const WrittenDevice& device) {
   return !device.row.valid() || trace.devices().name[device.row].valid();
 }
@@ -35,7 +35,7 @@ bool is_device_track(const Trace& trace, std::size_t track) {
          trace.tracks().device_index[track] >= 0;
 }
 
-// Whether anything has a place in time but no track.
+// Whether anything has a time but no track.
 bool has_trackless(const Trace& trace) {
   const auto has_any = [](const Column<TrackId>& tracks) {
     for (std::size_t i = 0; i < tracks.size(); ++i) {
@@ -77,7 +77,7 @@ void KinetoIdentity::find_devices(const Trace& trace) {
         device_of(trace, trace.tracks().process[track], trace.tracks().device_index[track]);
     used.insert(static_cast<std::size_t>(&device - devices_.data()));
   }
-  // A device that is only a label gives way to a process of that number.
+  // A device that is only a label is left out if a process has its number.
   std::set<std::int64_t> hosts;
   for (std::size_t i = 0; i < trace.processes().size(); ++i) {
     if (!trace.processes().foreign_id[i].valid()) hosts.insert(trace.processes().pid[i]);
@@ -129,7 +129,8 @@ void KinetoIdentity::number_tracks(const Trace& trace, const JsonStrings& string
                                    const std::vector<std::uint32_t>& lanes) {
   const std::size_t tracks = trace.tracks().size();
   std::string scratch;
-  // The number that the line got: `wanted` or a free one, or `wanted` if it goes by a foreign id.
+  // Returns the line's number: `wanted` or the next free one. A line with a foreign id keeps
+  // `wanted`.
   const auto add_line = [&](std::size_t track, std::int64_t wanted, std::int64_t step) {
     Line line;
     line.pid = pid_of_track(trace, track);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Under which pid and tid the lines of a trace are written. A viewer distinguishes lines by these
-// two alone, so no two lines get the same: what is taken moves on to a free number.
+// The pid and tid under which the lines of a trace are written. Viewers tell lines apart by these
+// two alone, so no two lines get the same pair: a line whose pair is taken gets a free number.
 
 #include <cstdint>
 #include <map>
@@ -17,21 +17,22 @@
 
 namespace sonde {
 
-// A device as a process of its own, which is how Kineto draws it.
+// A device, which Kineto draws as a process of its own.
 struct WrittenDevice {
   ProcessId process;  // the host process
   std::int32_t index = -1;
-  DeviceId row;  // none: only tracks speak of it
+  DeviceId row;  // none: only tracks mention it
   std::int64_t pid = 0;
 };
 
 class KinetoIdentity {
  public:
-  // `lanes[t]` is how many lines track t needs; the last entry is for spans without a track.
+  // `lanes[t]` is the number of lines that track t needs; the last entry is for spans without a
+  // track.
   KinetoIdentity(const Trace& trace, const JsonStrings& strings,
                  const std::vector<std::uint32_t>& lanes);
 
-  // JSON: a number, or what a foreign file had.
+  // JSON: a number, or the value that a foreign file had.
   const std::string& pid(ProcessId process) const { return process_pids_[process.index()]; }
   const std::vector<WrittenDevice>& devices() const { return devices_; }
 
@@ -43,7 +44,7 @@ class KinetoIdentity {
   // Lane 0 is the track's own line.
   const Line& line(std::size_t track, std::uint32_t lane) const { return lines_[track][lane]; }
   const std::vector<Line>& lines(std::size_t track) const { return lines_[track]; }
-  // A tid that is no line of that pid, for rows about the process as a whole: 0 if it may be.
+  // A tid that no line of that pid uses, for rows about the process as a whole; 0 if it is free.
   std::string free_tid(const std::string& pid) const;
 
  private:

@@ -15,8 +15,8 @@ bool is_plain(unsigned char c) {
   return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-// Whether one of eight bytes is not plain: a control character, DEL, a quote, a backslash, or the
-// part of a longer sequence. May say yes of a plain byte beside one that is not.
+// Whether one of eight bytes is not plain: a control character, DEL, a quote, a backslash, or part
+// of a multi-byte sequence. May also report a plain byte next to one that is not.
 bool has_special(std::uint64_t bytes) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHighs = 0x8080808080808080;
@@ -39,7 +39,7 @@ bool all_plain(std::string_view text) {
   return true;
 }
 
-// Escapes and replacements are all longer than what they stand for.
+// Escapes and replacements are always longer than what they replace.
 bool is_clean(std::string_view text) {
   return all_plain(text) || json_string(text).size() == text.size() + 2;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The strings of a trace as they stand in JSON. Most need no escaping and are copied from the pool;
-// the others are escaped once, as far as a bounded memory holds them.
+// The strings of a trace in JSON form. Most need no escaping and are copied from the pool. The
+// others are escaped once, as far as a bounded memory allows.
 
 #include <cstdint>
 #include <string>
@@ -14,18 +14,18 @@
 
 namespace sonde {
 
-// Immutable once made; any number of threads may read it, each with a scratch string of its own.
+// Immutable once made. Any number of threads may read it, each with its own scratch string.
 class JsonStrings {
  public:
   explicit JsonStrings(const Trace& trace);
 
-  // What stands between the quotes. Lives as long as `scratch` is left alone.
+  // The text between the quotes. Valid until `scratch` changes.
   std::string_view escaped(StringId id, std::string& scratch) const {
     if (!is_set(needs_escape_, id)) return trace_.string(id);
     return escaped_slowly(id, scratch);
   }
 
-  // A text that should be a JSON value, as in extras; as a JSON string if it is none.
+  // A text that should be a JSON value, as in extras. If it is not, it becomes a JSON string.
   std::string_view value(StringId id, std::string& scratch) const;
 
  private:

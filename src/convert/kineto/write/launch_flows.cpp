@@ -7,7 +7,7 @@ namespace sonde {
 
 namespace {
 
-// To all work whose call is known; to waits from the calls that Kineto draws it from.
+// True for all work whose call is known. For waits, only if Kineto draws an arrow from that call.
 bool has_arrow(const Trace& trace, SpanId span, SpanId launch) {
   const SpanTable& spans = trace.spans();
   if (!launch.valid() || !is_call(spans.kind[launch])) return false;

@@ -11,7 +11,7 @@ namespace sonde {
 
 namespace {
 
-// Where Kineto puts devices and the windows among the processes.
+// The sort indices that Kineto gives devices and windows among the processes.
 constexpr std::int64_t kDeviceSortBase = 5'000'000;
 constexpr std::string_view kWindowSort = "536870912";
 constexpr std::string_view kWindowName = "Sonde";
@@ -21,13 +21,13 @@ std::string micros(Nanos nanos) {
   return {text.data(), put_micros(text.data(), nanos)};
 }
 
-// Rows that an extra may hold once more. Lanes are Sonde's own, and made anew.
+// Rows that may have been kept as extras. Lane rows are Sonde's own and are made again.
 const MetaRow* kept_row(std::string_view key) {
   const MetaRow* const row = find_meta_row(key);
   return row == nullptr || row->kind == MetaKind::ThreadLaneOf ? nullptr : row;
 }
 
-// The end of an event: its `args`, with one in them.
+// The end of an event: its `args` with one argument.
 std::string one_argument(ArgKey key, std::string_view value) {
   std::string text = ",\n    \"args\": {\n      ";
   text += json_string(text_of(key));
@@ -63,7 +63,7 @@ class NameRows {
             one_argument(row.key, value);
   }
 
-  // Whether there is nothing to say of a process: a file without events has one of that kind.
+  // Whether nothing is known about a process. A file without events has one like that.
   bool is_blank(ProcessId process) const {
     const ProcessRow row = trace_.processes().row(process);
     const bool has_text = row.name.valid() || row.label.valid() || row.foreign_id.valid();
@@ -142,7 +142,7 @@ class NameRows {
     return table.kind[track] == TrackKind::Stream ? "stream " + id + " " : "thread " + id;
   }
 
-  // Rows that name something a second time, which Kineto does.
+  // Adds rows that name something a second time, as Kineto does.
   void add_again(const ExtraJoin& join, std::uint32_t row, const std::string& pid,
                  const std::string& tid) {
     join.find(row, extras_);

@@ -8,12 +8,12 @@ namespace sonde {
 
 namespace {
 
-// Blocks small enough that a few in flight take little memory, and large enough to compress well.
+// Small enough that a few blocks in flight take little memory, large enough to compress well.
 constexpr std::uint32_t kSpansPerBlock = 8192;
 constexpr std::size_t kPointsPerBlock = 16384;
 
-// Three average months: what Kineto rounds the time of a recording down to, so that the rest fits
-// into a double.
+// Three average months. Kineto rounds the time of a recording down to a multiple of this, so that
+// the rest fits into a double.
 constexpr std::int64_t kBaseStepNs = 7'889'238LL * 1'000'000'000;
 
 std::int64_t find_base(const Trace& trace) {
@@ -21,7 +21,7 @@ std::int64_t find_base(const Trace& trace) {
   std::int64_t base = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), base);
   const bool is_integer = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  constexpr std::int64_t kLimit = std::int64_t{1} << 61;  // no time of a Trace is too far from it
+  constexpr std::int64_t kLimit = std::int64_t{1} << 61;  // close enough to all times of a Trace
   if (is_integer && base >= -kLimit && base <= kLimit) return base;
   const std::int64_t steps = trace.first_ns() / kBaseStepNs;
   return (trace.first_ns() < 0 ? steps - 1 : steps) * kBaseStepNs;
@@ -36,8 +36,8 @@ std::vector<std::uint32_t> find_async(const Trace& trace) {
   return rows;
 }
 
-// Cuts the spans and points of one track into blocks. A point belongs behind the spans that start
-// at or before it.
+// Cuts the spans and points of one track into blocks. A point goes after the spans that start at or
+// before it.
 class TrackCutter {
  public:
   TrackCutter(const Trace& trace, std::size_t track, std::span<const Point> points,
@@ -62,8 +62,8 @@ class TrackCutter {
     return static_cast<std::size_t>(at - points_.begin());
   }
 
-  // Spans with the points up to `end`; where there are many points, further blocks of points alone
-  // follow once no span can stand among them.
+  // Adds spans with the points up to `end`. If there are many points, the last of them go into
+  // blocks of their own, once no span can come between them.
   void add(SpanId first, SpanId last, std::size_t end) {
     std::size_t with_spans = end;
     if (end - done_ > kPointsPerBlock) {

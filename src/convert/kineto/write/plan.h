@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All that is worked out before the first event is written: who is written where, which texts are
-// rendered already, which rows belong to which span. Read by any number of threads.
+// Everything that is worked out before the first event is written: which ids lines get, which texts
+// are rendered already, which rows belong to which span. Any number of threads may read it.
 
 #include <cstdint>
 #include <string>
@@ -39,7 +39,7 @@ class ExtraJoin {
     SpanJoin::Cursor cursor_;
   };
 
-  // All of one row's, for tables that are not walked through in order.
+  // Finds all extras of one row, for tables that are not walked in order.
   void find(std::uint32_t row, std::vector<ExtraId>& found) const;
 
  private:
@@ -48,11 +48,11 @@ class ExtraJoin {
   SpanJoin join_;
 };
 
-// Neighbouring spans of a track with the points between them: what is rendered in one go.
+// Neighbouring spans of a track with the points between them, rendered in one go.
 struct EventBlock {
   std::size_t track = 0;
   SpanId first;
-  SpanId last;  // behind the last
+  SpanId last;  // one past the last
   std::span<const Point> points;
 };
 
@@ -62,7 +62,7 @@ class KinetoPlan {
   KinetoPlan(const KinetoPlan&) = delete;
   KinetoPlan& operator=(const KinetoPlan&) = delete;
 
-  // The whole of the events, in the order in which they are written.
+  // All events, in the order in which they are written.
   std::vector<EventBlock> blocks() const;
 
   const Trace& trace;
@@ -89,10 +89,10 @@ class KinetoPlan {
   ExtraJoin instant_extras;
   ExtraJoin counter_extras;
   ExtraJoin flow_extras;
-  std::vector<std::uint32_t> async_spans;  // rising rows; the place is the number of the pair
+  std::vector<std::uint32_t> async_spans;  // rising rows; the index is the number of the pair
 };
 
-// The value of a key of the file as a whole; an invalid id if there is none.
+// The value of a top-level key of the file; invalid if there is none.
 StringId find_metadata(const Trace& trace, std::string_view key);
 
 }  // namespace sonde

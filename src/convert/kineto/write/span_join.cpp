@@ -30,7 +30,7 @@ SpanJoin::SpanJoin(const SpanId* spans, std::size_t rows) : spans_(spans), rows_
     rows_ = 0;
     return;
   }
-  // Invalid ids are the greatest: in a sorted table they stand last.
+  // Invalid ids are the greatest, so they come last in a sorted table.
   while (rows_ > 0 && !spans[rows_ - 1].valid()) --rows_;
   if (std::is_sorted(spans, spans + rows_)) return;
   std::uint32_t greatest = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Which rows of another table belong to a span, for walking over spans in row order.
+// Finds the rows of another table that belong to a span, for walking over spans in row order.
 //
 //   const SpanJoin kernels(trace.kernels().span);
 //   SpanJoin::Cursor at(kernels, SpanId(1000));       // for any part of the spans
 //   for (…) while (at.has(span)) use(KernelId(at.take()));
 //
-// Takes linear time, and no memory if the table is in the order of its spans already.
+// Takes linear time, and no memory if the table is already in the order of its spans.
 
 #include <cstdint>
 #include <vector>
@@ -19,7 +19,7 @@ namespace sonde {
 class SpanJoin {
  public:
   SpanJoin() = default;
-  // Rows whose span is invalid belong to none.
+  // Rows with an invalid span are skipped.
   explicit SpanJoin(const Column<SpanId>& spans) : SpanJoin(spans.data(), spans.size()) {}
   SpanJoin(const SpanId* spans, std::size_t rows);
 
@@ -33,7 +33,7 @@ class SpanJoin {
       next_ = join_->span_at(at_);
       return row;
     }
-    // The first row of that span, which has() it; the others are passed over.
+    // The first row of that span; the others are skipped. Call it only if has(span).
     std::uint32_t take_one(SpanId span) {
       const std::uint32_t row = take();
       while (has(span)) take();
@@ -50,7 +50,7 @@ class SpanJoin {
   std::uint32_t row_at(std::size_t at) const {
     return order_.empty() ? static_cast<std::uint32_t>(at) : order_[at];
   }
-  // Invalid behind the last.
+  // Invalid past the last row.
   std::uint32_t span_at(std::size_t at) const {
     return at < rows_ ? spans_[row_at(at)].value() : SpanId::kInvalid - 1;
   }

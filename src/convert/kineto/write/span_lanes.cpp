@@ -8,7 +8,7 @@ namespace sonde {
 
 namespace {
 
-// Keeps the search for a lane short. Spans that fit into none of so many share the last.
+// Keeps the search for a lane short. Spans that fit into none of them share the last.
 constexpr std::size_t kMaxLanes = 256;
 
 struct Extent {
@@ -16,7 +16,7 @@ struct Extent {
   Nanos end;
 };
 
-// The spans that are open on one lane, each within the one before.
+// The open spans of one lane, each inside the one before.
 class Lane {
  public:
   bool take(Extent span) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Spans that overlap in part cannot share a line of a viewer. Each track gets as many lanes as it
-// takes for the spans of each lane to nest:
+// Spans that overlap only in part cannot share a line of a viewer. Each track gets as many lanes as
+// are needed for the spans of each lane to nest:
 //
 //   track   aaaaaa          lane 0   aaaaaa
 //             bbbbbbb                    c
@@ -28,13 +28,13 @@ class SpanLanes {
   std::vector<std::uint32_t> counts_;
 };
 
-// By how much a span is written longer at both ends, as Kineto does it, so that viewers draw an
-// annotation around the device work that it covers.
+// By how much a span is widened at both ends, as Kineto does, so that viewers draw an annotation
+// around the device work that it covers.
 inline Nanos widening_ns(SpanKind kind) {
   return kind == SpanKind::GpuUserAnnotation ? 1 : 0;
 }
 
-// Whether the span takes no part in nesting and is written as a pair of events.
+// Whether the span does not nest and is written as a pair of events.
 inline bool is_async(const SpanTable& spans, std::size_t row) {
   return spans.kind[row] == SpanKind::Async || (spans.flags[row] & SpanFlags::kAsync) != 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Text put together fast: one check of the room for each event, then plain stores.
+// Builds text fast: one check for room per event, then plain stores.
 //
 //   TextBuffer out;
 //   char* at = out.room(100);
@@ -21,10 +21,10 @@
 
 namespace sonde {
 
-// Characters that only grow, until cleared.
+// A buffer of characters that only grows, until it is cleared.
 class TextBuffer {
  public:
-  // Where at least `bytes` more may be written.
+  // Returns where at least `bytes` more may be written.
   char* room(std::size_t bytes) {
     if (capacity_ - size_ < bytes) grow(bytes);
     return data_.get() + size_;
@@ -38,7 +38,7 @@ class TextBuffer {
     advance(at + text.size());
   }
   void clear() { size_ = 0; }
-  // Where byte number `offset` stands, until room() is asked for again.
+  // The address of the byte at `offset`, valid until the next room().
   char* at(std::size_t offset) { return data_.get() + offset; }
   std::size_t offset(const char* at) const { return static_cast<std::size_t>(at - data_.get()); }
   std::size_t size() const { return size_; }
@@ -66,7 +66,7 @@ inline char* put(char* at, const char (&literal)[N]) {
   return at + (N - 1);
 }
 
-// Most texts are short, and a call of memcpy costs more than these few moves.
+// Most texts are short, and a call to memcpy costs more than these few moves.
 inline char* put(char* at, std::string_view text) {
   const std::size_t size = text.size();
   const char* from = text.data();
@@ -143,7 +143,7 @@ inline char* put_integer(char* at, std::int64_t value) {
   return put_unsigned(at + 1, 0 - static_cast<std::uint64_t>(value));
 }
 
-// Exactly `Digits` digits of a value that has no more.
+// Writes exactly `Digits` digits of a value that has no more.
 template <int Digits>
 inline char* put_padded(char* at, std::uint32_t value) {
   char* to = at + Digits;
@@ -167,7 +167,8 @@ inline char* put_micros(char* at, std::int64_t nanos) {
   return put_padded<3>(at, static_cast<std::uint32_t>(size % 1000));
 }
 
-// Microseconds of times that follow each other: the seconds are rendered only when they change.
+// Writes the microseconds of times that follow each other. The seconds are rendered only when they
+// change.
 class MicrosText {
  public:
   char* put(char* at, std::int64_t nanos) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What is written between the spans of a track: whatever has one time there.
+// What is written between the spans of a track: everything that has one time.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ enum class PointKind : std::uint8_t {
   Counter,
   FlowStart,  // of a flow whose beginning has a track and a time but no span
   FlowEnd,
-  AsyncEnd,  // the row is the span's
+  AsyncEnd,  // the row is that of the span
 };
 
 struct Point {
@@ -26,12 +26,12 @@ struct Point {
   PointKind kind;
 };
 
-// The points of each track by time; those of one time in the order of PointKind, then of rows.
+// The points of each track by time. Points at one time are ordered by PointKind, then by row.
 class TrackPoints {
  public:
   TrackPoints(const Trace& trace, const FlowTable& flows);
 
-  // `track` is the number of tracks for points without one.
+  // For points without a track, `track` is the number of tracks.
   std::span<const Point> of(std::size_t track) const {
     return std::span(points_).subspan(begin_[track], begin_[track + 1] - begin_[track]);
   }

@@ -17,7 +17,7 @@ namespace sonde {
 
 namespace {
 
-// Renderers that are not in use: there are never more than threads.
+// Renderers that are not in use. There are never more than threads.
 class RendererPool {
  public:
   explicit RendererPool(const KinetoPlan& plan) : plan_(plan) {}
@@ -40,7 +40,8 @@ class RendererPool {
   std::vector<std::unique_ptr<KinetoEvents>> idle_;
 };
 
-// Writes events, all of which begin with a comma, behind the bracket that opens their list.
+// Writes events after the bracket that opens their list. Drops the first comma: every event begins
+// with one.
 class CommaDropper {
  public:
   explicit CommaDropper(bool is_first) : is_first_(is_first) {}
@@ -57,7 +58,7 @@ class CommaDropper {
   bool is_first_;
 };
 
-// Part 0 is the head, the last part the tail, and those between are blocks of events.
+// Part 0 is the head, the last part is the tail, and those between are blocks of events.
 void write_all(const KinetoPlan& plan, const std::string& path, unsigned threads,
                OrderedOutput& output) {
   const std::vector<EventBlock> blocks = plan.blocks();

@@ -324,7 +324,8 @@ TEST(KinetoWrite, MetadataOfTheTraceGoesBeforeWhatTablesSay) {
   EXPECT_THAT(json, HasSubstr(R"("distributedInfo": {"rank": 5})"));
 }
 
-// A launch and a kernel with one correlation; `flows` says whether the trace has an arrow of them.
+// A launch and a kernel with one correlation. `flows` says whether the trace has an arrow between
+// them.
 std::string launch_json(bool flows) {
   OneThread trace;
   const TrackId stream = trace.builder.tracks().push_back(

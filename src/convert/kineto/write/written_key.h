@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Keys of arguments as they stand before their values, put together at compile time.
+// Keys of arguments with the punctuation around them, built at compile time.
 //
 //   at = put_key<ArgKey::Queued>(at);   // , "queued":
 
