@@ -21,7 +21,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 // Both libraries count in 32 bits.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
-// How much comes before a listener hears of it and the bounds are looked at.
+// How much is inflated before the listener is notified and the bounds are checked.
 constexpr std::size_t kToldAtOnce = std::size_t{1} << 20;
 
 std::uint32_t at_once(std::size_t bytes) {
@@ -39,7 +39,7 @@ class Inflater {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
   }
-  // Takes from the front of `in` and `out` what it used.
+  // Removes what it used from the front of `in` and `out`.
   Step step(Bytes& in, std::span<std::uint8_t>& out) {
     const std::uint32_t in_bytes = at_once(in.size());
     const std::uint32_t out_bytes = at_once(out.size());
@@ -91,8 +91,8 @@ class Inflater {
 
 #endif
 
-// The trailer says how long the last member is, modulo 2^32; never trusted for more than a thousand
-// times the compressed size, which deflate cannot exceed by much.
+// The trailer has the length of the last member, modulo 2^32. Trusted up to a thousand times the
+// compressed size, which deflate cannot exceed by much.
 std::size_t expected_bytes(Bytes in) {
   if (in.size() < 4) return 0;
   const Bytes tail = in.last(4);
@@ -145,7 +145,7 @@ Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener, const InflateBo
     Result<bool> judged = is_judged ? Result<bool>(true) : bounds.judge(out.text.text());
     if (judged && out.text.text().size() > bounds.most_bytes) judged = too_large(bytes, bounds);
     if (!judged) {
-      if (listener != nullptr) listener->moves();  // the text goes
+      if (listener != nullptr) listener->moves();  // the text is given up
       return Failure(std::move(judged).error());
     }
     is_judged = *judged;

@@ -4,7 +4,7 @@
 // Decompresses as much of a gzip file as can be read.
 //
 //   SONDE_TRY(Gunzipped out, gunzip(file.bytes()));
-//   if (!out.problem.empty()) …   // "the file ends inside its compressed data": text has what came
+//   if (!out.problem.empty()) …   // "the file ends inside its compressed data": text has the rest
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace sonde {
 
 struct Gunzipped {
   PaddedBytes text;
-  std::string problem;           // empty if all was well
-  bool truncated = false;        // the bytes ended too soon; else they are damaged
+  std::string problem;           // empty if there was none
+  bool truncated = false;        // true: the file ends too soon; false: it is damaged
   std::uint64_t lost_bytes = 0;  // compressed bytes that were not read
 };
 
@@ -30,26 +30,26 @@ struct Gunzipped {
 class InflateListener {
  public:
   virtual ~InflateListener() = default;
-  // It will be there, with about that many bytes if the file is right.
+  // The text will be at `text`, with about `expected_bytes` bytes if the file is right.
   virtual void begins(const char* text, std::size_t expected_bytes) = 0;
   // That many bytes have arrived; zeros follow.
   virtual void grows(std::size_t bytes) = 0;
-  // It is longer, and about to be moved: nobody may read it until gunzip() returns.
+  // The text is longer and about to be moved. Nobody may read it until gunzip() returns.
   virtual void moves() = 0;
 };
 
-// What keeps a small file from filling the memory.
+// Keeps a small file from filling the memory.
 struct InflateBounds {
   std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
-  // Is shown the beginning of the text, more of it each time until it returns true; a failure ends
-  // the reading. None: everything will do.
+  // Gets the beginning of the text, more of it each time, until it returns true. A failure stops
+  // the reading. If there is none, any text is accepted.
   std::function<Result<bool>(std::string_view begin)> judge = nullptr;
 };
 
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-// Takes any number of members one after the other. Fails for lack of memory, and if the bounds are
-// exceeded; the message names no file.
+// Reads any number of members one after the other. Fails if memory runs out or the bounds are
+// exceeded. The message names no file.
 Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr,
                          const InflateBounds& bounds = {});
 

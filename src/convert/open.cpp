@@ -117,7 +117,7 @@ Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options)
 
 }  // namespace
 
-// A recording grows while it is read, and may.
+// Only a recording may grow while it is read.
 Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options) {
   const FileStamp before(path);
   Result<OpenedFile> file = read_any(path, options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A file opened once: the trace in it, and what the file itself is. open_trace() of sonde/open.h is
-// the public door to this.
+// A file opened once: its trace, and what kind of file it is. The public interface is open_trace()
+// of sonde/open.h.
 
 #include <cstdint>
 #include <optional>
@@ -20,9 +20,9 @@ struct OpenedFile {
   Trace trace;
   FileFormat format = FileFormat::Json;
   std::uint64_t bytes = 0;
-  // Of a `.sonde` file.
+  // For `.sonde` files.
   std::optional<std::uint32_t> version = std::nullopt;
-  bool sealed = false;  // it has its proper end
+  bool sealed = false;  // the file is complete
 };
 
 Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options = {});

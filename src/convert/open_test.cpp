@@ -71,7 +71,7 @@ TEST_F(OpenTrace, TellsTheFormatByContent) {
   EXPECT_EQ(open(gzipped(kEvents))->spans().size(), 2U);
 }
 
-// The last member alone says how long it is: the text is moved while the beginning is being read.
+// The trailer has only the last member's length, so the text is moved while its beginning is read.
 TEST_F(OpenTrace, ReadsGzipOfSeveralLongMembers) {
   std::string events = "[";
   for (int i = 0; i < 1500; ++i) {

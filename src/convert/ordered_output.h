@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Text that threads render in numbered parts, written to one file in the order of the numbers.
+// Writes text that threads render in numbered parts to one file, in the order of the numbers.
 //
 //   OrderedOutput output(file, /*is_gzip=*/true);
 //   parallel_for(parts, [&](std::size_t part) {
 //     OrderedOutput::Part out(output, part);
-//     out.write(text);               // compressed here, written when all before it is
+//     out.write(text);               // compressed here, written after all earlier parts
 //   });
 //   SONDE_TRY_VOID(output.finish());
 //
-// A part that is not the first unwritten one waits with its text, so no more than one piece of text
-// for each thread is held. Parts must be begun in the order of their numbers.
+// A part waits with its text until all earlier parts are written, so each thread holds at most one
+// text. Begin parts in the order of their numbers.
 
 #include <condition_variable>
 #include <cstddef>
@@ -30,14 +30,14 @@ class OrderedOutput {
  public:
   OrderedOutput(OutputFile& file, bool is_gzip);
 
-  // The end of a Part's life lets the next one write.
+  // The next part may write once this one is destroyed.
   class Part {
    public:
     Part(OrderedOutput& output, std::size_t number) : output_(output), number_(number) {}
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
     ~Part() { output_.end_part(number_); }
-    // False once anything failed: there is no use in rendering more.
+    // False once anything failed: then rendering more is useless.
     bool write(std::string_view text) { return output_.write(number_, text); }
 
    private:
@@ -45,7 +45,7 @@ class OrderedOutput {
     std::size_t number_;
   };
 
-  // After the last part: ends the stream. The first error of all, if there was one.
+  // Call it after the last part: it ends the stream. Returns the first error, if there was one.
   Result<void> finish();
 
  private:

@@ -9,12 +9,12 @@
 namespace sonde {
 namespace {
 
-// JSON of traces shrinks to a tenth or a thirtieth; deflate reaches a thousandth.
+// JSON of traces compresses to a tenth or a thirtieth; deflate can reach a thousandth.
 constexpr std::uint64_t kFreelyInflated = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostInflated = 100;
 
-// Memory of the tables for each byte of a block, once it is expanded. A recording packs an event
-// into few bytes.
+// Memory that the tables take per expanded byte of a block. A recording packs an event into few
+// bytes.
 constexpr std::uint64_t kMemoryOfEvents = 25;
 constexpr std::uint64_t kMemoryOfColumns = 8;
 // A recording of one scope in a loop takes 1600 times its size.

@@ -10,7 +10,7 @@ namespace sonde {
 
 namespace {
 
-// What stands at the beginning of all work on a device.
+// The first columns of all device work.
 const std::vector<const char*> kWorkColumns = {"start",     "end",      "globalPid",    "deviceId",
                                                "contextId", "streamId", "correlationId"};
 constexpr std::size_t kPlace = 2;
@@ -54,7 +54,7 @@ std::string_view without_version(std::string_view name) {
   return is_number ? name.substr(0, mark) : name;
 }
 
-// CUPTI's numbers, and what Nsight Systems adds for memory that moves by itself.
+// CUPTI's numbers, and those that Nsight Systems adds for memory that migrates by itself.
 CopyKind copy_kind(std::optional<std::int64_t> number) {
   switch (number.value_or(0)) {
     case 11:
@@ -91,7 +91,7 @@ SpanRow span_of(const When& when, SpanKind kind) {
 
 }  // namespace
 
-// Eight bits of hardware, eight of virtual machine, then 24 each of process and thread.
+// Eight bits for the hardware, eight for the virtual machine, then 24 each for process and thread.
 GlobalThread global_thread(std::int64_t serialised) {
   const auto bits = static_cast<std::uint64_t>(serialised);
   return {static_cast<std::int64_t>(bits >> 24 & 0xffffff),
@@ -161,7 +161,7 @@ void SqliteCuda::link_calls(bool across_threads) {
     tables_.builder().spans().external_id.set(calls_[i].span, range_ids_[found[i]]);
   }
   call_times_.clear();
-  // Of calls with one correlation the first counts: it is the one that the program made.
+  // Of several calls with one correlation the first counts: it is the one that the program made.
   std::stable_sort(calls_.begin(), calls_.end());
 }
 

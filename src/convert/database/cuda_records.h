@@ -27,7 +27,7 @@
 namespace sonde {
 
 struct CudaDialect {
-  std::int64_t pid = 0;            // of all records, where they do not say
+  std::int64_t pid = 0;            // of records that have none
   std::int64_t pageable_kind = 1;  // the number of the first kind of memory
 };
 
@@ -43,25 +43,25 @@ class SqliteCuda {
   SqliteCuda(SqliteTables& tables, const CudaDialect& dialect)
       : tables_(tables), dialect_(dialect) {}
 
-  // Calls of the runtime or the driver; a row that says which overrides `kind`.
+  // Reads calls of the runtime or the driver. A row that has its own kind overrides `kind`.
   Result<void> read_calls(std::string_view table, SpanKind kind);
-  // A range that a thread opened and closed; `id` is how its calls and their work refer to it.
+  // Adds a range that a thread opened and closed. Its calls and their work refer to it by `id`.
   void add_range(TrackId thread, const When& when, std::int64_t id);
   // Finds the ranges of the calls. `across_threads` also looks at other threads for calls outside
   // all ranges of their own thread.
   void link_calls(bool across_threads);
 
   Result<void> read_kernels(std::string_view table);
-  // Whole launches of graphs, where their kernels were not recorded.
+  // Reads launches of whole graphs whose kernels were not recorded.
   Result<void> read_graphs(std::string_view table);
   Result<void> read_copies(std::string_view table);
   Result<void> read_fills(std::string_view table);
-  // `devices` says which device a context belongs to, for tables that do not.
+  // `devices` maps contexts to devices, for tables that do not name the device.
   Result<void> read_syncs(std::string_view table,
                           const std::map<std::int64_t, std::int64_t>& devices);
-  // The track of the call with that correlation; nothing if there is none.
+  // The track of the call with that correlation; invalid if there is none.
   TrackId thread_of(std::int64_t pid, std::int64_t correlation) const;
-  // Counts the work without a call.
+  // Counts work without a call.
   void finish();
 
  private:
@@ -75,7 +75,7 @@ class SqliteCuda {
   };
   const Call* call_of(ProcessId process, std::int64_t correlation) const;
   StringId call_name(const SqliteRows& row, SpanKind kind);
-  // Fills what all work on a device has: pid, device, context, stream, correlation in this order
+  // Fills what all device work has: pid, device, context, stream and correlation, in this order
   // from the column `first` on.
   void place(const SqliteRows& row, std::size_t first, SpanRow& span);
   StringId copy_name(const CopyRow& copy);
@@ -84,7 +84,7 @@ class SqliteCuda {
   SqliteTables& tables_;
   CudaDialect dialect_;
   std::vector<Call> calls_;
-  std::vector<TimeRange> call_times_;  // as calls_ until link_calls() orders those
+  std::vector<TimeRange> call_times_;  // in the order of calls_ until link_calls() sorts it
   std::vector<TimeRange> ranges_;
   std::vector<std::int64_t> range_ids_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, StringId> copy_names_;

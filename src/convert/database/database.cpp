@@ -11,7 +11,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 100;
-// Where the header says whether there is a write-ahead log: for writers, then for readers.
+// Where the header says whether there is a write-ahead log: one byte for writers, one for readers.
 constexpr std::size_t kFormatByte = 18;
 constexpr std::uint8_t kWriteAheadLog = 2;
 
@@ -20,7 +20,7 @@ bool is_logged(std::span<const std::uint8_t> bytes) {
          (bytes[kFormatByte] == kWriteAheadLog || bytes[kFormatByte + 1] == kWriteAheadLog);
 }
 
-// A database in memory has no second file: a copy that does not ask for one.
+// A database in memory has no log file, so this makes a copy that does not ask for one.
 Result<PaddedBytes> without_log(const PaddedBytes& bytes) {
   const std::size_t size = bytes.bytes().size();
   SONDE_TRY(PaddedBytes copy, PaddedBytes::with_capacity(size));
@@ -41,7 +41,7 @@ void limit(sqlite3* database) {
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
 }
 
-// Reads on where pages are missing or the schema is broken, instead of refusing the whole file.
+// Continues where pages are missing or the schema is broken, instead of refusing the whole file.
 void tolerate_damage(sqlite3* database) {
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
@@ -70,8 +70,8 @@ void CloseSqlite::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-// A row takes two bytes and more. Pages of a broken file may be their own neighbours, which makes
-// endless tables.
+// A row takes at least two bytes, which bounds their number: in a broken file, pages may refer to
+// each other and make a table endless.
 SqliteRows::SqliteRows(sqlite3_stmt* statement, std::uint64_t file_bytes)
     : statement_(statement), most_rows_(file_bytes / 2), bytes_left_(4 * file_bytes) {}
 
@@ -151,11 +151,11 @@ Result<void> SqliteDatabase::attach() {
   if (status == SQLITE_OK) {
     limit(opened);
     const auto size = static_cast<sqlite3_int64>(bytes_.bytes().size());
-    auto* data = const_cast<unsigned char*>(bytes_.bytes().data());  // read-only all the same
+    auto* data = const_cast<unsigned char*>(bytes_.bytes().data());  // never written to
     status = sqlite3_deserialize(opened, "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
   }
   if (status == SQLITE_OK) {
-    // Pages are used where they lie instead of being copied.
+    // Pages are used in place instead of being copied.
     status = sqlite3_exec(opened, "PRAGMA mmap_size=1099511627776; PRAGMA cell_size_check=ON",
                           nullptr, nullptr, nullptr);
   }
@@ -172,7 +172,7 @@ Result<void> SqliteDatabase::read_schema() {
     const std::string name(rows->text(1));
     if (rows->text(0) == "view") schema_.emplace(name, Kind::View);
     if (rows->text(0) != "table" || name.starts_with("sqlite_")) continue;
-    // A virtual table lies nowhere; neither does one whose entry is damaged.
+    // A virtual table has no root page. Nor does a table whose entry is damaged.
     const bool is_table = is_damaged_ || rows->integer(2).value_or(0) > 0;
     schema_.emplace(name, is_table ? Kind::Table : Kind::Virtual);
   }

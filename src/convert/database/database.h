@@ -38,10 +38,10 @@ struct CloseSqlite {
 // The rows of a table, one at a time. Values live until the next row.
 class SqliteRows {
  public:
-  // False at the end, and where the table becomes unreadable.
+  // False at the end, or where the table becomes unreadable.
   bool next();
   bool is_null(std::size_t column) const;
-  // Nothing unless it is a whole number; likewise for text and bytes.
+  // Nothing unless the value is a whole number; the same holds for text and bytes.
   std::optional<std::int64_t> integer(std::size_t column) const;
   std::string_view text(std::size_t column);
   std::span<const std::uint8_t> blob(std::size_t column);
@@ -99,7 +99,7 @@ class SqliteDatabase {
   bool is_damaged_ = false;
   bool has_write_ahead_log_ = false;
   std::map<std::string, Kind, std::less<>> schema_;
-  std::unique_ptr<sqlite3, CloseSqlite> database_;  // closed before the bytes go
+  std::unique_ptr<sqlite3, CloseSqlite> database_;  // after the bytes: closed first
 };
 
 }  // namespace sonde

@@ -89,7 +89,7 @@ TEST(SqliteDatabase, ReadsNamesThatNeedQuotes) {
   EXPECT_EQ(rows->integer(0), 7);
 }
 
-// A large table of Nsight Systems' and a name to find it by.
+// A report of Nsight Systems with many kernels and one name.
 std::string report(int kernels) {
   MadeDatabase made;
   made.run(
@@ -127,11 +127,11 @@ TEST(SqliteDatabase, SurvivesEveryDamagedByte) {
   EXPECT_GT(opened_traces, 10U);
 }
 
-// Pages that are each other's neighbours make a table without an end.
+// Pages that refer to each other make a table endless.
 TEST(SqliteDatabase, EndsTablesThatHaveNoEnd) {
   std::string bytes = report(2000);
   constexpr std::size_t kPage = 512;
-  // An inner page of a table has type 5, its cells begin with the number of a child.
+  // An inner page of a table has type 5, and its cells begin with the number of a child.
   for (std::size_t page = kPage; page + kPage <= bytes.size(); page += kPage) {
     if (bytes[page] != 5) continue;
     const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(bytes[page + at]); };

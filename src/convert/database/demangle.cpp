@@ -13,8 +13,8 @@ namespace sonde {
 
 namespace {
 
-// A part that holds others r times is r times as long: with so many references, a name of this
-// length becomes some megabytes at worst.
+// A part that refers to another r times is r times as long. With this many references, a name of
+// this length expands to a few megabytes at worst.
 constexpr std::size_t kMostReferences = 16;
 constexpr std::size_t kLongestName = 2000;
 
@@ -22,7 +22,7 @@ struct Free {
   void operator()(char* text) const { std::free(text); }
 };
 
-// Places that look like S_, S0_ or T1_: at least as many as there are.
+// Counts what looks like S_, S0_ or T1_: at least as many as there are references.
 std::size_t count_references(std::string_view name) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Readable names of C++ functions, from an untrusted file: a few bytes of a mangled name can expand
+// Readable names of C++ functions from an untrusted file. A few bytes of a mangled name can expand
 // to a text that fills the memory, because its parts refer to each other.
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace sonde {
 
 class BoundedDemangler {
  public:
-  // As it is if it is not a mangled name, refers to its own parts too often, or if all names so far
-  // have become too long together.
+  // Returns the name unchanged if it is not mangled, if it refers to its own parts too often, or if
+  // all names so far have become too long together.
   std::string operator()(const std::string& name);
 
  private:

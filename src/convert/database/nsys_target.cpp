@@ -87,7 +87,7 @@ Result<void> NsysTarget::read_threads() {
   });
 }
 
-// Records number devices as CUDA does, which need not be as the machine does.
+// Records number devices as CUDA does, which may differ from the machine's numbers.
 Result<std::map<std::int64_t, std::int32_t>> NsysTarget::cuda_numbers() {
   std::map<std::int64_t, std::int32_t> numbers;
   SONDE_TRY_VOID(
@@ -145,7 +145,7 @@ Result<void> NsysTarget::read_metadata() {
   });
 }
 
-// Warnings and errors of the profiler: among them what it lost.
+// Warnings and errors of the profiler, including what it lost.
 Result<void> NsysTarget::read_diagnostics() {
   constexpr std::int64_t kWarning = 2;
   constexpr std::uint64_t kMostNotes = 100;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a report of Nsight Systems says about where and when it was recorded: processes, threads,
-// devices, clock, and what went wrong.
+// Reads where and when a report of Nsight Systems was recorded: processes, threads, devices, clock,
+// and what went wrong.
 //
 //   NsysTarget target(tables);
 //   SONDE_TRY_VOID(target.read());  // before anything that has a time
 //   …
-//   target.name_lines();            // after everything that stands on one
+//   target.name_lines();            // after everything that has a track
 
 #include <cstdint>
 #include <map>
@@ -25,14 +25,14 @@ class NsysTarget {
 
   // Sets the clock's base, and fills windows, devices, metadata and the profiler's own warnings.
   Result<void> read();
-  // Gives processes and threads their names. The report names all of the machine's; those that did
-  // nothing are left out.
+  // Names processes and threads. The report lists every one on the machine; those that did nothing
+  // are left out.
   void name_lines();
-  // When recording ended, as far as the report says.
+  // When recording ended, if the report says so.
   Nanos last_ns() const { return last_ns_; }
 
-  // Whether a table describes other tables or the report itself, so that nothing is lost without
-  // it.
+  // Whether a table only describes other tables or the report itself, so that nothing is lost if it
+  // is not read.
   static bool is_description(std::string_view table);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 std::vector<std::uint32_t> in_order(std::span<const TimeRange> stretches) {
   std::vector<std::uint32_t> order(stretches.size());
   std::iota(order.begin(), order.end(), 0U);
-  // The longer first: of two that begin together it is the outer one.
+  // Longer ranges first: if two begin together, the longer one is the outer one.
   const auto key = [&](std::uint32_t i) {
     return std::make_tuple(stretches[i].line, stretches[i].start_ns, -stretches[i].end_ns);
   };
@@ -21,7 +21,7 @@ std::vector<std::uint32_t> in_order(std::span<const TimeRange> stretches) {
   return order;
 }
 
-// The ranges of one line that have begun, the last at the back.
+// The ranges of one line that have begun, the latest last.
 class OpenRanges {
  public:
   explicit OpenRanges(std::span<const TimeRange> ranges) : ranges_(ranges) {}
@@ -30,14 +30,14 @@ class OpenRanges {
   void clear() { open_.clear(); }
 
   std::uint32_t innermost(const TimeRange& call) {
-    // Ranges of one thread nest, and the last one is it. Those of several may overlap at will: of
-    // these so many are looked at.
+    // Ranges of one thread nest, so the last one is the innermost. Ranges of several threads may
+    // overlap freely; only this many of them are tried.
     constexpr int kMostLooks = 64;
     std::size_t at = open_.size();
     for (int looks = 0; at > 0 && looks < kMostLooks;) {
       const std::uint32_t range = open_[--at];
       if (ranges_[range].end_ns <= call.start_ns) {
-        open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(at));  // over for all that follow
+        open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(at));  // over for later calls too
         continue;
       }
       if (ranges_[range].end_ns > call.end_ns) return range;

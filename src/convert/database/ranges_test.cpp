@@ -47,7 +47,7 @@ TEST(Demangling, ReadsNamesOfKernels) {
   EXPECT_EQ(demangled("_Znonsense"), "_Znonsense");
 }
 
-// f(A<int, int>, A<…, …>, …): each parameter is twice as long as the one before.
+// f(A<int, int>, A<…, …>, …), where each parameter is twice as long as the one before.
 std::string doubling_name(int levels) {
   std::string name = "_Z1f1AIiiE";
   for (int level = 0; level < levels; ++level) {

@@ -22,7 +22,7 @@ bool is_sqlite(std::string_view bytes) {
 
 namespace {
 
-// What the reader of the tables cannot know.
+// Sets what the reader of the tables cannot know.
 TraceBuilder begin_trace(const SqliteDatabase& database) {
   TraceBuilder builder;
   if (database.is_damaged()) {

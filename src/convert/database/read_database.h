@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Databases of other profilers, as traces: nvprof's, and what Nsight Systems exports.
+// Reads databases of other profilers as traces: nvprof's, and Nsight Systems' exports.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@
 
 namespace sonde {
 
-// Whether the bytes begin as those of every SQLite database do.
+// Whether the bytes begin like an SQLite database.
 bool is_sqlite(std::string_view bytes);
 
-// `bytes` are such a database; `name` is its path and appears in messages. Fails as Unsupported if
-// Sonde was built without SQLite.
+// `bytes` hold such a database; `name` is its path, for messages. Fails as Unsupported if Sonde was
+// built without SQLite.
 Result<Trace> read_profiler_database(PaddedBytes bytes, const std::string& name);
 
-// Only nvprof's, with the tables that PyTorch's load_nvprof asks for.
+// Reads only databases of nvprof that have the tables PyTorch's load_nvprof needs.
 Result<Trace> read_nvprof_database(PaddedBytes bytes, const std::string& name);
 
 }  // namespace sonde

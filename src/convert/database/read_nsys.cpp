@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kNsysStrings = "StringIds";
 constexpr const char* kRanges = "NVTX_EVENTS";
 
-// A report has the tables of what was recorded.
+// A report has at least one of these tables.
 constexpr std::array<std::string_view, 7> kEventTables = {"CUPTI_ACTIVITY_KIND_KERNEL",
                                                           "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                           "CUPTI_ACTIVITY_KIND_MEMSET",
@@ -34,7 +34,7 @@ enum class Nvtx : std::int64_t {
   Mark = 34,
   PushPop = 59,
   StartEnd = 60,
-  TextPushPop = 70,  // from a text file of another program's ranges
+  TextPushPop = 70,  // from another program's text file of ranges
   TextStartEnd = 71,
   DomainCreate = 75,
 };
@@ -90,7 +90,7 @@ class NsysReader {
                         });
   }
 
-  // A text stands in the row, or its number does.
+  // A row has either the text or its number.
   StringId text_of(SqliteRows& row, std::size_t text, std::size_t number) {
     const std::string_view own = row.text(text);
     if (!own.empty()) return builder_.intern(own);
@@ -103,7 +103,7 @@ class NsysReader {
         kRanges,
         {"start", "end", "eventType", "text", "textId", "globalTid", "endGlobalTid", "domainId"}, 1,
         [&](SqliteRows& row) {
-          // Exports of the first versions do not say; all their rows are ranges.
+          // Exports of the first versions have no type; all their rows are ranges.
           const std::int64_t type =
               row.integer(2).value_or(static_cast<std::int64_t>(Nvtx::PushPop));
           if (type == static_cast<std::int64_t>(Nvtx::Mark)) return add_mark(row);
@@ -132,7 +132,7 @@ class NsysReader {
     return true;
   }
 
-  // Push and pop nest on a thread. Start and end may stand on two and overlap at will.
+  // Push and pop nest on a thread. Start and end may be on two threads and overlap freely.
   bool add_range(SqliteRows& row, bool is_free, SqliteCuda& cuda) {
     const std::optional<Nanos> start = tables_.time(row, 0);
     const std::optional<Nanos> end = tables_.time(row, 1);

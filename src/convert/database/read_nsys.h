@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `nsys export --type=sqlite` writes, as a trace. docs/databases.md has its tables.
+// Reads what `nsys export --type=sqlite` writes as a trace. docs/databases.md lists its tables.
 
 #include "convert/database/database.h"
 #include "sonde/result.h"

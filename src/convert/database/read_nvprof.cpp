@@ -24,7 +24,7 @@ constexpr const char* kMarkers = "CUPTI_ACTIVITY_KIND_MARKER";
 constexpr const char* kRuntimeCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr std::string_view kPrefix = "CUPTI_ACTIVITY_KIND_";
 
-// The parts of a range, or of a marker that stands for one moment.
+// The parts of a range, or of a marker for a single moment.
 struct Marker {
   std::int64_t id = 0;
   std::optional<Nanos> start_ns;
@@ -34,7 +34,7 @@ struct Marker {
   bool is_instant = false;
 };
 
-// Four bytes each: the process and the thread, of markers that a thread made.
+// For markers of a thread: four bytes each for the process and the thread.
 GlobalThread thread_in(std::span<const std::uint8_t> object) {
   const auto number = [&](std::size_t at) {
     std::int64_t value = 0;
@@ -92,7 +92,7 @@ class NvprofReader {
     });
   }
 
-  // Only calls say which process they are of; one database has one.
+  // Only calls name their process. One database holds one process.
   Result<void> find_process() {
     if (!tables_.database().has(kRuntimeCalls)) return {};
     constexpr std::array kColumns = {"processId"};
@@ -101,7 +101,7 @@ class NvprofReader {
     return {};
   }
 
-  // A range is two rows with one id, of which the second has no name. PyTorch joins them so.
+  // A range is two rows with one id; the second has no name. PyTorch joins them the same way.
   Result<void> read_markers() {
     std::uint64_t repeated = 0;
     SONDE_TRY_VOID(
@@ -240,7 +240,7 @@ class NvprofReader {
 
 bool is_nvprof(const SqliteDatabase& database) {
   if (database.has(kNvprofStrings)) return true;
-  // Also if its strings are missing: then the message says so.
+  // True even if the strings are missing; the message then says so.
   return database.has(kMarkers) && !database.has("StringIds");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A database of nvprof, as a trace. docs/databases.md has its tables.
+// Reads a database of nvprof as a trace. docs/databases.md lists its tables.
 
 #include "convert/database/database.h"
 #include "sonde/result.h"

@@ -8,7 +8,7 @@ namespace sonde {
 
 namespace {
 
-// A clock of nanoseconds since the epoch stays below; no sum or difference of two overflows.
+// Nanoseconds since the epoch stay below this, and no sum or difference of two times overflows.
 constexpr Nanos kLatest = Nanos{1} << 61;
 
 bool is_sensible(Nanos time) {
@@ -42,7 +42,7 @@ Result<void> SqliteTables::read(std::string_view table, const std::vector<const 
   return {};
 }
 
-// How many bytes that is nobody knows.
+// Counts 1, because the number of bytes is unknown.
 void SqliteTables::note_damage(std::string_view table, std::string_view what) {
   builder_.add_ledger(LedgerKind::DamagedBytes, 1, table, what);
 }

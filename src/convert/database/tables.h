@@ -54,7 +54,7 @@ class SqliteTables {
   // they are missing or invalid.
   std::optional<When> when(const SqliteRows& row, std::size_t start) const;
   std::optional<Nanos> time(const SqliteRows& row, std::size_t column) const;
-  // What is added to all times.
+  // Sets what is added to all times.
   void set_base(Nanos base_ns) { base_ns_ = base_ns; }
 
   void add_name(std::int64_t number, StringId text) { names_.emplace(number, text); }
@@ -63,7 +63,7 @@ class SqliteTables {
 
   ProcessId process(std::int64_t pid);
   TrackId thread(std::int64_t pid, std::int64_t tid);
-  // `stream` may be kNoStream: the device as a whole.
+  // Pass kNoStream for the device as a whole.
   TrackId stream(std::int64_t pid, std::int64_t device, std::int64_t context, std::int64_t stream);
   static constexpr std::int64_t kNoStream = 0xffffffff;  // as CUPTI writes it
 
@@ -82,7 +82,7 @@ class SqliteTables {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, TrackId> streams_;
 };
 
-// Whole numbers of a row by the names of their columns; what does not fit stays as it is.
+// A whole number of a row and the name of its column. A value that does not fit is skipped.
 template <typename Row>
 struct NumberColumn {
   const char* column;
@@ -90,7 +90,7 @@ struct NumberColumn {
   std::int64_t Row::* large = nullptr;
 };
 
-// Into `to` from the columns `first`, `first` + 1, …
+// Reads the columns `first`, `first` + 1, … into `to`.
 template <typename Row, std::size_t Count>
 void fill_numbers(const SqliteRows& from, std::size_t first,
                   const NumberColumn<Row> (&columns)[Count], Row& to) {

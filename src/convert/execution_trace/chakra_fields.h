@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The numbers of the fields that Sonde writes, of the messages in Chakra's et_def.proto. They are
+// The numbers of the fields that Sonde writes, from the messages in Chakra's et_def.proto. They are
 // part of its file format and do not change.
 
 #include <cstdint>

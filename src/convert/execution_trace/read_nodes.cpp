@@ -20,20 +20,20 @@
 namespace sonde {
 namespace {
 
-// Each costs a look at all that follows; a file with more of them is not an execution trace.
+// After each one, the rest of the text is searched. A file with more is not an execution trace.
 constexpr std::uint64_t kMostBroken = 100;
 
 std::string_view between(const char* first, const char* last) {
   return {first, static_cast<std::size_t>(last - first)};
 }
 
-// The text of a member, walked over one at a time.
+// A member of an object: the text of its key and its value.
 struct Member {
   std::string_view key;
   const char* value = nullptr;
 };
 
-// `at` stands where a key may. Nothing behind the last one, or where the text makes no sense.
+// `at` is where a key may be. False after the last member, or if the text makes no sense.
 bool next_member(const char*& at, const char* end, Member& member) {
   at = skip_space(at);
   if (at >= end || *at != '"') return false;
@@ -47,7 +47,7 @@ bool next_member(const char*& at, const char* end, Member& member) {
   return at < end;
 }
 
-// Where the text of the object begins, behind a mark of its encoding; null if it is none.
+// Where the object begins, after a byte order mark; null if there is none.
 const char* object_begin(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
@@ -102,7 +102,7 @@ class Reader {
     if (key == "finish_ts") out_.finish_ms = to_integer(value).value_or(0);
   }
 
-  // What follows the list; null if it does not end.
+  // Returns the position after the list; null if the list does not end.
   const char* read_nodes(const char* at) {
     if (*at != '[') return nullptr;
     at = skip_space(at + 1);
@@ -132,7 +132,7 @@ class Reader {
     return next_node(at + 1);
   }
 
-  // Where reading goes on behind a node that makes no sense.
+  // Where reading continues after a node that makes no sense.
   const char* next_node(const char* at) {
     const char* const first = at;
     while (at < end_) {
@@ -143,13 +143,13 @@ class Reader {
       if (key < end_ && between(key, end_).starts_with(kId)) break;
       ++at;
     }
-    // A node in which the file ends is reported with that end.
+    // If the file ends inside a node, that is reported as the end of the file.
     if (at == nullptr || at >= end_) return nullptr;
     if (broken_++ == 0) first_broken_ = first;
     return broken_ < kMostBroken ? at : nullptr;
   }
 
-  // Lists are kept as they stand if they are JSON.
+  // Lists that are valid JSON are kept unchanged.
   std::string_view list_of(std::string_view value) {
     return !value.empty() && value.front() == '[' && validate_json(value) ? value : "[]";
   }
@@ -211,7 +211,7 @@ class Reader {
     return ok;
   }
 
-  // False for one that has no member of its own.
+  // False if the node has no member for it.
   bool set_attribute(ExecutionTraceNode& node, std::string_view name, std::string_view value) {
     static constexpr std::pair<std::string_view, std::uint64_t ExecutionTraceNode::*> kNumbers[] = {
         {"rf_id", &ExecutionTraceNode::record_function_id},
@@ -253,7 +253,7 @@ class Reader {
   const char* first_broken_ = nullptr;
 };
 
-// Compressed or not; `problem` is empty if all of it could be read.
+// Loads a file, compressed or not. `problem` is empty if all of it could be read.
 Result<PaddedBytes> load(const std::string& path, const OpenOptions& options,
                          std::string& problem) {
   SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));

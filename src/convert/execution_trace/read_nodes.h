@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// PyTorch's execution traces, of every schema since 1.0.1. A name with quotes, which PyTorch does
-// not escape, loses only its own node.
+// Reads PyTorch's execution traces, of every schema since 1.0.1. PyTorch does not escape quotes in
+// names; such a name loses only its own node.
 
 #include <string>
 #include <string_view>

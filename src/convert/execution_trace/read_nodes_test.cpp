@@ -126,7 +126,7 @@ TEST(ExecutionTraceTensors, AreFoundWhereverTheyStand) {
   EXPECT_EQ(list_size("[ 1 ]"), 1U);
 }
 
-// While it is written: the file of an observer, plain and compressed.
+// A file that an observer is still writing, plain and compressed.
 class GrowingExecutionTrace : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GrowingExecutionTrace, IsWholeAfterEveryWrite) {

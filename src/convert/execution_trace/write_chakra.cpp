@@ -54,7 +54,7 @@ std::optional<std::int64_t> collective_number(std::string_view letters) {
   return std::nullopt;
 }
 
-// Bytes of an element, by the name that c10::toString gives its type.
+// The bytes of an element, by c10::toString's name of its type.
 std::int64_t bytes_of_type(std::string_view name) {
   static constexpr std::pair<std::string_view, std::int64_t> kTypes[] = {
       {"Byte", 1},           {"Char", 1},         {"Bool", 1},  {"Float8", 1}, {"Short", 2},
@@ -98,7 +98,7 @@ CollectiveFacts facts_of(const ExecutionTraceNode& node) {
   return facts;
 }
 
-// One Node message while it is put together.
+// One Node message under construction.
 class NodeMessage {
  public:
   NodeMessage(std::uint64_t id, std::string_view name, ChakraNodeType type) {
@@ -169,8 +169,7 @@ class ChakraExport {
   }
 
  private:
-  // Nodes stand in the order in which they ended: whoever stands before another cannot be around
-  // it.
+  // Nodes are in the order in which they ended, so an earlier node cannot contain a later one.
   void find_dependencies() {
     const std::size_t count = et_.nodes.size();
     by_id_.resize(count);
@@ -257,7 +256,7 @@ class ChakraExport {
     if (id != 0) launcher_.emplace(id, node);
   }
 
-  // Each behind the operator that launched it and the work before it on its stream.
+  // Each follows the operator that launched it and the work before it on its stream.
   void write_device_work() {
     const SpanTable& spans = times_->spans();
     std::map<TrackId, std::uint64_t> last_of_stream;
@@ -298,7 +297,7 @@ class ChakraExport {
   const Trace* const times_;
   OutputFile& file_;
   std::vector<std::size_t> by_id_;
-  std::vector<std::vector<std::uint64_t>> dependencies_;      // on data, by node
+  std::vector<std::vector<std::uint64_t>> dependencies_;      // data dependencies, by node
   std::unordered_map<std::uint64_t, SpanId> span_of_;         // by record-function id
   std::unordered_map<std::int64_t, std::uint64_t> launcher_;  // node by external id
   std::uint64_t last_id_ = 0;

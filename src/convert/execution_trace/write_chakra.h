@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// An execution trace as Chakra's protobuf, for simulators and replay tools:
+// Writes an execution trace as Chakra's protobuf, for simulators and replay tools:
 //
 //   length │ GlobalMetadata │ length │ Node │ length │ Node │ …      lengths as varints, ids ascend
 //
-// A node depends on what calls it (ctrl_deps), on the node before it in the same caller and on
-// those that made the tensors it reads (data_deps). With a trace of the same run, nodes have times,
+// A node depends on its caller (ctrl_deps), on the node before it in the same caller, and on the
+// nodes that made the tensors it reads (data_deps). With a trace of the same run, nodes get times,
 // and device work becomes nodes after the operator that launched it.
 
 #include <string>

@@ -19,7 +19,8 @@ namespace {
 using ::testing::ElementsAre;
 using testing::TempDir;
 
-// A little of protobuf's wire format: fields of a message by number, each with all its values.
+// A small part of protobuf's wire format: the fields of a message by number, each with all its
+// values.
 struct Message {
   std::map<std::uint64_t, std::vector<std::uint64_t>> numbers;
   std::map<std::uint64_t, std::vector<std::string>> bytes;
@@ -101,7 +102,7 @@ TEST(ChakraWrite, HasANodeForEachInTheOrderOfIds) {
   }
 }
 
-// A parent p with two children, of which the second reads what the first made.
+// A parent p with two children. The second reads what the first made.
 ExecutionTrace small_trace() {
   ExecutionTrace et;
   ExecutionTraceNode node;
@@ -138,7 +139,7 @@ TEST(ChakraWrite, FollowsDataAndOrder) {
   EXPECT_THAT(packed(*by_name["aten::fill_"], 4), ElementsAre(3));
   EXPECT_THAT(packed(*by_name["aten::fill_"], 5), ElementsAre(4));
   EXPECT_THAT(packed(*by_name["aten::zeros"], 5), ElementsAre());
-  // Behind the operator before it, and behind the one inside that which made the tensor.
+  // It follows the operator before it and the inner one that made the tensor.
   EXPECT_THAT(packed(*by_name["aten::relu"], 5), ElementsAre(3, 4));
   EXPECT_EQ(by_name["aten::relu"]->numbers.at(3).front(), 4U);
   EXPECT_EQ(by_name[std::string(kThreadNodeName)]->numbers.at(3).front(), 1U);

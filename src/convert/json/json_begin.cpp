@@ -61,8 +61,8 @@ Result<void> check_json_begin(std::string_view text) {
 }
 
 Result<bool> may_be_json(std::string_view begin) {
-  constexpr std::size_t kEnough = 512;                      // what check_json_begin() looks at
-  constexpr std::size_t kMostSpace = std::size_t{1} << 20;  // that is searched again and again
+  constexpr std::size_t kEnough = 512;                      // how much check_json_begin() needs
+  constexpr std::size_t kMostSpace = std::size_t{1} << 20;  // searched again each time
   if (json_begin(begin).size() < kEnough) return begin.size() >= kMostSpace;
   SONDE_TRY_VOID(check_json_begin(begin));
   return true;

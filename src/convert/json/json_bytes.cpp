@@ -39,10 +39,10 @@ class Descriptor {
   int fd_;
 };
 
-// Larger ones are mapped, which takes no memory that cannot be had back.
+// Larger files are mapped, because the system can reclaim mapped pages.
 constexpr std::size_t kSmallFile = std::size_t{4} << 20;
 
-// How many of the bytes there were; fewer if the file was cut meanwhile.
+// Returns how many bytes were read; fewer if the file was cut meanwhile.
 Result<std::size_t> read_up_to(int fd, const std::string& path, char* to, std::size_t bytes) {
   std::size_t done = 0;
   while (done < bytes) {
@@ -79,8 +79,8 @@ Result<PaddedBytes> PaddedBytes::copy_of(std::string_view text) {
   return bytes;
 }
 
-// The file is mapped over the beginning of zeroed memory, so that zeros follow also where its size
-// is a number of whole pages.
+// The file is mapped over the beginning of zeroed memory, so that zeros follow even if its size is
+// a multiple of the page size.
 Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return io_failure(path, "cannot open", errno);

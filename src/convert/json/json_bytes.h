@@ -15,8 +15,8 @@ namespace sonde {
 
 class PaddedBytes {
  public:
-  // A regular file: read if it is small, mapped if it is large. One that is cut while it is mapped
-  // ends the process (SIGBUS), unless it guards itself.
+  // A regular file: read if it is small, mapped if it is large. If a mapped file is cut, the
+  // process gets SIGBUS, unless it guards against that.
   static Result<PaddedBytes> map_file(const std::string& path);
   // A copy.
   static Result<PaddedBytes> copy_of(std::string_view text);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Numbers for texts, in the order in which they first appear: text that a file repeats a million
-// times is examined once.
+// Numbers texts in the order in which they first appear, so that a text that a file repeats a
+// million times is examined once.
 //
 //   RawMemo names;
 //   const std::uint32_t id = names.id_of(raw);   // the same text gives the same number
 //   names.keys()[id] == raw
 //
-// Texts are not copied and must live as long, followed by kJsonPadding readable bytes.
+// Texts are not copied. They must outlive the memo and be followed by kJsonPadding readable bytes.
 
 #include <cstddef>
 #include <cstdint>

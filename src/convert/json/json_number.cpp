@@ -20,7 +20,7 @@ std::optional<T> whole(std::string_view token) {
   return value;
 }
 
-// A decimal number taken apart: digits before and behind the point, and the exponent.
+// A decimal number taken apart: digits before and after the point, and the exponent.
 struct Decimal {
   std::string_view whole;
   std::string_view fraction;
@@ -54,7 +54,7 @@ std::optional<std::int64_t> exponent_of(std::string_view text) {
   if (!take(text, 'e') && !take(text, 'E')) return std::nullopt;
   take(text, '+');
   const std::optional<std::int64_t> exponent = whole<std::int64_t>(text);
-  // Far beyond what any number of digits makes up for.
+  // Far beyond what any number of digits can make up for.
   if (!exponent || *exponent > 1'000'000'000 || *exponent < -1'000'000'000) return std::nullopt;
   return exponent;
 }
@@ -71,7 +71,7 @@ std::optional<Decimal> to_decimal(std::string_view text) {
   return decimal;
 }
 
-// The digits before position `point`, rounded by the one there.
+// The digits before position `point`, rounded by the digit at it.
 bool rounded(const Decimal& decimal, std::int64_t point, std::uint64_t& value) {
   value = 0;
   for (std::int64_t i = 0; i < point; ++i) {

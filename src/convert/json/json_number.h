@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Numbers of JSON text, exactly: integers as integers, and times in microseconds as nanoseconds
-// without a detour through floating point.
+// Reads the numbers of JSON text exactly: integers as integers, and times in microseconds as
+// nanoseconds without a detour through floating point.
 //
 //   std::int64_t ns = 0;
 //   micros_to_nanos("3848419624188.359", ns);   // 3848419624188359
@@ -22,8 +22,8 @@ inline bool is_digit(char c) {
   return static_cast<unsigned char>(c - '0') < 10;
 }
 
-// An integer at `at`, with what follows it; not an integer (a fraction, an exponent, more than 64
-// bits, no number at all) if `is_integer` is false.
+// An integer at `at`, and the position after it. `is_integer` is false for anything else: a
+// fraction, an exponent, more than 64 bits, not a number.
 struct JsonInteger {
   std::int64_t value = 0;
   const char* end = nullptr;
@@ -39,14 +39,14 @@ inline std::uint64_t load_digits(const char* at) {
   return word;
 }
 
-// How many of the eight bytes are digits, from the first on.
+// How many of the eight bytes are digits, counted from the first.
 inline unsigned leading_digits(std::uint64_t word) {
   const std::uint64_t off = word ^ 0x3030303030303030;  // digits become 0 to 9
   const std::uint64_t other = (off | (off + 0x7676767676767676)) & 0x8080808080808080;
   return static_cast<unsigned>(std::countr_zero(other)) / 8;
 }
 
-// The number that the first `digits` (1 to 8) bytes make.
+// The number formed by the first `digits` (1 to 8) bytes.
 inline std::uint64_t small_number(std::uint64_t word, unsigned digits) {
   word = (word << (64 - 8 * digits)) & 0x0f0f0f0f0f0f0f0f;
   word = word * 10 + (word >> 8);
@@ -57,7 +57,7 @@ inline std::uint64_t small_number(std::uint64_t word, unsigned digits) {
 
 }  // namespace detail
 
-// Digits at `at`, at most 16 of them, as a number; returns what follows them.
+// Reads up to 16 digits at `at` as a number; returns the position after them.
 inline const char* scan_digits(const char* at, std::uint64_t& value) {
   constexpr std::uint64_t kPowers[] = {1,      10,      100,      1000,     10000,
                                        100000, 1000000, 10000000, 100000000};
@@ -87,10 +87,10 @@ inline JsonInteger scan_integer(const char* at) {
   return {negative ? -magnitude : magnitude, at, true};
 }
 
-// Of a whole token, also with 19 digits; nothing if it is not an integer of 64 bits.
+// Reads a whole token, also with 19 digits; nothing if it is not an integer of 64 bits.
 std::optional<std::int64_t> to_integer(std::string_view token);
 std::optional<std::uint64_t> to_unsigned(std::string_view token);
-// A whole number that is not negative. False if it is not, or if `out` cannot hold it.
+// Reads a whole number that is not negative. False if it is not one, or if `out` cannot hold it.
 template <typename Number>
 bool to_count(std::string_view token, Number& out) {
   const std::optional<std::int64_t> number = to_integer(token);
@@ -101,11 +101,11 @@ bool to_count(std::string_view token, Number& out) {
 // Nothing if it is not a finite number.
 std::optional<double> to_double(std::string_view token);
 
-// A number of microseconds, plain or in a string, to the nearest nanosecond. False if it is not a
-// number or does not fit in 64 bits.
+// Converts a number of microseconds, plain or in a string, to the nearest nanosecond. False if it
+// is not a number or does not fit in 64 bits.
 bool micros_to_nanos(std::string_view token, std::int64_t& nanos);
 
-// The same for the token at `at`, fast for what Kineto writes; returns what follows it.
+// The same for the token at `at`, fast for what Kineto writes; returns the position after it.
 inline const char* scan_micros(const char* at, const char* end, std::int64_t& nanos, bool& valid) {
   const char* first = at;
   std::uint64_t value = 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// How many bytes the well-formed UTF-8 sequence at `at` has; 0 if it is none.
+// The length of the well-formed UTF-8 sequence at `at`; 0 if there is none.
 std::size_t sequence_bytes(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned lead = byte(0);
@@ -77,7 +77,7 @@ class Decoder {
     return std::move(out_);
   }
 
-  // Of what was decoded.
+  // The first fault in the decoded text.
   std::size_t first_fault() const { return first_fault_; }
 
  private:
@@ -103,7 +103,7 @@ class Decoder {
       code_point(*code);
     } else {
       fault();
-      out_ += '\\';  // a backslash that someone forgot to double
+      out_ += '\\';  // a backslash that was not doubled
       ++at_;
     }
   }
@@ -132,7 +132,7 @@ class Decoder {
   std::string out_;
 };
 
-// Bytes that need no look: printable ASCII save the backslash.
+// Bytes that need no check: printable ASCII except the backslash.
 bool is_harmless(char c) {
   return c >= 0x20 && c != '\\';
 }

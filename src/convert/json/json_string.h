@@ -23,7 +23,7 @@ bool is_plain_json_string(std::string_view raw);
 // of a surrogate pair, or a byte that is not UTF-8. npos if there is none.
 std::size_t json_string_fault(std::string_view raw);
 
-// `text` if it is valid JSON, else the same as a JSON string.
+// `text` if it is valid JSON, else `text` as a JSON string.
 std::string valid_json(std::string_view text);
 
 }  // namespace sonde

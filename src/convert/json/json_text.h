@@ -6,7 +6,7 @@
 // strings, unknown escapes, bytes that are not UTF-8) is handled like any other.
 //
 //   const char* at = skip_space(text);
-//   if (*at == '[') after = value_end(at, end);   // a null pointer if the text ends before
+//   if (*at == '[') after = value_end(at, end);   // null if the text ends before
 //
 // All text must be followed by kJsonPadding readable zero bytes: loops read 16 bytes ahead, and a
 // zero ends anything but a string.
@@ -88,7 +88,7 @@ inline unsigned solid_marks(const char* at) {
 #endif
 }
 
-// Bit i says that byte i of the 16 at `a` is not that at `b`.
+// Bit i says that byte i of the 16 at `a` differs from that at `b`.
 inline unsigned differing_marks(const char* a, const char* b) {
 #if defined(__SSE2__)
   __m128i left;
@@ -135,8 +135,7 @@ inline const char* skip_space(const char* at) {
   return at + detail::first_mark(marks);
 }
 
-// `at` is after the opening quote. Returns the closing quote, or a null pointer if there is none
-// before `end`.
+// `at` is after the opening quote. Returns the closing quote; null if there is none before `end`.
 inline const char* string_end(const char* at, const char* end) {
   while (at < end) {
     const unsigned marks = detail::string_marks(at);
@@ -151,11 +150,11 @@ inline const char* string_end(const char* at, const char* end) {
   return nullptr;
 }
 
-// `at` is at '[' or '{'. Returns what follows its closing bracket; a null pointer if there is none
-// before `end`, or if it is nested too deeply, in which case `failed_at` says where.
+// `at` is at '[' or '{'. Returns the position after its closing bracket. Null if there is none
+// before `end`, or if it is nested too deeply; then `failed_at` says where.
 const char* nested_end(const char* at, const char* end, const char** failed_at);
 
-// What follows a number or a word.
+// The position after a number or a word.
 inline const char* token_end(const char* at) {
   while (static_cast<unsigned char>(*at) > 0x20 && *at != ',' && *at != '}' && *at != ']' &&
          *at != ':' && *at != '"' && *at != '[' && *at != '{') {
@@ -164,7 +163,7 @@ inline const char* token_end(const char* at) {
   return at;
 }
 
-// What follows the value at `at`; a null pointer as above, or where no value begins.
+// The position after the value at `at`; null as above, or if no value begins there.
 inline const char* value_end(const char* at, const char* end, const char** failed_at) {
   if (*at == '"') {
     const char* quote = string_end(at + 1, end);
@@ -179,8 +178,8 @@ inline const char* value_end(const char* at, const char* end, const char** faile
   return nullptr;
 }
 
-// Calls visit(key, value) for each member of the object at `text`, keys without their quotes;
-// values raw. False if the object is broken, or when visit() returns false.
+// Calls visit(key, value) for each member of the object at `text`. Keys come without quotes, values
+// raw. False if the object is broken, or when visit() returns false.
 template <typename Visit>
 bool for_each_member(std::string_view text, Visit&& visit) {
   const char* end = text.data() + text.size();
@@ -224,12 +223,12 @@ bool for_each_element(std::string_view text, Visit&& visit) {
   return at < end;
 }
 
-// Whether all of `text` is one string with its quotes.
+// Whether `text` as a whole is one quoted string.
 inline bool is_quoted(std::string_view text) {
   return text.size() >= 2 && text.front() == '"' && text.back() == '"';
 }
 
-// The content of a quoted string, escapes and all.
+// The content of a quoted string, with its escapes.
 inline std::string_view unquoted(std::string_view text) {
   return text.substr(1, text.size() - 2);
 }

@@ -12,7 +12,7 @@
 namespace sonde {
 namespace {
 
-// Where the value at the beginning of `text` ends; -1 if it does not.
+// Where the value at the beginning of `text` ends; -1 if it has no end.
 std::ptrdiff_t end_of(std::string_view text) {
   const Result<PaddedBytes> bytes = PaddedBytes::copy_of(text);
   const char* begin = bytes->text().data();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The numbers of the fields that Sonde writes, of the messages in Perfetto's protos/perfetto/trace.
-// They are part of its file format and do not change.
+// The numbers of the fields that Sonde writes, from the messages in Perfetto's
+// protos/perfetto/trace. They are part of its file format and do not change.
 
 #include <cstdint>
 
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kRealtime = 1;
 inline constexpr std::uint32_t kBoottime = 6;
 inline constexpr std::uint32_t kSequenceClock = 64;  // the first that a sequence may define
 
-// track_descriptor.proto and what it holds
+// track_descriptor.proto and the messages in it
 enum class TrackField : Tag {
   Uuid = 1,
   Name = 2,
@@ -75,7 +75,7 @@ enum class AnnotationField : Tag {
   StringValueIid = 17,
 };
 
-// interned_data.proto; all entries are of the same shape
+// interned_data.proto; all entries have the same form
 enum class InternedField : Tag {
   EventCategories = 1,
   EventNames = 2,

@@ -10,7 +10,7 @@ namespace {
 
 using Packet = protozero::pbf_builder<PacketField>;
 
-// The sequence's clock counts on from here, and both clocks of the system show the same.
+// The sequence's clock continues from here. Both clocks of the system show the same time.
 void add_snapshot(Packet& packet, Nanos first_ns) {
   protozero::pbf_builder<SnapshotField> snapshot(packet, PacketField::ClockSnapshot);
   for (const std::uint32_t id : {kBoottime, kRealtime, kSequenceClock}) {

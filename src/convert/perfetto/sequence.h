@@ -2,8 +2,8 @@
 #pragma once
 
 // A packet sequence of a Perfetto trace: the events of one line, in the order of their times. Times
-// are written as differences from the previous event, and each text once, with a number that stands
-// for it from then on.
+// are written as differences from the previous event. Each text is written once, and later referred
+// to by a number.
 //
 //   PerfettoSequence sequence(out, 2, track_uuid, first_ns);
 //   EventBuilder begin(sequence, EventType::SliceBegin);
@@ -22,13 +22,13 @@
 
 namespace sonde::detail {
 
-// Texts and the numbers that stand for them, for one field of InternedData.
+// The numbers of texts, for one field of InternedData.
 class Interner {
  public:
   explicit Interner(InternedField field) : field_(field) {}
 
-  // `key` identifies a text, so that no text is compared again; `text` is called for a new one,
-  // which is added to `added`, the InternedData of the packet being written.
+  // `key` identifies a text, so that texts are never compared. `text` is called for a new one,
+  // which is added to `added`, the InternedData of the current packet.
   template <typename Text>
   std::uint64_t iid(std::uint64_t key, const Text& text, std::string& added) {
     const auto [found, is_new] = iids_.try_emplace(key, iids_.size() + 1);
@@ -59,14 +59,14 @@ class PerfettoSequence {
   // previous one.
   void write(Nanos time_ns);
 
-  std::string event_;     // being put together
-  std::string interned_;  // what its packet adds to the texts
+  std::string event_;     // under construction
+  std::string interned_;  // the texts that its packet adds
   std::string& out_;
   std::uint32_t id_;
   Nanos last_ns_;
 };
 
-// Builds the bytes of an event. One at a time for each sequence.
+// Builds the bytes of an event. Use one at a time for each sequence.
 class EventBuilder {
  public:
   EventBuilder(PerfettoSequence& sequence, EventType type);
@@ -117,7 +117,7 @@ class EventBuilder {
  private:
   using Annotation = protozero::pbf_builder<AnnotationField>;
   static std::uint64_t key_of(std::string_view constant) {
-    constexpr std::uint64_t kConstant = std::uint64_t{1} << 63;  // apart from numbers of strings
+    constexpr std::uint64_t kConstant = std::uint64_t{1} << 63;  // not a string's number
     return kConstant | reinterpret_cast<std::uint64_t>(constant.data());
   }
   void add_annotation(std::uint64_t name_iid, std::int64_t value);

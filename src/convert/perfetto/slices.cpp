@@ -13,10 +13,10 @@ namespace sonde::detail {
 
 namespace {
 
-// More lines than that for spans that overlap as they like are not looked through.
+// The most lines that are tried for spans that overlap freely.
 constexpr std::size_t kMaxAsyncLines = 256;
 
-// Keys of texts that are identified by numbers of several tables.
+// The table that a text's key belongs to.
 enum class TextOf : std::uint64_t { String, JsonString, Kind, Arguments, Stack, Launch };
 std::uint64_t text_key(TextOf table, std::uint64_t number) {
   return static_cast<std::uint64_t>(table) << 56 | number;
@@ -103,7 +103,7 @@ PerfettoSlices::Line& PerfettoSlices::line(std::uint32_t lane) {
   return *lines_[lane];
 }
 
-// The first line that is free again.
+// The first line that is free.
 PerfettoSlices::Line& PerfettoSlices::async_line(SpanId span) {
   for (const auto& line : async_lines_) {
     end_until(*line, spans_.start_ns[span]);
@@ -144,7 +144,7 @@ void PerfettoSlices::begin(Line& line, SpanId span, Cursors& cursors) {
   line.open_ends.push_back(plan_.trace.end_ns(span));
 }
 
-// Only flows that go from somewhere to somewhere; each has a number of its own.
+// Adds only flows that have both ends. Each has its own number.
 void PerfettoSlices::add_flows(EventBuilder& event, SpanId span, Cursors& cursors) {
   while (cursors.flows_from.has(span)) {
     const std::uint32_t row = cursors.flows_from.take();
@@ -194,7 +194,7 @@ void PerfettoSlices::add_category(EventBuilder& event, StringId category) {
   event.category(text_key(TextOf::String, category.value()), [&] { return utf8(category); });
 }
 
-// Numbers, truth values and strings as what they are; lists and objects as their JSON text.
+// Numbers, truth values and strings keep their type; lists and objects become JSON text.
 void PerfettoSlices::annotate_extra(EventBuilder& event, ExtraId extra) {
   const StringId key = plan_.trace.extras().key[extra];
   const StringId value = plan_.trace.extras().value[extra];

@@ -26,7 +26,7 @@ struct PerfettoPlan {
   PerfettoPlan& operator=(const PerfettoPlan&) = delete;
 
   const Trace& trace;
-  Nanos shift_ns;  // added to all times, which cannot be negative in the file
+  Nanos shift_ns;  // added to all times, because the file has no negative ones
   SpanLanes lanes;
   FlowTable derived_flows;
   const FlowTable& flows;
@@ -40,8 +40,8 @@ struct PerfettoPlan {
   ExtraJoin instant_extras;
 };
 
-// Writes one track in one pass over its spans. `flush` is called between events and may take away
-// what was written; if it returns false, writing ends.
+// Writes one track in one pass over its spans. `flush` is called between events and may take what
+// was written so far. If it returns false, writing stops.
 class PerfettoSlices {
  public:
   PerfettoSlices(const PerfettoPlan& plan, PerfettoTracks& tracks, std::string& out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Arguments and stacks as one line for people.
+// Arguments and stacks as one readable line.
 
 #include <string>
 

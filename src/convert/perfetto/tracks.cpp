@@ -66,8 +66,8 @@ std::uint64_t PerfettoTracks::add(const Descriptor& descriptor) {
     if (!thread->name.empty()) part.add_string(ThreadField::Name, thread->name);
   }
   if (descriptor.counter_unit) {
-    // Also a unit of 0 is written: protozero leaves out messages that hold nothing, and a track
-    // without this one is none of a counter.
+    // A unit of 0 is written too: protozero leaves out empty messages, and without this message the
+    // track is not a counter.
     protozero::pbf_builder<CounterField> part(track, TrackField::Counter);
     part.add_uint32(CounterField::Unit, *descriptor.counter_unit);
   }
@@ -130,7 +130,7 @@ std::uint64_t PerfettoTracks::line(TrackId track, std::uint32_t lane) {
   } else {
     Descriptor descriptor;
     descriptor.parent = line(track, 0);
-    descriptor.name = "overlap";  // lines of one name and parent are drawn as one
+    descriptor.name = "overlap";  // viewers draw lines with the same name and parent as one
     uuid = add(descriptor);
   }
   return lines_[{track.value(), lane}] = uuid;

@@ -6,7 +6,7 @@
 //   process 407 python3
 //   ├─ thread 407            a track of the trace
 //   │  └─ overlap            its second lane
-//   ├─ async                 spans that overlap as they like
+//   ├─ async                 spans that overlap freely
 //   ├─ loss                  a counter
 //   └─ GPU 0
 //      └─ stream 7
@@ -28,7 +28,7 @@ class PerfettoTracks {
  public:
   PerfettoTracks(const Trace& trace, std::string& out) : trace_(trace), out_(out) {}
 
-  // Line `lane` of a track; an invalid track is a line of its own.
+  // Line `lane` of a track. An invalid track has a line of its own.
   std::uint64_t line(TrackId track, std::uint32_t lane);
   // One of the tracks for spans that may overlap.
   std::uint64_t async_line(TrackId track, std::uint32_t lane);

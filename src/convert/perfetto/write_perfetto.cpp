@@ -52,7 +52,7 @@ class PerfettoExport {
     return result_.has_value();
   }
 
-  // Counters of the program, and how much memory was taken.
+  // Counters of the program, and the memory in use.
   std::vector<Sample> samples() {
     std::vector<Sample> list;
     const CounterTable& counters = trace_.counters();

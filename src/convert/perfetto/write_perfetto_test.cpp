@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Files as a whole are decoded by tests/export/check_perfetto.py.
+// tests/export/check_perfetto.py decodes whole files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,8 +55,8 @@ TEST(PerfettoWrite, ArgumentsKeepTheirTypes) {
         {TableKind::Spans, span.value(), builder.intern("key"), builder.intern(json)});
     return exported(*std::move(builder).build());
   };
-  // Fields of DebugAnnotation: a tag, which is the field's number and how it is written, then what
-  // it holds. The one before is name_iid 1.
+  // Fields of DebugAnnotation: a tag (the field's number and encoding), then the content. The field
+  // before is name_iid 1.
   const auto with_name = [](std::string_view field) { return "\x08\x01" + std::string(field); };
   EXPECT_THAT(annotated("true"), HasSubstr(with_name("\x10\x01")));
   EXPECT_THAT(annotated("-1"),

@@ -13,10 +13,10 @@ namespace {
 constexpr std::uint8_t kProto = 0x80;
 constexpr std::uint8_t kOldest = 2;
 constexpr std::uint8_t kNewest = 5;
-// Of a dictionary in which something is looked for: those that we know have a dozen.
+// How many keys of a dictionary are searched. Those that we know have a dozen.
 constexpr std::size_t kMostKeys = 256;
 
-// What a pickle would run.
+// What an opcode would run, if it runs something.
 std::string_view code_named(std::uint8_t opcode) {
   switch (opcode) {
     case 'c':
@@ -45,7 +45,7 @@ std::string_view code_named(std::uint8_t opcode) {
 
 }  // namespace
 
-// The machine that pickles are programs for, without the parts that do anything.
+// The machine that pickles are programs for, without the parts that run code.
 class PickleMachine {
  public:
   PickleMachine(std::span<const std::uint8_t> bytes, const std::string& path)
@@ -142,7 +142,7 @@ class PickleMachine {
     }
   }
 
-  // In two's complement; one that does not fit is not a number that we know.
+  // In two's complement. A number that does not fit is not one that we use.
   void long_integer(std::size_t size) {
     const std::span<const std::uint8_t> bytes = in_.bytes(size);
     if (bytes.size() > sizeof(std::int64_t)) return push({Kind::Number, 0, nullptr, 0});
@@ -256,7 +256,7 @@ class PickleMachine {
     }
   }
 
-  // A place on the stack, or one past all if there is none.
+  // An index into the stack; past its end if there are too few values.
   std::size_t from_top(std::size_t count) const {
     return stack_.size() >= count ? stack_.size() - count : stack_.size() + 1;
   }
@@ -273,7 +273,7 @@ class PickleMachine {
     return Outcome::Done;
   }
 
-  // A new one of what stands from there on.
+  // Makes a container of the values from that index on.
   Outcome make(Kind kind, std::size_t from) {
     if (from > stack_.size()) return Outcome::Empty;
     std::vector<std::uint32_t> items(stack_.begin() + static_cast<std::ptrdiff_t>(from),
@@ -284,7 +284,7 @@ class PickleMachine {
     return Outcome::Done;
   }
 
-  // To the one below.
+  // Adds them to the container below.
   Outcome add_to(Kind kind, std::size_t from) {
     if (from > stack_.size() || from == 0) return Outcome::Empty;
     const Pickle::Value& target = out_.values_[stack_[from - 1]];

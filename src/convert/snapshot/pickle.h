@@ -32,17 +32,18 @@ class PickleRef {
   bool valid() const noexcept { return pickle_ != nullptr; }
   bool is_list() const noexcept;  // or a tuple
   bool is_dictionary() const noexcept;
-  // 0 or "" if it is something else.
+  // 0 or "" if the value has another type.
   std::int64_t integer() const noexcept;
   std::string_view text() const noexcept;
   bool is_integer() const noexcept;
-  // Equal for one value that appears in several places.
+  // The same for one value that appears in several places.
   std::uint32_t identity() const noexcept { return value_; }
 
-  // Of a list; 0 of anything else.
+  // The length of a list; 0 for anything else.
   std::size_t size() const noexcept;
   PickleRef operator[](std::size_t i) const noexcept;
-  // Of a dictionary; the last of equal keys counts, and only the last 256 keys are searched.
+  // Looks up a key of a dictionary. The last of equal keys counts; only the last 256 keys are
+  // searched.
   PickleRef operator[](std::string_view key) const noexcept;
 
   class Iterator {
@@ -91,7 +92,7 @@ class Pickle {
   };
 
   std::vector<Value> values_;
-  std::vector<std::vector<std::uint32_t>> items_;  // of lists; of dictionaries key, value, key, …
+  std::vector<std::vector<std::uint32_t>> items_;  // lists: items; dictionaries: key, value, key, …
   std::uint32_t root_ = 0;
 };
 

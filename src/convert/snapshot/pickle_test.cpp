@@ -13,7 +13,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// The texts are what Python's pickle.dumps() gives; a literal's end cuts them at their length.
+// The texts are from Python's pickle.dumps(). The literal's size is their length: they hold zeros.
 template <std::size_t N>
 Result<Pickle> read(const char (&text)[N]) {
   return Pickle::read(bytes_of({text, N - 1}), "x.pickle");
@@ -39,7 +39,7 @@ TEST(Pickle, ReadsDictionariesListsAndNumbers) {
 }
 
 TEST(Pickle, SharesWhatIsRememberedAndFetched) {
-  // ['ab', 'ab'] of one text
+  // ['ab', 'ab'], the same text twice
   const Result<Pickle> pickle = read(
       "\x80\x04]\x94(\x8c\x02"
       "ab\x94h\x01"

@@ -16,7 +16,7 @@ namespace sonde {
 namespace {
 
 constexpr std::size_t kMostDevices = 1024;
-// Beyond them a size or a time means nothing, and sums and nanoseconds would not fit.
+// Greater sizes or times are meaningless, and sums and nanoseconds would not fit.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 constexpr std::int64_t kLastTimeUs = std::int64_t{1} << 52;
 
@@ -40,7 +40,7 @@ struct Entry {
   PickleRef frames;
 };
 
-// What the segments of a device say of the end.
+// The state at the end, from the segments of a device.
 struct Standing {
   std::int64_t reserved_bytes = 0;
   std::int64_t active_bytes = 0;
@@ -87,7 +87,8 @@ class SnapshotReader {
   static bool fits(std::int64_t bytes) { return bytes >= 0 && bytes <= kMostBytes; }
   static bool is_time(std::int64_t time_us) { return time_us >= 0 && time_us <= kLastTimeUs; }
 
-  // Each item took a byte of the file, unless values stand in many places to make work.
+  // Each item took a byte of the file. Only a malicious file, which shares values to cause work,
+  // has more.
   bool may_look_at_more() {
     if (items_left_ == 0) {
       ++undecodable_;
@@ -117,7 +118,7 @@ class SnapshotReader {
         ++undecodable_;
         continue;
       }
-      // Older snapshots leave a block's address to be counted.
+      // In older snapshots the address of a block has to be computed.
       if (!block["address"].valid()) addresses_[block.identity()] = address;
       address += static_cast<std::uint64_t>(size);
       if (block["state"].text() == "inactive") {
@@ -154,7 +155,7 @@ class SnapshotReader {
       }
       if (action == Action::Remark) continue;
       has_times_ = has_times_ || time.valid();
-      // Without times the order is all there is.
+      // Without times, only the order is known.
       const Nanos time_ns =
           time.valid() ? time.integer() * 1000 : static_cast<Nanos>(entries.size() + 1);
       entries.push_back({action, time_ns, static_cast<std::uint64_t>(item["addr"].integer()), bytes,
@@ -207,7 +208,7 @@ class SnapshotReader {
   struct Totals {
     std::int64_t allocated = 0;
     std::int64_t reserved = 0;
-    // Sums of nonsense may wrap.
+    // Sums of invalid values may wrap.
     void add(const Entry& entry) {
       const auto bytes = static_cast<std::uint64_t>(entry.bytes);
       const auto change = [](std::int64_t& total, std::uint64_t by) {
@@ -220,7 +221,7 @@ class SnapshotReader {
     }
   };
 
-  // The history leads to what stands at the end.
+  // The totals before the history are those at the end minus the history.
   static Totals totals_before(const std::vector<Entry>& entries, const Standing& standing) {
     Totals sum;
     for (const Entry& entry : entries) sum.add(entry);
@@ -311,7 +312,7 @@ class SnapshotReader {
   ProcessId process_;
   std::map<std::int32_t, Standing> standing_;
   std::map<std::int32_t, std::vector<Entry>> history_;
-  std::map<std::uint32_t, std::uint64_t> addresses_;  // of blocks that do not say it
+  std::map<std::uint32_t, std::uint64_t> addresses_;  // of blocks without one in the file
   Nanos first_ns_ = 0;
   Nanos last_ns_ = 0;
   bool has_times_ = false;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Snapshots of PyTorch's CUDA allocator (`torch.cuda.memory._dump_snapshot`), as traces.
+// Reads snapshots of PyTorch's CUDA allocator (`torch.cuda.memory._dump_snapshot`) as traces.
 //
 // Each entry of the history becomes a row of allocations with its stack and the allocator's totals
 // after it. A block that is in use at the end and older than the history counts as allocated at the
-// start. The user's annotations become spans, and the metadata says how much of the segments is
-// unused.
+// start. The user's annotations become spans. The metadata says how much of the segments is unused.
 
 #include <cstdint>
 #include <span>

@@ -11,7 +11,7 @@
 namespace sonde {
 namespace {
 
-// Written by torch 2.11 after three steps of training; the allocator's statistics stood beside.
+// Written by torch 2.11 after three training steps, together with the allocator's statistics.
 Trace real_snapshot() {
   Result<Trace> trace = open_trace(SONDE_TEST_DATA "/memory/cnn-sgd.snapshot.pickle.gz");
   if (!trace) std::abort();
@@ -43,7 +43,7 @@ TEST(Snapshot, TotalsEndWithWhatTheSegmentsHold) {
   EXPECT_EQ(rows.total_reserved_bytes[last], said["cuda:0 reserved_bytes"]);
   EXPECT_EQ(rows.total_allocated_bytes[last],
             said["cuda:0 reserved_bytes"] - said["cuda:0 unused_bytes"]);
-  // The history has what was asked for, the segments what it was rounded up to.
+  // The history has the requested sizes, the segments the rounded ones.
   std::int64_t live = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) live += rows.bytes[i];
   EXPECT_LE(live, rows.total_allocated_bytes[last]);

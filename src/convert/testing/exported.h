@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an export wrote, as text.
+// The text that an export wrote.
 
 #include <cstdlib>
 #include <string>

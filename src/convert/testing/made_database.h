@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Databases made by SQL in a test's own text.
+// Databases that a test makes with SQL.
 //
 //   MadeDatabase made;
 //   made.run("CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO …");
@@ -32,7 +32,7 @@ class MadeDatabase {
         << sqlite3_errmsg(database_.get()) << " in " << sql;
   }
 
-  // The file that it would be.
+  // The bytes of the database as a file.
   std::string bytes() const {
     sqlite3_int64 size = 0;
     unsigned char* data = sqlite3_serialize(database_.get(), "main", &size, 0);
@@ -41,7 +41,7 @@ class MadeDatabase {
     return bytes;
   }
 
-  // One text of the answer, for what a test compares with.
+  // One text of a query's answer, to compare with.
   std::string ask(const std::string& sql) const {
     std::string answer;
     const auto add = [](void* to, int columns, char** values, char**) {
@@ -61,7 +61,7 @@ class MadeDatabase {
     SONDE_TRY(PaddedBytes copy, PaddedBytes::copy_of(bytes));
     return read_profiler_database(std::move(copy), "made.sqlite");
   }
-  // Fails the test where there is no trace.
+  // Fails the test if there is no trace.
   Trace read() const {
     Result<Trace> trace = try_read();
     EXPECT_TRUE(trace) << trace.error().message;

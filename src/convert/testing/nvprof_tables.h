@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// nvprof's tables, as it makes them, without rows.
+// nvprof's tables, empty.
 
 namespace sonde::testing {
 

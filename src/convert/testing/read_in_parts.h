@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Text that is all there, read as if it were still being inflated.
+// Reads a complete text as if it were still being inflated.
 
 #include <optional>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace sonde::testing {
 
-// `text` must be padded as json_text.h asks.
+// `text` must be padded as json_text.h requires.
 inline Result<Trace> read_in_parts(std::string_view text, const PartSizes& sizes) {
   std::vector<Reading> readings;
   for (std::size_t i = 0; i * sizes.part < text.size(); ++i) {

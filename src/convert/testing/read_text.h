@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Traces from JSON in a test's own text.
+// Reads traces from JSON in a test.
 //
 //   const Trace trace = read_events(R"({"ph": "X", "name": "a", "ts": 1, "dur": 2})");
 
@@ -21,14 +21,14 @@ inline Result<Trace> try_read(std::string_view text, unsigned threads = 1) {
   return read_kineto(bytes.text(), "text", TraceBuilder(), threads);
 }
 
-// Fails the test where there is no trace.
+// Fails the test if there is no trace.
 inline Trace read(std::string_view text, unsigned threads = 1) {
   Result<Trace> trace = try_read(text, threads);
   EXPECT_TRUE(trace) << trace.error().message;
   return trace ? *std::move(trace) : Trace();
 }
 
-// The events as an array of their own.
+// Reads the events as a JSON array.
 inline Trace read_events(const std::string& events) {
   return read("[" + events + "]");
 }
@@ -37,7 +37,7 @@ inline std::string dumped(const Trace& trace) {
   return dump_text(trace);
 }
 
-// How often the ledger has that kind, all rows together.
+// The total count of a kind in the ledger.
 inline std::uint64_t ledger_count(const Trace& trace, LedgerKind kind) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < trace.ledger().size(); ++i) {
