@@ -9,7 +9,7 @@
 namespace sonde::cuda {
 namespace {
 
-// A record's fields, by where they lie.
+// The fields of a record, by offset.
 class Record {
  public:
   explicit Record(const std::uint8_t* at) : at_(at) {}
@@ -28,7 +28,7 @@ class Record {
   const std::uint8_t* at_;
 };
 
-// Times as CUPTI has them, in 64 bits without a sign. A length that cannot be is -1.
+// CUPTI's times are unsigned 64-bit numbers. An impossible duration becomes -1.
 void set_times(const Record& record, std::size_t start, std::size_t end, sonde_device_span& span) {
   constexpr std::uint64_t kLatest = INT64_MAX;
   const std::uint64_t start_ns = record.u64(start);
@@ -38,7 +38,7 @@ void set_times(const Record& record, std::size_t start, std::size_t end, sonde_d
   span.duration_ns = is_sensible ? static_cast<std::int64_t>(end_ns - start_ns) : -1;
 }
 
-// What most of them have in common.
+// Reads the fields that most records have in common.
 template <typename Layout>
 void read_work(const Record& record, std::uint8_t kind, sonde_device_span& span) {
   span.kind = kind;
@@ -97,7 +97,7 @@ void read_peer_copy(const Record& record, Activity& activity) {
 
 void read_fill(const Record& record, Activity& activity) {
   using L = layout::Memset;
-  constexpr std::uint8_t kMemset = 11;  // as the trace numbers CopyKind
+  constexpr std::uint8_t kMemset = 11;  // the trace's number for this CopyKind
   activity.type = Activity::Type::Fill;
   read_work<L>(record, SONDE_SPAN_FILL, activity.span);
   sonde_copy& copy = activity.copy;
@@ -116,7 +116,7 @@ void read_wait(const Record& record, std::uint32_t version, Activity& activity) 
   sonde_device_span& span = activity.span;
   span.kind = SONDE_SPAN_SYNC;
   span.device_type = SONDE_DEVICE_CUDA;
-  span.device_index = -1;  // the record does not say: its context does
+  span.device_index = -1;  // not in the record; its context has it
   set_times(record, L::kStart, L::kEnd, span);
   span.context = record.u32(L::kContext);
   span.stream = record.u32(L::kStream);
@@ -129,7 +129,7 @@ void read_wait(const Record& record, std::uint32_t version, Activity& activity) 
 
 void read_event(const Record& record, std::uint32_t version, Activity& activity) {
   using L = layout::CudaEvent;
-  constexpr std::uint8_t kEventRecord = 5;  // as the trace numbers SyncKind
+  constexpr std::uint8_t kEventRecord = 5;  // the trace's number for this SyncKind
   activity.type = Activity::Type::EventRecorded;
   sonde_device_span& span = activity.span;
   span.kind = SONDE_SPAN_EVENT;
@@ -194,7 +194,7 @@ void read_tag(const Record& record, Activity& activity) {
   activity.external_id = record.u64(L::kExternalId);
 }
 
-// How much of a record is read.
+// How many bytes of a record are read.
 std::size_t bytes_read(ActivityKind kind, std::uint32_t version) {
   switch (kind) {
     case ActivityKind::ConcurrentKernel:
@@ -224,7 +224,7 @@ std::size_t bytes_read(ActivityKind kind, std::uint32_t version) {
   return 0;
 }
 
-// False for kinds that Sonde does not ask for, and for records that are too short.
+// False for kinds that Sonde does not request, and for records that are too short.
 bool read(std::span<const std::uint8_t> bytes, std::uint32_t version, Activity& activity) {
   const Record record(bytes.data());
   const auto kind = static_cast<ActivityKind>(record.u32(0));
@@ -267,7 +267,7 @@ bool read(std::span<const std::uint8_t> bytes, std::uint32_t version, Activity& 
   return false;
 }
 
-// A device's work whose times did not come is of no use.
+// Device work is useless without its times.
 bool lacks_times(const Activity& activity) {
   const bool is_work = activity.type == Activity::Type::Kernel ||
                        activity.type == Activity::Type::Copy ||
@@ -280,20 +280,20 @@ bool lacks_times(const Activity& activity) {
 ActivityDecoder::ActivityDecoder(std::uint32_t version, const Cupti* cupti)
     : version_(version), cupti_(cupti) {
   if (version >= layout::kFirstUnknown) return;
-  for (const layout::RecordBytes& record : layout::kRecordBytes) {  // the later win
+  for (const layout::RecordBytes& record : layout::kRecordBytes) {  // later entries win
     if (version >= record.since)
       record_bytes_[static_cast<std::size_t>(record.kind)] = record.bytes;
   }
 }
 
-// Where the record after the one at `at` begins; 0 if nobody knows.
+// Where the record after the one at `at` begins; 0 if that is unknown.
 std::size_t ActivityDecoder::next_record(std::span<const std::uint8_t> buffer,
                                          std::size_t at) const {
   std::uint32_t kind = 0;
   std::memcpy(&kind, buffer.data() + at, sizeof(kind));
   if (const std::size_t bytes = record_bytes(kind); bytes != 0) return at + bytes;
   if (cupti_ == nullptr) return 0;
-  // CUPTI writes nothing there, though its declaration does not say so.
+  // CUPTI does not write here, although its declaration is not const.
   auto* const begin = const_cast<std::uint8_t*>(buffer.data());
   std::uint8_t* record = begin + at;
   if (cupti_->get_next_record(begin, buffer.size(), &record) != 0 || record == nullptr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where the fields of CUPTI's records lie, from CUDA 11.8 on. Records only grow at their end; what
-// was added later says since when.
+// The offsets of the fields of CUPTI's records, from CUDA 11.8 on. Records only grow at their end.
+// Fields that were added later say since when.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct ExternalCorrelation {
   static constexpr std::size_t kExternalKind = 4, kExternalId = 8, kCorrelation = 16, kLeast = 20;
 };
 
-// How long records are, and since which version.
+// The sizes of records, and the version since which they hold.
 struct RecordBytes {
   ActivityKind kind;
   std::uint32_t since;
@@ -90,7 +90,7 @@ inline constexpr RecordBytes kRecordBytes[] = {
     {ActivityKind::Memory, kCupti126, 128},
     {ActivityKind::ExternalCorrelation, kCupti118, 24},
 };
-// Later ones have others.
+// From this version on, sizes are not known.
 inline constexpr std::uint32_t kFirstUnknown = kCupti131;
 
 }  // namespace sonde::cuda::layout

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Buffers that CUPTI 13.0 filled on an H200, decoded where there is neither.
+// Decodes buffers that CUPTI 13.0 filled on an H200, on machines that have neither.
 
 #include "collect/cuda/activity.h"
 
@@ -62,9 +62,9 @@ Decoded decode(const KeptFile& file) {
   return decoded;
 }
 
-// tests/cuda/launches.cu with 3 launches on each of 8 threads says of itself: 29 kernels, 5 copies,
-// 9 fills, 6 launches of graphs with 50 kernels, and a loop in one of them that runs three times;
-// 14 times memory was taken, 12 times given back.
+// What tests/cuda/launches.cu says it does with 3 launches on each of 8 threads: 29 kernels, 5
+// copies, 9 fills, 6 launches of graphs with 50 kernels, a loop in one of them that runs three
+// times, 14 allocations and 12 frees.
 TEST(CuptiBuffers, HoldAllThatTheProgramDid) {
   const Decoded decoded = decode(kept("launches.cupti"));
   EXPECT_EQ(decoded.counts.unknown, 0u);
@@ -157,7 +157,7 @@ TEST(CuptiBuffers, ThatAreCutAnywhereLoseOnlyTheLastRecord) {
   EXPECT_GT(before, 5u);
 }
 
-// Structs only grew: an older library's record is the beginning of today's.
+// Records only grew, so an older library's record is the beginning of today's.
 std::vector<std::uint8_t> as_written_by(std::uint32_t version, const KeptFile& file,
                                         const KeptBuffer& buffer) {
   const ActivityDecoder now(file.version);
@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, OlderCupti,
                            return "v" + text;
                          });
 
-// Only where libcupti can be opened and is of the version that wrote the buffers.
+// Runs only if libcupti can be opened and has the version that wrote the buffers.
 TEST(CuptiBuffers, AreWalkedThroughAsTheLibraryDoes) {
   const Result<Cupti> cupti = open_cupti();
   if (!cupti) GTEST_SKIP() << cupti.error().message;
@@ -299,7 +299,7 @@ TEST(ApiCallNames, SayWhichCallsMatter) {
   const auto runtime = [](const char* name, Level level) {
     return is_recorded(CallbackDomain::Runtime, name, level);
   };
-  // Seen in the driver, where it costs less.
+  // Recorded in the driver instead, which costs less.
   EXPECT_FALSE(runtime("cudaLaunchKernel_v7000", Level::Linked));
   EXPECT_FALSE(runtime("cudaLaunchCooperativeKernel_ptsz_v9000", Level::Linked));
   EXPECT_TRUE(runtime("cudaLaunchKernel_v7000", Level::Full));

@@ -12,7 +12,7 @@
 namespace sonde::cuda {
 namespace {
 
-// Above every number that CUPTI gives a function today.
+// Greater than any number that CUPTI gives a function today.
 constexpr std::uint32_t kMostCallbacks = 2048;
 
 // Numbers of names, by callback id; read by callbacks.
@@ -20,14 +20,14 @@ using Names = std::array<std::atomic<std::uint32_t>, kMostCallbacks>;
 Names runtime_names{};
 Names driver_names{};
 
-// How deep this thread is in calls that CUPTI reported, and whether the outermost was recorded: the
-// runtime calls the driver, which then is not shown. The loader keeps room for few bytes like
-// these.
+// How deep this thread is in calls that CUPTI reported, and whether the outermost was recorded. The
+// runtime calls the driver, whose call is then not shown. The loader has room for only few bytes of
+// this kind.
 __thread std::uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
 __thread bool is_open __attribute__((tls_model("initial-exec"))) = false;
 
-// Straight lines: what CUDA does for a launch has thrown our instructions out of the cache, and
-// each line of them costs.
+// Straight-line code. CUDA's own work for a launch evicts our instructions from the cache, and each
+// cache line costs.
 inline __attribute__((always_inline)) void begin(bool is_driver, std::uint32_t id,
                                                  std::uint32_t correlation) {
   if (depth++ != 0) return;
@@ -88,13 +88,13 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> names
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Those that Kineto leaves out.
+// The calls that Kineto leaves out.
 bool is_noise(std::string_view function) {
   return is_any(function, {"cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaEventCreate",
                            "cudaEventCreateWithFlags", "cudaEventDestroy"});
 }
 
-// Launches, copies, graphs, waits, memory: `prefix` is what the interface's names begin with.
+// Launches, copies, graphs, waits, memory. `prefix` is how the names of the interface begin.
 bool matters(std::string_view function, std::string_view prefix) {
   if (!function.starts_with(prefix)) return false;
   const std::string_view rest = function.substr(prefix.size());
@@ -125,8 +125,8 @@ bool matters(std::string_view function, std::string_view prefix) {
                                 "LibraryLoad"});
 }
 
-// CUPTI's callback at the runtime's launches asks the driver for the kernel's name every time and
-// costs several times what the one in the driver does, which all of them come to.
+// CUPTI's callback at a launch of the runtime asks the driver for the kernel's name every time. It
+// costs several times as much as the callback in the driver, which every launch reaches.
 bool is_seen_in_driver(std::string_view runtime_function) {
   return runtime_function.starts_with("cudaLaunch");
 }

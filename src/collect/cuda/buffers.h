@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The memory that CUPTI writes its records into: a pool of equal buffers, which go to CUPTI empty,
-// come back filled, and are waited for by the thread that decodes them.
+// The memory that CUPTI writes its records into: a pool of equal buffers. They go to CUPTI empty
+// and come back filled, and a thread waits for them and decodes them.
 
 #include <condition_variable>
 #include <cstddef>
@@ -22,23 +22,23 @@ class ActivityBuffers {
   ActivityBuffers(const ActivityBuffers&) = delete;
   ActivityBuffers& operator=(const ActivityBuffers&) = delete;
 
-  // Memory for some buffers, with its pages. Before CUPTI asks for the first.
+  // Allocates `count` buffers and faults their pages in. Call it before CUPTI asks for the first.
   void prepare(std::size_t count);
 
   // A zeroed buffer; null once the budget is used up.
   std::uint8_t* take();
-  // It came back with that many bytes of records.
+  // Takes back a buffer with `bytes` bytes of records.
   void put_filled(std::uint8_t* buffer, std::size_t bytes);
 
   struct Filled {
-    std::uint8_t* buffer = nullptr;  // null: none arrived in time
+    std::uint8_t* buffer = nullptr;  // null if none arrived in time
     std::size_t bytes = 0;
   };
-  // Waits for a filled one, at most that long, or until wake().
+  // Waits for a filled buffer, at most `wait_ms`, or until wake().
   Filled next_filled(std::int64_t wait_ms);
-  // Waits until all filled buffers are decoded, at most that long.
+  // Waits until all filled buffers are decoded, at most `wait_ms`.
   void wait_decoded(std::int64_t wait_ms);
-  // Decoded: it may be used again.
+  // The buffer is decoded and may be used again.
   void give_back(std::uint8_t* buffer, std::size_t used_bytes);
   void wake();
 

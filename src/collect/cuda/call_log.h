@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// CUPTI's own records of calls and of tags (external correlation) in a text file, for a test that
-// compares them with Sonde's calls and their callers (tests/cuda/check_links.py). A program writes
-// it if the variable SONDE_CUDA_LOG_CALLS names one; CUPTI then records every call, which Sonde
-// otherwise does without.
+// Writes CUPTI's own records of calls and tags (external correlation) to a text file, for a test
+// that compares them with Sonde's calls and their callers (tests/cuda/check_links.py). A program
+// does so if the variable SONDE_CUDA_LOG_CALLS names a file. CUPTI then records every call, which
+// Sonde otherwise does not need.
 //
 //   call CORRELATION runtime|driver THREAD START_NS END_NS
 //   tag CORRELATION EXTERNAL_KIND EXTERNAL_ID
@@ -19,7 +19,7 @@ namespace sonde::cuda {
 class CallLog {
  public:
   static bool is_wanted();
-  // Null if it is not wanted, or the file cannot be written.
+  // Null if it is not wanted or the file cannot be written.
   static std::unique_ptr<CallLog> from_environment();
   ~CallLog() { std::fclose(file_); }
   CallLog(const CallLog&) = delete;

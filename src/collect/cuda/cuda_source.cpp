@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// CUDA as a source: what is asked of CUPTI, when, and the thread that takes its records.
+// CUDA as a source: what it asks of CUPTI and when, and the thread that takes the records.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ namespace {
 constexpr std::size_t kBudgetBytes = std::size_t{256} << 20;
 constexpr std::size_t kPrepared = 4;
 constexpr std::int64_t kLongestFlushMs = 50;
-// After so long without a buffer, waits whose other half has not come are written as they are.
+// After this long without a buffer, waits are written even if their events have not come.
 constexpr std::int64_t kQuietMs = 100;
 
 // Attributes of CUPTI's activity interface.
@@ -52,10 +52,10 @@ std::uint32_t name(const std::string& text) {
 
 class CudaSource {
  public:
-  // Cheap: a program that uses no CUDA pays for no more.
+  // Cheap: it is all that a program without CUDA pays for.
   bool prepare(Level level, bool with_memory, std::string& why) {
     const std::lock_guard lock(mutex_);
-    if (running_ == 0) {  // what was enabled by it must be disabled by it
+    if (running_ == 0) {  // while running, they must stay as they were enabled
       level_ = level;
       with_memory_ = with_memory;
     }
@@ -64,8 +64,8 @@ class CudaSource {
     return false;
   }
 
-  // Not before the program uses CUDA, if the driver will say so: a child of fork() cannot use what
-  // its parent has opened.
+  // If the driver will notify us, CUPTI is not opened before the program uses CUDA: a child of
+  // fork() cannot use what its parent has opened.
   void start() {
     const std::lock_guard lock(mutex_);
     if (running_++ > 0) return;
@@ -80,7 +80,7 @@ class CudaSource {
     if (active_) end();
   }
 
-  // Brings what is complete; under load full buffers come by themselves.
+  // Fetches complete records. Under load, full buffers come by themselves.
   void flush() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || !active_) return;  // starting, ending, or not begun
@@ -88,22 +88,22 @@ class CudaSource {
     buffers_.wait_decoded(kLongestFlushMs);
   }
 
-  // The driver says that the program begins to use it: the sign that is waited for under
-  // `sonde run`.
+  // The driver calls this when the program begins to use it. Under `sonde run`, recording waits for
+  // that.
   void cuda_begins() {
     const std::lock_guard lock(mutex_);
     cuda_began_ = true;
     if (running_ > 0 && !active_) begin();
   }
 
-  // At the end of the program, while CUDA is still there.
+  // Called at the end of the program, while CUDA is still usable.
   void end_with_program() {
     const std::lock_guard lock(mutex_);
-    has_failed_ = true;  // no more windows: CUDA is about to go
+    has_failed_ = true;  // no more windows: CUDA is about to end
     if (active_) end();
   }
 
-  // CUPTI and its threads are the parent's, and so is CUDA if the parent has used it.
+  // CUPTI and its threads belong to the parent, and so does CUDA if the parent has used it.
   void forget_in_child() {
     new (&mutex_) std::mutex;
     running_ = 0;
@@ -118,7 +118,8 @@ class CudaSource {
     *buffer = buffers_.take();
     *size = *buffer != nullptr ? ActivityBuffers::kBufferBytes : 0;
     if (*buffer != nullptr || cupti_.version >= kCupti129) return;
-    // Older ones cannot be refused: what they write there is lost, and counted when it comes back.
+    // Older versions must get a buffer. What they write here is lost, and counted when it comes
+    // back.
     *buffer = scrap_;
     *size = sizeof(scrap_);
   }
@@ -134,7 +135,7 @@ class CudaSource {
   std::mutex& mutex() { return mutex_; }
 
  private:
-  // Whether the driver will report when CUDA begins.
+  // Whether the driver will notify us when the program begins to use CUDA.
   static bool is_deferred() {
     const char* const injected = std::getenv("CUDA_INJECTION64_PATH");
     return injected != nullptr && std::strstr(injected, "libsonde_cuda") != nullptr;
@@ -185,7 +186,8 @@ class CudaSource {
     std::vector<ActivityKind> kinds = {ActivityKind::ConcurrentKernel, ActivityKind::Memcpy,
                                        ActivityKind::Memset};
     if (level_ == Level::Lean) return kinds;
-    // Any of these makes every launch dearer: docs/decisions/0017-launches-in-the-driver.md.
+    // Each of these makes every launch more expensive:
+    // docs/decisions/0017-launches-in-the-driver.md.
     if (level_ == Level::Full) {
       kinds.insert(kinds.end(), {ActivityKind::Synchronization, ActivityKind::CudaEvent,
                                  ActivityKind::Overhead});
@@ -211,14 +213,14 @@ class CudaSource {
                std::to_string(static_cast<std::uint32_t>(kind)) + ": " + cupti_.text_of(failed)),
           1);
     }
-    // Polling would flood the trace.
+    // Records of polling would flood the trace.
     if (cupti_.enable_all_sync_records != nullptr) cupti_.enable_all_sync_records(0);
     ApiCalls::at_first_return(end_before_cuda_does);
     calls_.start(level_);
   }
 
-  // To be called when CUDA is at work: handlers of the program's end run in reverse, and by then
-  // CUDA has registered its own.
+  // Call it when CUDA is running: exit handlers run in reverse order, and by then CUDA has
+  // registered its own.
   static void end_before_cuda_does() {
     static std::once_flag once;
     std::call_once(once, [] { std::atexit([] { instance().end_with_program(); }); });
@@ -226,7 +228,7 @@ class CudaSource {
 
   void end() {
     calls_.stop();
-    // Our own wait is nobody's business.
+    // Sonde's own wait should not be recorded.
     cupti_.activity_disable(static_cast<std::uint32_t>(ActivityKind::Synchronization));
     synchronize_devices();
     for (const ActivityKind kind : kinds())
@@ -282,7 +284,7 @@ class CudaSource {
     tell_losses(counts);
   }
 
-  // Under the keys that Kineto's traces have.
+  // Uses the keys of Kineto's traces.
   void tell_versions() {
     const auto tell = [](const char* key, std::uint32_t version) {
       if (version != 0) sonde_metadata_is(name(key), name(std::to_string(version)));
@@ -338,7 +340,7 @@ class CudaSource {
   bool opened_ = false;
   bool active_ = false;
   bool has_failed_ = false;
-  bool was_opened_by_parent_ = false;  // this process is a child of fork()
+  bool was_opened_by_parent_ = false;  // in a child of fork()
   Cupti cupti_;
   ApiCalls calls_;
   ActivityBuffers buffers_{kBudgetBytes};
@@ -380,7 +382,7 @@ const sonde_plugin kPlugin = {
 
 namespace {
 
-// Under `sonde run`: a program that has neither torch nor scopes is recorded from here on.
+// Under `sonde run`, a program with neither torch nor scopes is recorded from here on.
 void open_agent() {
   const char* const path = std::getenv("SONDE_RUN_AGENT");
   const char* const only = std::getenv("SONDE_RUN_ONLY_PID");
@@ -413,12 +415,12 @@ __attribute__((constructor)) void attach_when_loaded() {
 }  // namespace
 }  // namespace sonde::cuda
 
-// For programs under `sonde run`: what the agent calls before the first session,
+// For programs under `sonde run`: the agent calls this before the first session.
 extern "C" __attribute__((visibility("default"))) int sonde_adapter_attach(void) {
   sonde::cuda::attach();
   return 0;
 }
-// and what the CUDA driver calls when the program begins to use it (CUDA_INJECTION64_PATH).
+// The CUDA driver calls this when the program begins to use it (CUDA_INJECTION64_PATH).
 // NOLINTNEXTLINE(readability-identifier-naming): the driver's name
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void) {
   sonde::cuda::CudaSource::instance().cuda_begins();

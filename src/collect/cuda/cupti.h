@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What Sonde uses of CUPTI, NVIDIA's tracing library, declared here so that it builds where there
-// is no CUDA, and opened at run time so that it runs where there is none.
+// The part of CUPTI, NVIDIA's tracing library, that Sonde uses. It is declared here so that Sonde
+// builds without CUDA, and opened at run time so that Sonde runs without it.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class ActivityKind : std::uint32_t {
 
 enum class CallbackDomain : std::uint32_t { Driver = 1, Runtime = 2, Resource = 3 };
 
-// Of CallbackDomain::Resource.
+// For CallbackDomain::Resource.
 constexpr std::uint32_t kGraphNodeCreated = 13;
 constexpr std::uint32_t kGraphNodeCloned = 20;
 
@@ -63,7 +63,7 @@ using BufferRequested = void (*)(std::uint8_t** buffer, std::size_t* size,
 using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer,
                                  std::size_t size, std::size_t valid_size);
 
-// Its functions; none is null once it was opened, but for those marked optional.
+// Its functions. Once it is open, only the optional ones may be null.
 struct Cupti {
   int (*get_version)(std::uint32_t*) = nullptr;
   int (*get_result_string)(int, const char**) = nullptr;
@@ -88,7 +88,7 @@ struct Cupti {
   std::string text_of(int result) const;
 };
 
-// The one that the process has loaded already, or else the newest that is found.
+// Opens the library that the process has loaded already, or else the newest one found.
 Result<Cupti> open_cupti();
 
 // Versions as cuptiGetVersion numbers them.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kDriver = "libcuda.so.1";
 
-// CUdevice is an int, CUcontext a pointer, CUresult 0 where all is well.
+// CUdevice is an int, CUcontext a pointer; CUresult is 0 on success.
 template <typename Function>
 Function find(const char* name) {
   static void* const library = ::dlopen(kDriver, RTLD_LAZY | RTLD_NOLOAD);
@@ -18,7 +18,7 @@ Function find(const char* name) {
 }
 
 struct Attribute {
-  int number;  // of CUdevice_attribute
+  int number;  // the CUdevice_attribute
   std::uint32_t sonde_device_properties::* member;
 };
 constexpr Attribute kAttributes[] = {

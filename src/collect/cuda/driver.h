@@ -9,17 +9,17 @@
 
 namespace sonde::cuda {
 
-// Whether there is a driver at all; opens it.
+// Whether there is a driver. Opens it.
 bool driver_is_there();
 
-// Waits for all work of the devices that the process uses. Nothing on errors.
+// Waits for all work of the devices that the process uses. Does nothing on errors.
 void synchronize_devices();
 
-// As cuDriverGetVersion counts: 13000 for 13.0; 0 if it does not say.
+// As cuDriverGetVersion counts: 13000 for 13.0; 0 if it is unknown.
 int driver_version();
 
-// Fills all but the number of the name, which is written to `name` as text; false if the device
-// does not answer.
+// Fills everything except the name's number; the name is written to `name` as text. False if the
+// device does not answer.
 bool device_properties(std::int16_t index, sonde_device_properties& device, char* name,
                        std::size_t name_bytes);
 

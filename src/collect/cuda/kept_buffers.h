@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// CUPTI's buffers in a file, for tests where there is no GPU. A program writes it if the variable
-// SONDE_CUDA_KEEP_BUFFERS names one.
+// CUPTI's buffers in a file, for tests without a GPU. A program writes it if the variable
+// SONDE_CUDA_KEEP_BUFFERS names a file.
 //
 //   "SONDECU1", u32 version of CUPTI, u32 0
 //   then for each buffer: u32 names, u32 bytes; names as u64 address, u32 length, text; the bytes
@@ -27,7 +27,7 @@ class KeptBuffers {
   KeptBuffers(const KeptBuffers&) = delete;
   KeptBuffers& operator=(const KeptBuffers&) = delete;
 
-  // Keeps its kernel's name for the buffer that add() comes with.
+  // Keeps the kernel's name for the next add().
   void note(const Activity& activity);
   void add(std::span<const std::uint8_t> bytes);
 
@@ -37,7 +37,7 @@ class KeptBuffers {
   std::map<const char*, std::string> names_;
 };
 
-// The file read back.
+// A buffer that was read back from the file.
 struct KeptBuffer {
   std::map<std::uint64_t, std::string> names;
   std::vector<std::uint8_t> bytes;

@@ -9,12 +9,12 @@
 namespace sonde::cuda {
 namespace {
 
-// By this we know one.
+// A library that has this function is a CUDA runtime.
 constexpr const char* kSign = "cudaProfilerStart";
 
 using Call = int();
 
-// Those that were opened for somebody alone are not seen otherwise.
+// Libraries that were loaded with local scope are found only this way.
 std::vector<std::string> loaded_libraries() {
   std::vector<std::string> paths;
   ::dl_iterate_phdr(
@@ -43,7 +43,7 @@ Result<Runtime> Runtime::find_or_open() {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
     Runtime opened(::dlopen(name, RTLD_LAZY));
     if (opened.library_ == nullptr) continue;
-    // It is the process's runtime from now on.
+    // Opened a second time, so that it stays loaded for the rest of the process.
     static_cast<void>(::dlopen(name, RTLD_LAZY));
     return opened;
   }

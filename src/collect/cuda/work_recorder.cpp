@@ -59,7 +59,7 @@ std::string copy_name(const sonde_copy& copy) {
          " (" + memory_name(copy.source_kind) + " -> " + memory_name(copy.destination_kind) + ")";
 }
 
-// By address, as long as the same text stands there: libraries are unloaded.
+// Looked up by address, and checked against the text: a library may have been unloaded.
 std::uint32_t WorkRecorder::kernel_name(const char* mangled) {
   if (mangled == nullptr) mangled = "unknown";
   Name& name = names_[mangled];
@@ -153,7 +153,7 @@ void WorkRecorder::add_wait(const Activity& wait) {
 void WorkRecorder::flush() {
   for (const Activity& wait : waits_) add_wait(wait);
   waits_.clear();
-  // Events that nobody waited for in good time: those of long runs must not pile up.
+  // Events that nobody waited for. In long runs they must not pile up.
   constexpr std::size_t kMostEvents = 1 << 16;
   if (events_.size() > kMostEvents) events_.clear();
 }

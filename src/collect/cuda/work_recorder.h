@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Activities into the recording: names demangled and numbered, waits joined to the events they
-// waited for. Used by one thread.
+// Writes activities into the recording. Names are demangled and numbered, and waits are joined to
+// the events they waited for. Used by one thread.
 
 #include <cstdint>
 #include <map>
@@ -18,10 +18,10 @@ namespace sonde::cuda {
 class WorkRecorder {
  public:
   void add(const Activity& activity);
-  // Writes what waited for records of other buffers; after each batch of them.
+  // Writes waits that needed records of other buffers. Call it after each batch of buffers.
   void flush();
 
-  // Devices that had work, and forgets them.
+  // Returns the devices that had work, and forgets them.
   std::vector<std::int16_t> take_devices();
 
  private:
@@ -30,7 +30,7 @@ class WorkRecorder {
     std::uint64_t correlation;
   };
   struct Name {
-    std::string mangled;  // what stood at the address when it was looked at
+    std::string mangled;  // the text at the address when it was read
     std::uint32_t number;
   };
 
@@ -46,7 +46,7 @@ class WorkRecorder {
   std::vector<bool> devices_;
 };
 
-// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": the names that Kineto gives.
+// Kineto's names: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
 std::string copy_name(const sonde_copy& copy);
 
 }  // namespace sonde::cuda

@@ -7,7 +7,7 @@ namespace sonde {
 
 namespace {
 
-// How far two clocks part in a nanosecond, at most: 20 parts in a million.
+// Two clocks drift apart by at most one nanosecond in this many: 20 parts in a million.
 constexpr std::int64_t kDriftParts = 50'000;
 
 }  // namespace
@@ -16,12 +16,12 @@ void DeviceClock::see(std::int64_t before_ns, std::int64_t device_ns, std::int64
   if (after_ns < before_ns) return;
   const std::int64_t least = device_ns - after_ns;
   const std::int64_t most = device_ns - before_ns;
-  // Moments are reported in any order.
+  // Moments may arrive in any order.
   const std::int64_t drift = std::max<std::int64_t>(0, after_ns - last_seen_ns_) / kDriftParts + 1;
   const std::int64_t both_least = std::max(least, least_ns_ - drift);
   const std::int64_t both_most = std::min(most, most_ns_ + drift);
   last_seen_ns_ = std::max(last_seen_ns_, after_ns);
-  // A clock that jumped makes nonsense of what was known.
+  // If a clock has jumped, earlier bounds are useless.
   const bool agrees = is_known_ && both_least <= both_most;
   least_ns_ = agrees ? both_least : least;
   most_ns_ = agrees ? both_most : most;

@@ -16,14 +16,14 @@ class DeviceClock {
  public:
   // Both clocks count nanoseconds, from any starting point.
   void see(std::int64_t before_ns, std::int64_t device_ns, std::int64_t after_ns);
-  // As well as is known by now; the device's own time if nothing is.
+  // The best estimate so far; the device's own time if nothing is known.
   std::int64_t to_host_ns(std::int64_t device_ns) const;
-  // By how much that may be off.
+  // How far off that may be.
   std::int64_t error_ns() const;
 
  private:
   bool is_known_ = false;
-  std::int64_t least_ns_ = 0;  // the device's time less the host's
+  std::int64_t least_ns_ = 0;  // the device's time minus the host's
   std::int64_t most_ns_ = 0;
   std::int64_t last_seen_ns_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 
 TEST(DeviceClock, TakesTheMiddleOfWhatIsPossible) {
   DeviceClock clock;
-  clock.see(1000, 51'100, 1200);  // it was read somewhere between the two
+  clock.see(1000, 51'100, 1200);  // read at some moment between the two
   EXPECT_EQ(clock.to_host_ns(51'100), 1100);
   EXPECT_EQ(clock.error_ns(), 100);
 }

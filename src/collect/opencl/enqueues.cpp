@@ -44,7 +44,7 @@ std::size_t volume(Sizes region) {
   return region == nullptr ? 0 : region[0] * region[1] * region[2];
 }
 
-// Not asked for while nothing records.
+// Called only while something records.
 std::size_t image_bytes(cl_mem image, Sizes region) {
   std::size_t element = 0;
   if (sonde_is_recording() == 0) return 0;
@@ -71,8 +71,8 @@ std::string kernel_name(cl_kernel kernel) {
   return name;
 }
 
-// Groups and the items in each. Where the program leaves the groups to the device, items are
-// counted as groups, and their size is not known.
+// Sets the groups and the items in each. If the program leaves the grouping to the device, items
+// count as groups, and the size of a group is unknown.
 void set_shape(Work& work, cl_uint dimensions, Sizes global, Sizes local) {
   for (cl_uint i = 0; i < 3; ++i) {
     const std::size_t items = i < dimensions && global != nullptr ? global[i] : 1;
@@ -275,7 +275,7 @@ cl_int CL_API_CALL shared_fill(cl_command_queue queue, void* to, const void* pat
                                                 wait_for, launch.event(event)));
 }
 
-// An older loader does not know all of them.
+// An older loader does not have all of them.
 template <typename Function>
 void replace(Function& theirs, Function ours) {
   if (theirs != nullptr) theirs = ours;

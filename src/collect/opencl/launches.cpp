@@ -19,7 +19,7 @@ namespace sonde::opencl {
 
 namespace {
 
-// A window's end does not wait longer for the device.
+// The longest time that the end of a window waits for the device.
 constexpr std::chrono::milliseconds kLongestWait(500);
 
 std::int64_t now_ns() {
@@ -42,12 +42,12 @@ bool begin_call(const char* function, std::uint64_t correlation) {
   return sonde_api_begin(&call) != 0;
 }
 
-// What is shared by all threads of the program and of the device's driver.
+// Shared by all threads of the program and of the device's driver.
 struct UnderWay {
   std::mutex mutex;
   std::condition_variable fewer;
   std::uint64_t count = 0;
-  std::uint64_t window = 0;  // launches of an older one are counted already
+  std::uint64_t window = 0;  // launches of older windows are already counted
   std::map<std::int32_t, DeviceClock> clocks;
   std::int64_t worst_error_ns = 0;
 };
@@ -116,7 +116,7 @@ struct Launch::Pending {
     next().clReleaseEvent(event);
   }
 
-  // The event is ours from here on.
+  // Takes ownership of the event.
   void watch(cl_event event) {
     UnderWay& all = under_way();
     {

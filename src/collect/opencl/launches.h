@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Work from the call that puts it into a queue to the moment when the device has done it. Its times
-// are asked for by a callback of its event; the program's own use of events is not touched.
+// Follows work from the call that enqueues it to the moment when the device has finished it. A
+// callback of its event asks for the times. The program's own use of events is not affected.
 //
 //   const Launch launch("clEnqueueReadBuffer", queue, {.kind = SONDE_SPAN_COPY, …});
 //   const cl_int status = next().clEnqueueReadBuffer(…, launch.event(event));
@@ -15,7 +15,7 @@
 
 namespace sonde::opencl {
 
-// What is put into a queue; a name is needed, the rest may be 0.
+// Work that is enqueued. It needs a name; the rest may be 0.
 struct Work {
   std::uint8_t kind = SONDE_SPAN_KERNEL;
   std::uint8_t copy_kind = SONDE_COPY_UNKNOWN;
@@ -25,7 +25,7 @@ struct Work {
   std::uint32_t block[3] = {};
 };
 
-// A call that launches work, while it lasts. Not recorded: costs nothing.
+// Lives for the duration of a call that launches work. Costs nothing while nothing records.
 class Launch {
  public:
   Launch(const char* function, cl_command_queue queue, const Work& work);
@@ -33,9 +33,9 @@ class Launch {
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  // What to hand on in place of the program's own.
+  // The event to pass on in place of the program's own.
   cl_event* event(cl_event* wanted);
-  // With what the call returned, which it returns.
+  // Pass what the call returned; returns it.
   cl_int done(cl_int status);
 
  private:
@@ -47,7 +47,7 @@ class Launch {
   bool began_ = false;
 };
 
-// A call that launches nothing, such as one that waits, while it lasts.
+// Lives for the duration of a call that launches nothing, such as a wait.
 class Call {
  public:
   explicit Call(const char* function);
@@ -59,8 +59,8 @@ class Call {
   bool began_;
 };
 
-// Waits for work that is under way, but not for long. If nobody records any further, what is still
-// under way then is counted as lost.
+// Waits for running work, but not for long. If `is_last`, work that is still running then counts as
+// lost.
 void finish_launches(bool is_last);
 
 }  // namespace sonde::opencl

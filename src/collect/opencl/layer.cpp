@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// An OpenCL layer (OPENCL_LAYERS of the loader) that is a plugin of Sonde: the functions that put
-// work into queues are ours and call the next ones. Queues are made with profiling on.
+// An OpenCL layer (see OPENCL_LAYERS of the loader) that is a plugin of Sonde. Its functions record
+// work that is enqueued and call the next layer. Queues are created with profiling on.
 
 #include <atomic>
 #include <cstring>
@@ -48,7 +48,7 @@ constexpr sonde_plugin kPlugin = {sizeof(sonde_plugin),
                                   stop,
                                   nullptr};
 
-// When the layer is loaded: a session that is opened because of it knows the plugin.
+// Runs when the layer is loaded, so that a session opened afterwards knows the plugin.
 __attribute__((constructor)) void add_plugin() {
   sonde_add_plugin(&kPlugin);
 }
@@ -65,7 +65,7 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
   return queue;
 }
 
-// The same list with profiling on. Queues that live on the device have no events of ours.
+// The same list with profiling on. Queues on the device itself are left alone.
 std::vector<cl_queue_properties> with_profiling(const cl_queue_properties* properties) {
   std::vector<cl_queue_properties> list;
   bool has_flags = false;
@@ -146,7 +146,7 @@ SONDE_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch
                                             cl_uint* our_count, const cl_icd_dispatch** ours) {
   constexpr std::size_t kKnown = sizeof(cl_icd_dispatch) / sizeof(void*);
   if (target == nullptr || our_count == nullptr || ours == nullptr) return CL_INVALID_VALUE;
-  // A loader of an older OpenCL has fewer functions.
+  // The loader of an older OpenCL has fewer functions.
   const std::size_t common = count < kKnown ? count : kKnown;
   std::memcpy(static_cast<void*>(&sonde::opencl::next_functions()), target, common * sizeof(void*));
   static cl_icd_dispatch functions;

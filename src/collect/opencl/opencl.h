@@ -11,7 +11,8 @@
 
 namespace sonde::opencl {
 
-// What the program would have called without us. Whole once the loader has made the layer.
+// The functions that the program would have called without us. Complete once the loader has
+// initialised the layer.
 const cl_icd_dispatch& next();
 
 }  // namespace sonde::opencl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Devices and queues of the program, numbered in the order in which it came to them.
+// Devices and queues of the program, numbered in the order in which they are first seen.
 
 #include <cstdint>
 
@@ -14,9 +14,9 @@ struct Queue {
   std::int32_t device = -1;
 };
 
-// Of any queue, whether it was seen when it was made or not.
+// Works for any queue, even if its creation was not seen.
 Queue queue_of(cl_command_queue queue);
-// A queue was made; the number that its handle had before is an older queue's.
+// Adds a new queue. If its handle was used before, that number stays with the older queue.
 void add_queue(cl_command_queue queue, cl_device_id device);
 
 // Records all devices that have a queue.

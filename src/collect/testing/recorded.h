@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// For tests that record: open a session, run something in a window of it, look into the trace.
+// For tests that record: open a session, run something in a window of it, and read the trace.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Trace record_window(Session& session, Body&& body, std::int64_t first_step = 0) 
   return trace ? *trace : Trace();
 }
 
-// What a window of a session of its own holds of `body`.
+// The trace of `body`, recorded in a window of a new session.
 template <typename Body>
 Trace record_once(Body&& body) {
   const auto session = open_session({});

@@ -20,9 +20,9 @@ constexpr int kMostFrames = 256;
 
 using Walk = int(void** addresses, int count);
 
-// libunwind's keeps what it learns of each function and is ten times as fast as the C library's,
-// where torch was built without frame pointers. Opened for us alone: it has functions of libgcc's
-// names.
+// libunwind remembers what it learns about each function. Where torch was built without frame
+// pointers, it is ten times as fast as the C library's walk. Loaded with local scope, because it
+// has functions with the names of libgcc's.
 Walk* find_walk() {
   void* const library = ::dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
   void* const walk = library != nullptr ? ::dlsym(library, "unw_backtrace") : nullptr;
@@ -45,7 +45,7 @@ std::uint64_t hash_of(void* const* addresses, int count) {
 void prepare_call_stacks() {
   if (walk.load() == nullptr) walk.store(find_walk());
   std::array<void*, 4> addresses;
-  walk.load()(addresses.data(), static_cast<int>(addresses.size()));  // the first allocates
+  walk.load()(addresses.data(), static_cast<int>(addresses.size()));  // the first call allocates
 }
 
 std::uint32_t CallStacks::here() {
@@ -62,7 +62,7 @@ std::uint32_t CallStacks::native() {
   return number;
 }
 
-// As torch's own profiler writes it: functions of the script with their place in its source.
+// The format of torch's own profiler: functions of the script with their place in its source.
 std::uint32_t CallStacks::script() {
   const std::vector<::torch::jit::StackEntry> entries = ::torch::jit::currentCallstack();
   if (entries.empty()) return 0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where an operator was called from: the native stack, or TorchScript's where a script runs.
+// Where an operator was called from: the native stack, or TorchScript's if a script runs.
 
 #include <cstdint>
 #include <unordered_map>
 
 namespace sonde::torch {
 
-// One per thread. A stack that was seen before costs the walk and a look-up.
+// Use one per thread. A stack that was seen before costs the walk and a look-up.
 class CallStacks {
  public:
-  // The number of the stack that calls us, for sonde_op_place; 0 if it cannot be had.
+  // The number of the caller's stack, for sonde_op_place; 0 if it is not available.
   std::uint32_t here();
 
  private:
@@ -21,7 +21,7 @@ class CallStacks {
   std::unordered_map<std::uint64_t, std::uint32_t> known_;  // by a hash of the addresses
 };
 
-// Finds the way to walk stacks; to be called before the first operator is recorded.
+// Finds a way to walk stacks. Call it before the first operator is recorded.
 void prepare_call_stacks();
 
 }  // namespace sonde::torch

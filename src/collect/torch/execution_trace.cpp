@@ -25,7 +25,7 @@ constexpr const char* kThreadName = "[pytorch|profiler|execution_trace|thread]";
 constexpr const char* kProcessGroups = "## process_group:init ##";
 constexpr auto kUserScopeOfTorch = static_cast<std::uint64_t>(at::RecordScope::USER_SCOPE);
 
-// An operator that has begun, until it is written.
+// An operator from its beginning until it is written.
 struct Node : at::ObserverContext {
   std::uint64_t id = 0;
   std::uint64_t parent = kRoot;
@@ -73,7 +73,7 @@ struct Thread {
   std::uint64_t innermost() const { return open.empty() ? node : open.back()->id; }
 };
 
-// "aten::t(Tensor(a) self) -> Tensor(a)", made once for each operator.
+// The text of a schema, such as "aten::t(Tensor(a) self) -> Tensor(a)", made once per operator.
 class Schemas {
  public:
   const std::string& of(const at::RecordFunction& fn) {
@@ -89,10 +89,10 @@ class Schemas {
   std::unordered_map<std::string, std::string> known_;
 };
 
-// All callbacks take turns.
+// All callbacks take its lock.
 class Observer {
  public:
-  // Numbers begin again.
+  // Numbers start again.
   void begin() {
     const std::lock_guard lock(mutex_);
     numbers_.forget();
@@ -113,7 +113,7 @@ class Observer {
   std::unique_ptr<Node> begin_node(const at::RecordFunction& fn);
   void end_node(const at::RecordFunction& fn, Node& node);
 
-  // In a child of fork(), instead of the parent's: torch has our callback there too.
+  // For a child of fork(): replaces the parent's. torch has our callback there too.
   Observer* in_child() const {
     auto* const fresh = new Observer;
     fresh->is_on_ = is_on_;
@@ -131,14 +131,14 @@ class Observer {
   Schemas schemas_;
   std::unordered_map<std::uint64_t, Thread> threads_;
   bool is_running_ = false;
-  // Of start() and stop(), which are called one at a time.
+  // Used by start() and stop(), which are called one at a time.
   bool is_on_ = false;
   bool is_over_ = false;
   at::CallbackHandle callback_ = 0;
 };
 
-// Leaked: callbacks may run while the program's statics are destroyed, and at fork() a thread that
-// the child has not may hold the lock.
+// Leaked: callbacks may run while the program's statics are destroyed, and after fork() the lock
+// may be held by a thread that does not exist in the child.
 Observer*& place() {
   static auto* only = new Observer;
   return only;
@@ -155,7 +155,7 @@ void on_node_end(const at::RecordFunction& fn, at::ObserverContext* context) {
   if (context != nullptr) observer().end_node(fn, *static_cast<Node*>(context));
 }
 
-// As torch.profiler does it: an annotation whose one input is the text.
+// As in torch.profiler: an annotation whose only input is the text.
 void tell_process_groups(const char* groups) {
   const std::vector<c10::IValue> inputs = {c10::IValue(std::string(groups))};
   at::RecordFunction guard(at::RecordScope::USER_SCOPE);
@@ -179,7 +179,7 @@ void Observer::start(const char* process_groups) {
   if (*process_groups != '\0') tell_process_groups(process_groups);
 }
 
-// What is still open, so that every node has its parent; the innermost first.
+// Writes the nodes that are still open, innermost first, so that every node has its parent.
 void Observer::write_open() {
   const std::lock_guard lock(mutex_);
   is_running_ = false;
@@ -239,7 +239,7 @@ void Observer::end_node(const at::RecordFunction& fn, Node& node) {
   const auto at = std::find(open.rbegin(), open.rend(), &node);
   if (at == open.rend()) return;
   open.erase(std::next(at).base());
-  // A boxed kernel hands over its whole stack, of which the results are the end.
+  // A boxed kernel passes its whole stack. The results are at its end.
   const std::vector<c10::IValue>& outputs = fn.outputs();
   const std::size_t count = std::min(fn.num_outputs(), outputs.size());
   for (std::size_t i = outputs.size() - count; i < outputs.size(); ++i)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostListItems = 30;
 
-// A text of bounded length without allocation.
+// A text of bounded length that needs no allocation.
 class ShortText {
  public:
   void add(std::string_view text) {
@@ -30,7 +30,7 @@ class ShortText {
     const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
     add({digits, static_cast<std::size_t>(end - digits)});
   }
-  // 17 digits, and a point where it would look like an integer.
+  // 17 digits, and a point if it would otherwise look like an integer.
   void add(double number) {
     char digits[40];
     const int size = std::snprintf(digits, sizeof(digits), "%.17g", number);
@@ -39,8 +39,8 @@ class ShortText {
     if (text.find_first_of(".en") == std::string_view::npos) add(std::string_view("."));
   }
   void add(bool flag) { add(std::string_view(flag ? "True" : "False")); }
-  void add(const char* text) = delete;  // it would be taken for a flag
-  // False if it is none of those.
+  void add(const char* text) = delete;  // would convert to bool
+  // False if the value is none of these.
   bool add(const c10::IValue& value) {
     if (value.isBool()) {
       add(value.toBool());
@@ -95,7 +95,7 @@ class Packer {
   }
 
  private:
-  // What has no sizes of its own counts as none.
+  // Tensors without sizes of their own are recorded as none.
   static bool has_sizes(const at::Tensor& tensor) {
     return tensor.defined() && !tensor.is_nested() &&
            !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
@@ -143,7 +143,7 @@ class Packer {
     out_.scalar(text.text());
   }
 
-  // Of scalars; lists of anything else count as none.
+  // Records lists of scalars. Lists of anything else are recorded as none.
   void list(c10::ArrayRef<c10::IValue> items) {
     if (items.size() > kMostListItems) return out_.none();
     ShortText text;

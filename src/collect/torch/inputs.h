@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The arguments of an operator by PyTorch's rules: what it shows of which, and how.
+// Records the arguments of an operator by PyTorch's rules: what is shown of each, and how.
 
 #include <ATen/record_function.h>
 
@@ -9,7 +9,8 @@
 
 namespace sonde::torch {
 
-// Records the inputs of the operator that was just begun, and which tensors they are if wanted.
+// Records the inputs of the operator that has just begun and, if wanted, the identity of its
+// tensors.
 void record_inputs(const at::RecordFunction& fn, OpInputs& scratch, bool with_tensors);
 
 }  // namespace sonde::torch

@@ -3,7 +3,7 @@
 
 namespace sonde::torch {
 
-// Whether every allocation and free that torch's allocators report is recorded, on all threads.
+// Turns on or off the recording of everything that torch's allocators report, on all threads.
 void report_memory(bool on);
 
 }  // namespace sonde::torch

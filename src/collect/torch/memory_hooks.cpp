@@ -12,8 +12,8 @@ SONDE_SEEN sonde::torch::MemoryReport* sonde_memory_report = nullptr;
 namespace sonde::torch {
 namespace {
 
-// The names that c10's functions have for the linker. The totals' type differs between versions of
-// torch, and with it the name.
+// The linker's names of c10's functions. The type of the totals, and with it the name, differs
+// between versions of torch.
 constexpr const char* kEnabled = "_ZN3c1022memoryProfilingEnabledEv";
 constexpr const char* kReportSigned = "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE";
 constexpr const char* kReport = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
@@ -28,7 +28,7 @@ int note_path_of_c10(dl_phdr_info* info, std::size_t /*bytes*/, void* path) {
   return is_c10 ? 1 : 0;
 }
 
-// c10's own function, also where c10 was loaded for one user alone (as Python does).
+// Finds c10's own function, even if c10 was loaded with local scope, as Python does.
 void* find_in_c10(const char* symbol) {
   char path[4096] = "";
   if (::dl_iterate_phdr(note_path_of_c10, path) == 0) return nullptr;
@@ -39,7 +39,7 @@ void* find_in_c10(const char* symbol) {
   return found;
 }
 
-// Found once. Two threads may both look, and find the same.
+// Looked up once. If two threads look, both find the same.
 template <typename Function>
 class InC10 {
  public:
@@ -102,7 +102,7 @@ namespace c10 {
 
 using Device = sonde::torch::MemoryDevice;
 
-// The same names for the linker as c10's, which are for its own type.
+// For the linker these have the same names as c10's, which use c10's own type.
 SONDE_SEEN bool memoryProfilingEnabled();
 SONDE_SEEN void reportMemoryUsageToProfiler(
     void* address, std::int64_t bytes, std::int64_t allocated, std::int64_t reserved,

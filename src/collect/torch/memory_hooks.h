@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Seeing what torch's allocators report, whoever is loaded first.
+// Sees what torch's allocators report, whichever library is loaded first.
 //
-// c10 has functions by which its allocators ask whether a profiler is interested, and report to it.
-// They are called through the dynamic linker, which takes the first definition it finds. This file
-// defines them too, and is part of every library of ours that may stand before c10: `Sonde::torch`
-// in programs that link it, the preload library in those that do not. Ours report to Sonde, then
-// call c10's, so that torch's own profiler goes on to see what it would have seen.
+// c10's allocators call functions of c10 to ask whether a profiler is interested, and to report to
+// it. These calls go through the dynamic linker, which takes the first definition it finds. This
+// file defines the same functions. It is part of every Sonde library that may come before c10:
+// `Sonde::torch` in programs that link it, the preload library in all others. Our functions report
+// to Sonde and then call c10's, so torch's own profiler still sees everything.
 //
-// Without torch's headers and without the C++ library, for the preload library's sake.
+// Uses neither torch's headers nor the C++ library, because the preload library must not.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace sonde::torch {
 
-// As c10::Device is laid out and passed.
+// Has the layout and calling convention of c10::Device.
 struct MemoryDevice {
   std::int8_t type;
   std::int8_t index;
 };
 
-// `bytes` is negative for what was given back. A failed one has no address.
+// `bytes` is negative for a free. A failed allocation has no address.
 using MemoryReport = void(void* address, std::int64_t bytes, std::size_t total_allocated,
                           std::size_t total_reserved, MemoryDevice device, bool failed);
 
 }  // namespace sonde::torch
 
-// Whom to report to; null: nobody. Of several in one process, the linker gives all libraries the
-// one of the library that stands first, whose functions are the ones that are called. Read and
-// written atomically.
+// The function to report to; null if there is none. If several libraries of a process define it,
+// the linker gives them all the one of the first library, whose functions are the ones that are
+// called. Read and write it atomically.
 extern "C" __attribute__((visibility("default"))) sonde::torch::MemoryReport* sonde_memory_report;

@@ -19,11 +19,11 @@ struct OpenModule {
   std::uint32_t number;
   std::string path;
   bool recorded;
-  sonde_range told;  // to other tools
+  sonde_range told;  // for other tools
 };
 
 struct KnownModule {
-  std::string class_name;  // another object may lie at an address by now
+  std::string class_name;  // another object may have the address by now
   std::uint32_t number = 0;
   std::uint32_t span_name = 0;
   std::string path;
@@ -52,7 +52,7 @@ ThreadModules& thread_modules() {
   return modules;
 }
 
-// NetImpl of (anonymous namespace)::NetImpl and Net alike are called Net.
+// The short name: Net, for both (anonymous namespace)::NetImpl and Net.
 std::string short_class(std::string_view name) {
   const std::size_t colons = name.rfind("::");
   if (colons != std::string_view::npos) name.remove_prefix(colons + 2);

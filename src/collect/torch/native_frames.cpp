@@ -30,7 +30,7 @@ std::string this_program() {
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
 }
 
-// Of the notes that a binary carries, in hexadecimal digits; "" if it has none.
+// The build id in a binary's notes, in hexadecimal; "" if it has none.
 std::string build_id_in(const char* notes, std::size_t bytes) {
   constexpr std::size_t kAlign = 4;
   const auto padded = [](std::size_t size) { return (size + kAlign - 1) / kAlign * kAlign; };
@@ -80,7 +80,7 @@ int add_binary(dl_phdr_info* info, std::size_t /*bytes*/, void* opaque) {
   return 0;
 }
 
-// Addresses that were seen, of all threads. Code that was unloaded keeps the names it had.
+// The addresses seen on all threads. Unloaded code keeps the names it had.
 class NativeFrames {
  public:
   std::uint32_t stack(void* const* addresses, std::size_t count) {
@@ -90,7 +90,7 @@ class NativeFrames {
       const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
       if (numbers.empty() && is_ours(address)) continue;
       const std::uint32_t number = frame(address);
-      if (number == 0) return 0;  // not recording any more
+      if (number == 0) return 0;  // recording has stopped
       numbers.push_back(number);
     }
     return sonde_stack(numbers.data(), numbers.size());

@@ -6,8 +6,8 @@
 
 namespace sonde::torch {
 
-// The number of a native stack, return addresses with the innermost first; our own frames at its
-// inner end are left out. Takes a lock and finds out in which binary each address lies: for stacks
+// The number of a native stack: return addresses, innermost first, without Sonde's own frames at
+// the inner end. Takes a lock and looks up the binary of each address, so call it only for stacks
 // that were not seen before.
 std::uint32_t native_stack(void* const* addresses, std::size_t count);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kCollectiveName = "record_param_comms";
 
-// The list of a node's further attributes.
+// The list of a node's additional attributes.
 class Attributes {
  public:
   void add(const char* name, const std::string& value) {
@@ -53,7 +53,7 @@ class Attributes {
   std::string text_;
 };
 
-// Later versions of torch say more; the first that fits is taken.
+// Later versions of torch have more fields. The first overload that compiles is used.
 template <typename Info>
 auto add_async_flag(const Info& info, Attributes& attributes, int /*later*/)
     -> decltype(info.getIsAsynchronizedOp(), void()) {

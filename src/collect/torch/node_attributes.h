@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What only some nodes of an execution trace have: a collective's facts, a Triton kernel's file.
-// All that differs between versions of torch stands here.
+// Attributes that only some nodes of an execution trace have: the facts of a collective, the file
+// of a Triton kernel. Everything that differs between versions of torch is here.
 
 #include <ATen/record_function.h>
 
@@ -12,12 +12,13 @@
 
 namespace sonde::torch {
 
-// JSON objects with commas between; empty for all but collectives. To be asked while they begin.
+// JSON objects, separated by commas; empty unless it is a collective. Call it when the operator
+// begins.
 std::string collective_attributes(const at::RecordFunction& fn);
 
 struct TritonKernel {
-  std::string backend;  // empty: it is none
-  std::string file;     // without its folders
+  std::string backend;  // empty if it is not such a kernel
+  std::string file;     // without its folder
   c10::IValue stream;
 };
 TritonKernel triton_kernel_of(const at::RecordFunction& fn);

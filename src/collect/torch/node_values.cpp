@@ -21,7 +21,7 @@ void append(std::string& out, std::uint64_t number) {
   out.append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
 }
 
-// The shortest text that reads back as the same number, and that is no integer.
+// The shortest text that reads back as the same number and does not look like an integer.
 void append(std::string& out, double number) {
   if (std::isnan(number)) {
     out += "\"nan\"";
@@ -48,7 +48,7 @@ void append(std::string& out, c10::IntArrayRef numbers) {
   out += ']';
 }
 
-// What has neither sizes nor elements of its own.
+// Whether a tensor has neither sizes nor elements of its own.
 bool is_opaque(const at::Tensor& tensor) {
   return !tensor.defined() || tensor.is_nested() ||
          tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
@@ -89,7 +89,7 @@ void NodeValues::begin_element() {
   is_first_ = false;
 }
 
-// A type is a string of its own, whatever stands in it.
+// A type is one string, whatever is in it.
 void NodeValues::add(const c10::IValue& value, NodeNumbers& numbers) {
   begin_element();
   types_ += '"';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an operator is called with and what it makes, as the JSON lists of an execution trace's
-// node, by PyTorch's rules.
+// The inputs and outputs of an operator as the JSON lists of an execution trace's node, by
+// PyTorch's rules.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -16,8 +16,9 @@
 
 namespace sonde::torch {
 
-// Numbers for operators, tensors and storages, all from one counter. Tensors and storages are known
-// by their addresses: one that lies where another has lain is taken for it, as in PyTorch.
+// Numbers operators, tensors and storages, all from one counter. Tensors and storages are
+// identified by address. As in PyTorch, a new one at a reused address gets the number of the old
+// one.
 class NodeNumbers {
  public:
   void forget() {
@@ -41,7 +42,7 @@ class NodeNumbers {
 class NodeValues {
  public:
   void add(const c10::IValue& value, NodeNumbers& numbers);
-  // Of C: valid until the next add().
+  // The lists as C strings, valid until the next add().
   sonde_et_values lists();
 
  private:
@@ -51,7 +52,7 @@ class NodeValues {
   void put(const c10::IValue& value, NodeNumbers& numbers);
   void put_single(const c10::IValue& value);
 
-  // Without the brackets around them until lists() is asked.
+  // Without the closing bracket until lists() is called.
   std::string values_ = "[";
   std::string shapes_ = "[";
   std::string types_ = "[";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Numbers of operators' names, found without looking at more than a few bytes.
+// Finds the number of an operator's name by looking at only a few bytes.
 
 #include <ATen/record_function.h>
 
@@ -14,17 +14,17 @@
 
 namespace sonde::torch {
 
-// One per thread. A name that belongs to a schema lies at one address for as long as the operator
-// is registered, so its first bytes suffice to see that it is still there; others lie in objects
-// that come and go, and their text is compared as a whole.
+// Use one per thread. The name of a schema stays at one address for as long as the operator is
+// registered, so its first bytes are enough to see that it is still there. Other names are in
+// objects that come and go, so their whole text is compared.
 class OpNames {
  public:
   struct Found {
     std::uint32_t number;
-    bool is_of_schema;  // the dispatcher's own call: neither a user's scope nor asynchronous
+    bool is_of_schema;  // a call by the dispatcher, not a user's scope or asynchronous
   };
 
-  // The number of a schema's name, 0 if it is none or not known yet.
+  // The number of a schema's name; 0 if it is not one or not known yet.
   std::uint32_t find_of_schema(const char* name) const {
     const Entry& entry = entries_[slot(name)];
     const bool found = entry.name == name && first_bytes(name) == entry.first && entry.is_of_schema;
@@ -56,7 +56,7 @@ class OpNames {
     return (reinterpret_cast<std::uintptr_t>(name) >> 4) % kEntries;
   }
 
-  // Names are those of std::string, which has room for fifteen characters at the least: eight can
+  // Names are those of std::string, which has room for at least fifteen characters, so eight can
   // always be read.
   static std::uint64_t first_bytes(const char* name) {
     std::uint64_t first;

@@ -13,8 +13,8 @@
 namespace sonde::torch {
 namespace {
 
-// Values are written here rather than by libtorch into a stream of ours: under torch 2.11 programs
-// ended where it was to write a number.
+// Values are formatted here. With torch 2.11, programs crashed when libtorch wrote a number to one
+// of our streams.
 std::string double_text(double number) {
   const bool is_whole = std::abs(number) < 1e10 && std::trunc(number) == number;
   char digits[40];
@@ -40,7 +40,7 @@ bool is_int_list(const c10::TypePtr& type) {
          type->castRaw<c10::ListType>()->getElementType()->kind() == c10::TypeKind::IntType;
 }
 
-// Lists of the same number are written as that number, `int[2] stride=1`, but not those of symbolic
+// A list of equal numbers is written as one number, `int[2] stride=1`, but not a list of symbolic
 // numbers: `SymInt[2] stride=[1, 1]`.
 std::string default_text(const c10::TypePtr& type, const c10::IValue& value) {
   if (!is_int_list(type) || !value.isIntList() || value.toListRef().size() < 2)

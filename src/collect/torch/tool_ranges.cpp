@@ -15,12 +15,12 @@
 namespace sonde::torch {
 namespace {
 
-// What is wanted now; read by callbacks.
+// The tools that want ranges now; read by callbacks.
 std::atomic<std::uint32_t> tools{0};
 std::atomic<bool> shapes{false};
 
-// Which operator made a tensor, and as which of its results. Tensors are known by their address, so
-// that one which lies where another has lain may be taken for it, as in PyTorch.
+// Which operator made a tensor, and which of its results it is. Tensors are identified by address.
+// As in PyTorch, a new one at a reused address may be taken for the old one.
 struct Producer {
   std::uint64_t op_id = 0;
   int output = -1;
@@ -58,7 +58,7 @@ Producers& producers() {
   return *only;
 }
 
-// "[a, b]" of what one puts between.
+// Builds a text such as "[a, b]".
 class ListText {
  public:
   void add(const std::string& item) {
@@ -84,8 +84,8 @@ std::string producer_text(Producer producer) {
   return "(" + std::to_string(producer.op_id) + "," + std::to_string(producer.output) + ")";
 }
 
-// What PyTorch says of an operator's inputs: the tensors of a list stand among the rest, whatever
-// is no tensor has no size and no producer.
+// An operator's inputs in PyTorch's format. The tensors of a list count as inputs of their own.
+// Anything that is not a tensor has no size and no producer.
 struct InputsText {
   ListText sizes;
   ListText producers;
@@ -105,7 +105,7 @@ struct InputsText {
     sizes.add(sizes_text(tensor));
     producers.add(producer_text(torch::producers().of(tensor)));
   }
-  // Of those without a tensor behind them, only the producers are listed.
+  // If no tensor of the list is defined, only the producers are listed.
   void add_list(const c10::List<c10::IValue>& list) {
     bool has_sizes = false;
     bool has_tensors = false;

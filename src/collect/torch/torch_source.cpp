@@ -26,17 +26,17 @@
 namespace sonde::torch {
 namespace {
 
-// What running windows ask for beside the operators themselves; read by callbacks.
+// What the open windows ask for besides the operators themselves; read by callbacks.
 constexpr unsigned kShapes = 1;
 constexpr unsigned kTensors = 2;
 constexpr unsigned kStacks = 4;
 constexpr unsigned kModules = 8;
 std::atomic<unsigned> wishes{0};
-// Counts windows, so that every thread says its number in each.
+// Counts windows, so that every thread records its number in each.
 std::atomic<std::uint32_t> window{0};
 
-// Which of this thread's open operators were recorded: an operator that began outside a window has
-// no end to write. Deeper than anything that is no endless recursion.
+// Which of this thread's open operators were recorded. An operator that began outside a window has
+// no end to write. Deep enough for everything but endless recursion.
 class OpenOps {
  public:
   void push(bool recorded) {
@@ -60,8 +60,8 @@ class OpenOps {
   std::uint64_t recorded_[kDeepest / 64] = {};
 };
 
-// What every operator needs comes first, in one line of the cache: between two operators the
-// program has thrown out most of what we had there.
+// What every operator needs comes first, in one cache line: between two operators the program
+// evicts most of our data from the cache.
 struct alignas(64) ThreadState {
   detail::ThreadCursor* cursor = &detail::sonde_detail_cursor;
   std::uint32_t window = 0;
@@ -72,9 +72,9 @@ struct alignas(64) ThreadState {
   ScriptModules modules;
 };
 
-// Leaked at the end of the thread's life on purpose: operators run in destructors of other
-// thread-local objects. Found at a fixed distance from the thread's own block: the loader keeps
-// some room there for libraries that come late, and these are 8 bytes.
+// Leaked on purpose when the thread ends: operators run in destructors of other thread-local
+// objects. It is at a fixed offset from the thread's block. The loader keeps a little room there
+// for libraries that are loaded late; this takes 8 bytes of it.
 __thread ThreadState* this_state __attribute__((tls_model("initial-exec"))) = nullptr;
 
 __attribute__((noinline)) ThreadState& make_thread_state() {
@@ -86,7 +86,7 @@ inline ThreadState& thread_state() {
   return __builtin_expect(this_state != nullptr, 1) ? *this_state : make_thread_state();
 }
 
-// Of operators that may end on another thread: user scopes and those marked so.
+// For operators that may end on another thread: user scopes and those marked asynchronous.
 struct RangeContext : at::ObserverContext {
   explicit RangeContext(sonde_range begun) : range(begun) {}
   sonde_range range;
@@ -107,26 +107,27 @@ sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   return op;
 }
 
-// What was asked for of an operator that has begun.
+// Records what was requested about an operator that has begun.
 __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadState& state,
                                            unsigned wished) {
   if ((wished & kShapes) != 0 && !fn.inputs().empty())
     record_inputs(fn, state.inputs, (wished & kTensors) != 0);
-  // A gradient's place is that of its forward operator, which readers find by its sequence number.
+  // The stack of a gradient is that of its forward operator. Readers find it by the sequence
+  // number.
   if ((wished & (kStacks | kModules)) == 0 || fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
     return;
   sonde_op_place((wished & kStacks) != 0 ? state.stacks.here() : 0,
                  (wished & kModules) != 0 ? state.modules.here() : 0);
 }
 
-// At the first operator of a thread in a window.
+// Called at the first operator of a thread in a window.
 __attribute__((noinline)) void begin_window(ThreadState& state, std::uint32_t number) {
   if (sonde_is_recording() == 0) return;
   state.window = number;
   sonde_thread_is(at::RecordFunction::currentThreadId());
 }
 
-// In a child of fork(), which has our callback and no session yet.
+// For a child of fork(), which has our callback but no session yet.
 __attribute__((noinline)) bool begin_late(const at::RecordFunction& fn, ThreadState& state) {
   if (state.open.is_full() || sonde_is_recording() != 0) return false;
   sonde_op_missed();
@@ -150,7 +151,7 @@ inline __attribute__((always_inline)) bool begin_op(const at::RecordFunction& fn
                                 fn.seqNr(), fn.forwardThreadId(), fn.handle());
 }
 
-// What on_begin leaves to others.
+// Handles the rare cases of on_begin.
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
     const at::RecordFunction& fn, ThreadState& state) {
   const std::uint32_t number = window.load(std::memory_order_relaxed);
@@ -165,8 +166,8 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
   return nullptr;
 }
 
-// The way of nearly all operators is one straight line: the program has thrown our instructions out
-// of the cache too, and each line of them costs.
+// Nearly all operators take one straight path: the program evicts our instructions from the cache
+// too, and each cache line costs.
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   ThreadState& state = thread_state();
   const std::uint32_t name = state.names.find_of_schema(fn.name());
@@ -190,8 +191,8 @@ void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   if (state.open.pop()) detail::write_end(*state.cursor);
 }
 
-// The source that sessions see. Everything between this library and libsonde is C: torch may have
-// been built with another ABI of the C++ library.
+// The source that sessions see. The interface between this library and libsonde is C, because torch
+// may have been built with another ABI of the C++ library.
 class TorchSource {
  public:
   void prepare(const sonde_request& request) {
@@ -222,7 +223,7 @@ class TorchSource {
     }
   }
 
-  // At the end of the program, while torch still knows its callbacks.
+  // Called at the end of the program, while torch still has its callbacks.
   void end() {
     const std::lock_guard lock(mutex_);
     if (std::exchange(running_, 0) > 0) leave();
@@ -230,7 +231,7 @@ class TorchSource {
   }
 
  private:
-  // Serves the sessions that record, as prepare() asked last.
+  // Serves the sessions that record, with what the last prepare() asked for.
   void serve() {
     wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
                  (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
@@ -284,8 +285,8 @@ const sonde_plugin kPlugin = {
 }  // namespace
 
 void attach() {
-  // Torch keeps its callbacks in a static that is made at its first use, now if not before. What is
-  // registered after that for the end of the program is called before it is gone.
+  // Torch keeps its callbacks in a static that is made at its first use, now at the latest. Exit
+  // handlers registered after that run before it is destroyed.
   static const bool is_first = [] {
     static_cast<void>(at::hasGlobalCallbacks());
     std::atexit([] {
@@ -310,7 +311,7 @@ __attribute__((constructor)) void attach_when_loaded() {
 }  // namespace
 }  // namespace sonde::torch
 
-// For programs that were not linked with this library: what the agent of `sonde run` calls.
+// For programs that were not linked with this library: the agent of `sonde run` calls it.
 extern "C" __attribute__((visibility("default"))) int sonde_adapter_attach(void) {
   sonde::torch::attach();
   return 0;
