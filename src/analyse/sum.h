@@ -6,7 +6,7 @@
 
 namespace sonde::detail {
 
-// Adds times or bytes of an untrusted trace: a sum that would overflow saturates.
+// Adds times or bytes of an untrusted trace. The sum saturates instead of overflowing.
 inline void add_to(std::int64_t& sum, std::int64_t more) noexcept {
   if (!__builtin_add_overflow(sum, more, &sum)) return;
   using Limits = std::numeric_limits<std::int64_t>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The arguments of events, as the trace keeps them beside its columns.
+// The arguments of events that the trace keeps beside its columns.
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 namespace sonde::detail {
 namespace {
 
-// Keys of a foreign event itself, not of its arguments.
+// The prefix of keys that belong to a foreign event itself, not to its arguments.
 constexpr std::string_view kEventPrefix = "event.";
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace sonde::detail {
 namespace {
 
-// What PyTorch leaves out of its list.
+// Names that PyTorch leaves out of its list.
 constexpr std::array<std::string_view, 6> kHiddenNames = {
     "profiler::_record_function_enter",
     "profiler::_record_function_enter_new",
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kHiddenNames = {
     "aten::_version",
 };
 
-// What a name means for an event; looked up once per name, not per event.
+// What a name means for an event. Each name is looked up once, not once per event.
 class Names {
  public:
   enum class Class : std::uint8_t { Unknown, Plain, Hidden, Step };
@@ -48,7 +48,7 @@ class Names {
   std::vector<Class> class_;
 };
 
-// The events of one track from here on.
+// The remaining events of one track.
 class Run {
  public:
   Run(const Trace& trace, Names& names, IdRange<SpanId> spans)
@@ -66,7 +66,8 @@ class Run {
     find();
   }
 
-  // The earlier begins first, of those the longer; of equal ones the first in the recorder's list.
+  // The one that begins earlier comes first, then the longer one, then the first in the recorder's
+  // list.
   friend bool operator<(const Run& a, const Run& b) {
     if (a.begin_ns_ != b.begin_ns_) return a.begin_ns_ < b.begin_ns_;
     if (a.end_ns_ != b.end_ns_) return a.end_ns_ > b.end_ns_;
@@ -77,7 +78,7 @@ class Run {
   }
 
  private:
-  // Passes over what is not an event.
+  // Skips spans that are not events.
   void find() {
     const SpanTable& spans = trace_->spans();
     for (; at_ < spans_.size(); ++at_) {
@@ -101,8 +102,8 @@ class Run {
   Nanos end_ns_ = 0;
 };
 
-// Visits the events of all tracks in one order. Each track is already in order, and many events of
-// one track follow each other.
+// Visits the events of all tracks in one order. Each track is already in order, and often many
+// events of one track follow each other.
 template <typename Visit>
 void visit_in_order(std::vector<Run> runs, const Visit& visit) {
   const auto later = [](const Run& a, const Run& b) { return b < a; };
@@ -149,7 +150,7 @@ std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
 void collect_events(EventData& data) {
   const SpanTable& spans = data.trace.spans();
   Names names(data.trace);
-  // Room for all costs addresses, not memory.
+  // Reserving room for all takes address space, not memory.
   data.row.reserve(spans.size());
   data.name.reserve(spans.size());
   data.flags.reserve(spans.size());

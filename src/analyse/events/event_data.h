@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an EventList holds: one entry per event in each column, in the order of the list.
+// The data of an EventList: one entry per event in each column, in the order of the list.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +25,10 @@ constexpr EventFlag kEventAnnotation = 2;  // a user marked it
 constexpr EventFlag kEventDevice = 4;      // ran on a device
 constexpr EventFlag kEventMemory = 8;  // a memory record outside all events; `row` is an allocation
 
-// An operator that gradients may go back to.
+// An operator that a gradient may belong to.
 struct ForwardOp {
   std::int64_t sequence_number;
-  std::int64_t thread;  // as PyTorch numbers it
+  std::int64_t thread;  // PyTorch's number
   std::uint32_t event;
 };
 
@@ -38,7 +38,7 @@ struct ExtraOfSpan {
   std::uint32_t extra;
 };
 
-// A name by number: a string of the trace, or one of those that PyTorch makes up.
+// A name by number: a string of the trace, or a name that PyTorch makes up.
 using NameNumber = std::uint32_t;
 enum class MadeUpName : std::uint8_t { ProfilerStep, Memory, OutOfMemory };
 
@@ -50,10 +50,10 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
-  BigVector<std::uint32_t> row;  // of spans, or of allocations
+  BigVector<std::uint32_t> row;  // in spans, or in allocations
   BigVector<NameNumber> name;
   BigVector<std::uint8_t> flags;
-  BigVector<std::uint32_t> thread;  // row of tracks on whose stack it is
+  BigVector<std::uint32_t> thread;  // the row in tracks whose stack it is on
   BigVector<std::uint32_t> parent;
   BigVector<Nanos> begin_ns;
   BigVector<Nanos> end_ns;
@@ -84,11 +84,11 @@ struct EventData {
   }
   Nanos duration_ns(std::size_t event) const noexcept { return end_ns[event] - begin_ns[event]; }
 
-  // A host event that has a place in the tree.
+  // Whether it is a host event with a place in the tree.
   bool nests(std::size_t event) const noexcept {
     return (flags[event] & (kEventDevice | kEventAsync)) == 0;
   }
-  // The difference of two times in microseconds since the start, as PyTorch forms it.
+  // The difference of two times in microseconds since the start, calculated as PyTorch does.
   double duration_us(std::size_t event) const noexcept {
     return static_cast<double>(end_ns[event] - start_ns) / 1000.0 -
            static_cast<double>(begin_ns[event] - start_ns) / 1000.0;
@@ -115,7 +115,7 @@ struct EventData {
   std::string arguments(std::size_t event) const;
 
  private:
-  // Whether the trace has such callers at all; if not, no event needs to climb to the root.
+  // Whether the trace has such callers at all. If not, no event needs to search up to the root.
   struct Callers {
     bool python = false;
     bool gradients = false;
@@ -127,12 +127,12 @@ struct EventData {
   mutable std::once_flag callers_once_;
   mutable Callers callers_;
   mutable std::once_flag forward_ops_once_;
-  mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first asked for
+  mutable std::vector<ForwardOp> forward_ops_;  // sorted; made when a stack is first needed
   mutable std::once_flag extras_once_;
-  mutable std::vector<ExtraOfSpan> extras_;  // by span; made when arguments are first asked for
+  mutable std::vector<ExtraOfSpan> extras_;  // by span; made when arguments are first needed
 };
 
-// The steps of making a list, in their order.
+// The steps that make a list, in order.
 void collect_events(EventData& data);
 void link_device_work(EventData& data);
 void attribute_memory(EventData& data);

@@ -35,7 +35,7 @@ std::string find_device(const EventData& data) {
     intel = intel || device_called(data.kind(event)) == DeviceType::Xpu;
   }
   if (intel) return "xpu";
-  // Work of other devices has the kinds that CUDA's has; the trace says whose it is.
+  // Work of other devices has the same kinds as CUDA's. The trace says which device it is.
   if (type == DeviceType::Cuda) type = described_device(data.trace.devices()).value_or(type);
   if (type == DeviceType::Cpu) {
     const DeviceTable& devices = data.trace.devices();
@@ -46,7 +46,7 @@ std::string find_device(const EventData& data) {
   return type == DeviceType::Cpu ? std::string() : std::string(to_string(type));
 }
 
-// When the first window opened, or the first thing happened.
+// When the first window opened; without windows, the time of the first event.
 Nanos recording_start(const Trace& trace) {
   const WindowTable& windows = trace.windows();
   Nanos start = !windows.empty() ? windows.start_ns[0] : trace.first_ns();

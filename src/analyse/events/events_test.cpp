@@ -178,7 +178,7 @@ TEST(Events, ACallWithoutAnOperatorStandsOnItsOwnThread) {
 TEST(Events, OnlyOperatorsClaimDeviceWork) {
   OpTrace t;
   t.op("op", 0, 10).id(7);
-  t.runtime("cudaLaunchKernel", 20, 30).correlation(7);  // the same number, of another kind
+  t.runtime("cudaLaunchKernel", 20, 30).correlation(7);  // the same number, but another kind
   t.kernel("k", 40, 50).launched_by(7);
   const EventList events = function_events(t.build());
   EXPECT_EQ(find(events, "op").kernel_count(), 1u);
@@ -242,7 +242,7 @@ TEST(Events, OverheadOfProfilingStandsOnTheMainThread) {
   const FunctionEvent overhead = find(events, "Lazy Function Loading");
   EXPECT_EQ(parent_name(overhead), "op");
   EXPECT_EQ(overhead.id(), 5);
-  EXPECT_EQ(overhead.kernel_count(), 1u);  // as PyTorch has it
+  EXPECT_EQ(overhead.kernel_count(), 1u);  // as in PyTorch
 }
 
 TEST(EventMemory, GoesToEveryEventThatContainsIt) {

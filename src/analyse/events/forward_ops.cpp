@@ -29,7 +29,7 @@ SpanId ForwardOps::of(SpanId gradient) {
   for (int i = 0; i < kMostThreads && found != by_number_.end() && found->first == number; ++i) {
     const SpanId span(found->second);
     const TrackId track = spans.track[span];
-    // Kineto's files do not number threads.
+    // Kineto's files have no thread numbers.
     const std::int64_t logical = track.valid() ? trace_.tracks().logical_id[track] : -1;
     if (logical == 0 || logical == thread) return span;
     ++found;

@@ -14,14 +14,14 @@ class ForwardOps {
  public:
   explicit ForwardOps(const Trace& trace) : trace_(trace) {}
 
-  // The operator whose gradient it is; invalid if none was recorded.
+  // The forward operator of a gradient; invalid if none was recorded.
   SpanId of(SpanId gradient);
 
  private:
   void index();
 
   const Trace& trace_;
-  // Operators by sequence number, with the row of each; made when a gradient is first asked for.
+  // Operators by sequence number, with the row of each; made when first needed.
   std::vector<std::pair<std::int64_t, std::uint32_t>> by_number_;
   bool is_indexed_ = false;
 };

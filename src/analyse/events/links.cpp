@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which operator launched which device work, and on which thread device calls are shown.
+// Which operator launched which device work, and which thread device calls are shown on.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace sonde::detail {
 namespace {
 
-// Events by an id that many may share: a hash table of chains, filled once.
+// Events by an id that many may share: a hash table of chains that is filled once.
 class EventsById {
  public:
   explicit EventsById(std::size_t capacity) {
@@ -25,7 +25,7 @@ class EventsById {
     head = static_cast<std::uint32_t>(links_.size() - 1);
   }
 
-  // The last added first.
+  // Visits the last added first.
   template <typename Visit>
   void visit(std::uint32_t process, std::int64_t id, const Visit& visit) const {
     std::uint32_t at = heads_[slot(process, id)];
@@ -42,7 +42,7 @@ class EventsById {
     std::uint32_t next;
   };
 
-  // Ids count up: neighbours stay neighbours, blocks of them are scattered.
+  // Ids count up. Neighbouring ids stay neighbours in the table; blocks of them are scattered.
   std::size_t slot(std::uint32_t process, std::int64_t id) const {
     const auto number = static_cast<std::uint64_t>(id);
     const std::uint64_t block = ((number >> 9) + process) * 0x9e3779b97f4a7c15;
@@ -76,7 +76,7 @@ class Linker {
     return track.valid() ? data_.trace.tracks().process[track].value() : kNoEvent;
   }
 
-  // A device call or device work that belongs to an operator.
+  // Whether it is a device call or device work that belongs to an operator.
   bool is_launched(std::uint32_t event) const {
     return !is_pytorch_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
            spans_.external_id[SpanId(data_.row[event])] > 0;
@@ -88,17 +88,17 @@ class Linker {
       launched += is_launched(event) ? 1 : 0;
     }
     launched_ = EventsById(launched);
-    // Backwards, so that a chain gives them in the order of the list.
+    // Backwards, so that a chain is in the order of the list.
     for (auto event = static_cast<std::uint32_t>(data_.size()); event-- > 0;) {
       if (!is_launched(event)) continue;
       launched_.add(process_of(event), spans_.external_id[SpanId(data_.row[event])], event);
     }
   }
 
-  // A device call is shown on the thread of its operator, and so is, in PyTorch, the device work.
+  // Shows a device call on the thread of its operator. PyTorch does the same with device work.
   void adopt(std::uint32_t event, std::int64_t id) {
     const std::uint32_t process = process_of(event);
-    // In a file where all have the same id, each would have a list of all.
+    // Without this, each event of a file where all have the same id would get a list of all.
     const bool is_same =
         id == last_id_ && process == last_process_ && data_.thread[event] == data_.thread[last_];
     if (is_same) {
@@ -121,8 +121,8 @@ class Linker {
   EventData& data_;
   const SpanTable& spans_;
   EventsById launched_{0};
-  // The previous operator with a list of its own.
-  std::int64_t last_id_ = 0;  // of none
+  // The previous operator that has its own list.
+  std::int64_t last_id_ = 0;  // 0: none
   std::uint32_t last_process_ = 0;
   std::uint32_t last_ = 0;
 };

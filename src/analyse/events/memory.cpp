@@ -32,7 +32,7 @@ bool is_out_of_memory(const AllocationTable& allocations, std::uint32_t row) {
   return (allocations.flags[row] & AllocationFlags::kOutOfMemory) != 0;
 }
 
-// The records of one process in the order of time, with running sums: the sum between two of them
+// The records of one process in time order, with running sums, so that the sum between two of them
 // is a subtraction.
 struct Records {
   std::vector<std::uint32_t> rows;
@@ -40,7 +40,7 @@ struct Records {
   std::vector<std::int64_t> cpu_bytes;  // of all records before
   std::vector<std::int64_t> device_bytes;
   std::size_t at = 0;       // where the search for the next event begins
-  Nanos covered_to_ns = 0;  // the last end of the events so far
+  Nanos covered_to_ns = 0;  // the latest end of the events so far
   bool covered_any = false;
   std::size_t first_uncovered_check = 0;
   std::vector<std::uint32_t> alone;  // rows that no event contains
@@ -63,7 +63,8 @@ struct Records {
     device_bytes.push_back(device);
   }
 
-  // Records before `begin_ns` that no event so far reaches are alone: later events begin later.
+  // Records before `begin_ns` that no event so far contains are alone, because later events begin
+  // later.
   void find_alone_before(Nanos begin_ns) {
     for (; first_uncovered_check < times_ns.size() && times_ns[first_uncovered_check] < begin_ns;
          ++first_uncovered_check) {
@@ -126,7 +127,7 @@ class MemoryAttribution {
     data_.device_bytes[event] = records.device_bytes[last] - records.device_bytes[records.at];
   }
 
-  // A place after everything up to `end`, found in steps that double: events are mostly short.
+  // The first position after `end`, searched in steps that double, because most events are short.
   using TimeIterator = std::vector<Nanos>::const_iterator;
   static TimeIterator gallop(TimeIterator first, TimeIterator last, Nanos end) {
     std::ptrdiff_t step = 1;
@@ -147,7 +148,8 @@ class MemoryAttribution {
     if (!rows.empty()) insert(rows);
   }
 
-  // Each at its time, after the events that begin then: those last longer.
+  // Inserts each record at its time, after events that begin at the same time, because those last
+  // longer.
   void insert(const std::vector<std::uint32_t>& rows) {
     for (const std::uint32_t row : rows) append(row);
     const std::size_t count = data_.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where an event was called from, and stacks collapsed into lines.
+// Where an event was called from; stacks collapsed into lines.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 namespace sonde::detail {
 namespace {
 
-// Frames of PyTorch's internals: both texts occur in them.
+// Frames of PyTorch's internals. Both texts must occur in a frame.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFrames = {{
     {"autograd/__init__", "_make_grads"},
     {"autograd/__init__", "backward"},
@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kHiddenFr
     {"_internal/common_utils", "prof_meth_call"},
 }};
 
-// How its functions' names begin.
+// Prefixes of its functions' names.
 constexpr std::array<std::string_view, 3> kTensorLibrary = {"at::", "c10::", "torch::"};
 
 bool is_hidden(std::string_view frame) {
@@ -40,21 +40,21 @@ void add_frame(std::vector<std::string>& stack, std::string frame) {
   if (!is_hidden(frame)) stack.push_back(std::move(frame));
 }
 
-// Native frames of the tensor library: between its operators and whoever called them.
+// Whether it is a native frame of the tensor library, between an operator and its caller.
 bool is_plumbing(const Trace& trace, FrameId frame) {
   if (!frame.valid() || trace.frames().kind[frame] != FrameKind::Native) return false;
   std::string_view binary = trace.string(trace.frames().binary[frame]);
   binary = binary.substr(binary.rfind('/') + 1);
   if (!binary.empty()) return binary.starts_with("libtorch") || binary.starts_with("libc10");
-  // A snapshot of the allocator names functions alone.
+  // A snapshot of the allocator has only function names.
   std::string_view function = trace.string(trace.frames().function[frame]);
   function = function.substr(0, function.find_first_of("(<"));
-  function = function.substr(function.rfind(' ') + 1);  // the type of its result stands before
+  function = function.substr(function.rfind(' ') + 1);  // the type of the result comes first
   return std::any_of(kTensorLibrary.begin(), kTensorLibrary.end(),
                      [&](std::string_view begin) { return function.starts_with(begin); });
 }
 
-// Without the internal frames at the inner end, unless there are no others.
+// Skips internal frames at the inner end, unless there are no others.
 StackId first_worth_telling(const Trace& trace, StackId innermost) {
   StackId at = innermost;
   while (at.valid() && is_plumbing(trace, trace.stacks().frame[at])) at = trace.stacks().parent[at];
@@ -70,7 +70,7 @@ std::vector<std::string> python_callers(const Trace& trace, SpanId span) {
   return stack;
 }
 
-// The gradient that an event belongs to: itself or an event around it.
+// The gradient that an event belongs to: the event itself or one around it.
 std::uint32_t gradient_around(const EventData& data, std::size_t event) {
   for (auto at = static_cast<std::uint32_t>(event); at != kNoEvent; at = data.parent[at]) {
     if (data.is_backward(at)) return at;
@@ -99,7 +99,7 @@ std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
   return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
 }
 
-// libfoo.so+0x1234: what is known of a frame without a name.
+// libfoo.so+0x1234: for a frame without a name.
 std::string address_text(const Trace& trace, FrameId frame) {
   std::string_view binary = trace.string(trace.frames().binary[frame]);
   binary = binary.substr(binary.rfind('/') + 1);

@@ -10,15 +10,15 @@
 
 namespace sonde::detail {
 
-// "file(line): function", or the function alone where no file is known.
+// "file(line): function", or only the function if no file is known.
 std::string frame_text(const Trace& trace, FrameId frame);
 
-// Innermost first, as frame_text() has them.
+// The texts of frame_text(), innermost first.
 std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost);
-// Where a span was called from: its recorded stack, or else the Python functions around it.
+// Where a span was called from: its recorded stack, else the Python functions around it.
 std::vector<std::string> own_stack(const Trace& trace, SpanId span);
 
-// A line for each event that has a stack and at least a microsecond of its own.
+// One line for each event that has a stack and at least a microsecond of self time.
 std::string collapsed_stacks(const EventData& data, bool device_time);
 
 }  // namespace sonde::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Events and averages as PyTorch prints single ones.
+// Single events and averages in PyTorch's format.
 
 #include <string>
 

@@ -32,7 +32,7 @@ std::uint32_t main_thread(const EventData& data) {
   return found;
 }
 
-// Forward operators ran on the thread that their gradients name.
+// Forward operators ran on the thread that their gradients refer to.
 void learn_from_gradients(const Trace& trace, std::vector<std::int64_t>& logical) {
   const FlowTable& flows = trace.flows();
   const SpanTable& spans = trace.spans();

@@ -21,8 +21,8 @@ class Tree {
   }
 
  private:
-  // The top of each thread's stack is the parent, once ended events are removed. Events that partly
-  // overlap are not related.
+  // The parent is the top of the thread's stack, once events that have ended are removed. Events
+  // that only partly overlap are not related.
   void find_parents() {
     const std::size_t count = data_.size();
     data_.parent.assign(count, kNoEvent);
@@ -40,8 +40,8 @@ class Tree {
     }
   }
 
-  // PyTorch lets a row of profiling overhead take the id of the operator around it, and so its
-  // device work too.
+  // PyTorch gives a row of profiling overhead the id of the operator around it, and with it the
+  // operator's device work.
   void give_overhead_its_operator() {
     for (std::uint32_t event = 0; event < data_.size(); ++event) {
       if (data_.kind(event) != SpanKind::Overhead) continue;
@@ -54,15 +54,15 @@ class Tree {
     }
   }
 
-  // An only child with its parent's name is the same event seen twice: the parent takes its place.
-  // Parents come before their children, so one pass is enough.
+  // An only child with its parent's name is the same event seen twice, so it is merged into the
+  // parent. Parents come before their children, so one pass is enough.
   void remove_duplicates() {
     const std::size_t count = data_.size();
     BigVector<std::uint32_t> children(count, 0);
     for (std::uint32_t event = 0; event < count; ++event) {
       if (data_.parent[event] != kNoEvent) ++children[data_.parent[event]];
     }
-    std::vector<std::uint32_t> heir;  // of each event that is removed
+    std::vector<std::uint32_t> heir;  // of each removed event
     for (std::uint32_t event = 0; event < count; ++event) {
       std::uint32_t& parent = data_.parent[event];
       if (parent == kNoEvent) continue;
@@ -110,7 +110,7 @@ class Tree {
     compact(data_.device_bytes);
   }
 
-  // Children come after their parents, so going backwards a subtree is complete before its root.
+  // Children come after their parents, so walking backwards completes a subtree before its root.
   // Children of one parent are added in order, because floating-point sums depend on it.
   void add_up_children() {
     const std::size_t count = data_.size();

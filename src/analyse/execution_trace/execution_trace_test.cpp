@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::OpTrace;
 
-// relu reads a tensor from outside, and makes one that mm reads.
+// relu reads a tensor from outside and makes one that mm reads.
 ExecutionTrace small_trace() {
   ExecutionTrace et;
   ExecutionTraceNode node;

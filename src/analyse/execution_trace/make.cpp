@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// An execution trace from what a trace knows.
+// Makes an execution trace from a trace.
 
 #include <algorithm>
 #include <iterator>
@@ -47,7 +47,7 @@ class Maker {
     std::vector<SpanId> open;
   };
 
-  // In the order in which they began, as ids are given.
+  // In the order in which they began, which is the order of ids.
   Result<void> choose() {
     ProcessId process;
     bool has_operators = false;
@@ -70,7 +70,7 @@ class Maker {
     return {};
   }
 
-  // By the tensor library's numbers; threads without one come after them.
+  // Uses the tensor library's numbers; threads without one come after those.
   void number_threads() {
     std::int64_t last = 0;
     for (std::size_t i = 0; i < trace_.tracks().size(); ++i)
@@ -172,7 +172,7 @@ class Maker {
 
 }  // namespace
 
-// Names are views of the trace's own strings.
+// Names refer to the trace's own strings.
 Result<ExecutionTrace> execution_trace_of(const Trace& trace) {
   SONDE_TRY(ExecutionTrace et, Maker(trace).make());
   et.file_text = std::make_shared<const Trace>(trace);

@@ -39,7 +39,7 @@ std::int64_t elements_of(const Trace& trace, OpArgumentId argument) {
   return elements;
 }
 
-// A scalar as Python prints it, as JSON and with PyTorch's name of its type.
+// A scalar in Python's notation, as JSON, with PyTorch's name of its type.
 struct Scalar {
   std::string json;
   const char* type;
@@ -57,7 +57,7 @@ Scalar scalar_of(std::string_view text) {
   return {json_string(text), is_double ? "Double" : "String"};
 }
 
-// "[1, 2]" without its brackets and blanks, one at a time.
+// The items of "[1, 2]", without brackets and blanks.
 std::vector<std::string_view> items_of(std::string_view list) {
   std::vector<std::string_view> items;
   if (list.size() < 2 || list.front() != '[') return items;
@@ -81,7 +81,7 @@ struct NodeInputs::Lists {
   std::string strides = "[";
   bool in_list = false;
 
-  // A type is one string, however many there are inside it.
+  // A type is one string, however many types are in it.
   void begin(bool is_item) {
     if (!is_item) close_list();
     for (std::string* list : {&values, &shapes, &strides}) {

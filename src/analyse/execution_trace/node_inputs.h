@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a span was called with as the JSON lists of an execution trace's node.
+// The arguments of a span as the JSON lists of an execution trace's node.
 
 #include <cstdint>
 #include <unordered_map>
@@ -17,7 +17,7 @@ namespace sonde::detail {
 class NodeIds {
  public:
   std::uint64_t next() { return ++last_; }
-  // 0 for an address that is not known.
+  // 0 if the address is unknown.
   std::uint64_t of(std::uint64_t address) {
     if (address == 0) return 0;
     const auto [found, is_new] = of_address_.try_emplace(address, 0);
@@ -32,7 +32,7 @@ class NodeIds {
 
 class NodeInputs {
  public:
-  // The texts it makes live in `keeper`.
+  // The texts it makes are stored in `keeper`.
   NodeInputs(const Trace& trace, ExecutionTrace& keeper);
   ExecutionTraceValues of(SpanId span, NodeIds& ids);
 

@@ -18,10 +18,10 @@ bool is_operator(const ExecutionTraceNode& node) {
   return node.id != kRootNodeId && !is_thread(node) && node.scope != kUserScope;
 }
 
-// Numbers of operators, tensors and storages come from one counter, and an operator takes its own
-// before those of its tensors: whoever first names a tensor has a smaller one. An address, and with
-// it its number, may be a storage's first and a tensor's later. Schemas before 1.0.2 number the
-// other way round.
+// Operators, tensors and storages get numbers from one counter, and an operator gets its own before
+// its tensors do. So the first operator that names a tensor has a smaller number. An address, and
+// with it its number, may belong to a storage first and to a tensor later. Schemas before 1.0.2
+// number the other way round.
 class Tensors {
  public:
   explicit Tensors(const ExecutionTrace& et)
@@ -46,11 +46,11 @@ class Tensors {
 
  private:
   struct First {
-    std::uint64_t node = 0;  // the last that began before the number was given
+    std::uint64_t node = 0;  // the last one that began before the number was assigned
     bool is_input = true;
   };
 
-  // 0 is not known.
+  // 0 means unknown.
   void see(const TensorValue& tensor, std::uint64_t node, bool is_input) {
     if (tensor.storage != 0) {
       storages_.insert(tensor.storage);
@@ -115,10 +115,10 @@ class Summary {
     out_.outputs += outputs;
   }
 
-  // Below its thread. Ids that do not fall on the way up end it. Depths are kept: each is asked for
-  // once more by every node below.
+  // The depth below its thread. The walk up ends where ids do not fall. Depths are stored, because
+  // every node below needs them again.
   std::uint64_t depth(std::uint64_t id) {
-    std::vector<std::uint64_t> above;  // of which nothing is known yet, the innermost first
+    std::vector<std::uint64_t> above;  // nodes of unknown depth, innermost first
     auto known = depths_.find(id);
     for (auto at = parents_.find(id);
          known == depths_.end() && at != parents_.end() && at->second < at->first;

@@ -12,12 +12,12 @@
 namespace sonde::dynamo {
 namespace {
 
-// Calls of a device's runtime, and its work, are not what PyTorch records for this.
+// Whether PyTorch counts it here. It counts neither device calls nor device work.
 bool is_counted(const EventList& events, const FunctionEvent& event) {
   return event.span().valid() && is_pytorch_operator(events.trace().spans().kind[event.span()]);
 }
 
-// What a walk over the events in the order of their starts finds.
+// The result of a walk over the events by start time.
 struct Walk {
   double captured_us = 0;
   double total_us = 0;
@@ -34,10 +34,10 @@ struct Walk {
       if (event.name() == kRegionName) {
         region_end_ns = event.end_ns();
         ++regions;
-        --total_ops;  // PyTorch's: once the region came with an operator
+        --total_ops;  // PyTorch's rule: the region once came with an operator
         continue;
       }
-      if (event.start_ns() < last_op_end_ns) continue;  // within the one before
+      if (event.start_ns() < last_op_end_ns) continue;  // inside the previous one
       last_op_end_ns = event.end_ns();
       if (event.end_ns() <= region_end_ns) {
         ++captured_ops;
@@ -48,7 +48,7 @@ struct Walk {
       ++total_ops;
       total_us += event.cpu_total_us();
     }
-    --total_ops;  // PyTorch's as well
+    --total_ops;  // also PyTorch's rule
   }
 };
 

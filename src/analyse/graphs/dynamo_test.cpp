@@ -41,7 +41,7 @@ TEST(ProfileMetrics, PrintAsPythonPrintsShares) {
   EXPECT_THAT((ProfileMetrics{0.5, 0.25, 0, 0}).tocsv(), ElementsAre(0.25, 0.5));
 }
 
-// Two operators in a graph, one of which calls another; one outside.
+// Two operators in a graph, one of which calls another, and one operator outside.
 EventList one_region() {
   OpTrace t;
   t.annotation("TORCHDYNAMO", 0, 100);

@@ -30,7 +30,7 @@ constexpr std::array<Rule, 15> kRules = {{
     {GraphMark::Overhead, Where::Whole, "Pregraph bytecode"},
     {GraphMark::Overhead, Where::Whole, "AOTDispatcher Runtime Wrapper Prologue"},
     {GraphMark::Overhead, Where::End, " (dynamo_timed)"},
-    // Kineto's files do not say that a span is TorchScript's; a module is called by its method.
+    // Kineto's files do not mark spans of TorchScript. The span of a module has its method's name.
     {GraphMark::Script, Where::Whole, "forward"},
     {GraphMark::Script, Where::Whole, "<forward op>"},
     {GraphMark::Script, Where::Whole, "<backward op>"},
@@ -52,7 +52,7 @@ bool applies(const Rule& rule, std::string_view name) {
   return false;
 }
 
-// The gradient's wrapper ends like what it wraps: the wrapper counts.
+// A gradient's wrapper ends like what it wraps. It counts as a wrapper.
 GraphMark mark_of(std::string_view name) {
   GraphMark found = launches_graph(name) ? GraphMark::CudaGraph : GraphMark::None;
   for (const Rule& rule : kRules) {

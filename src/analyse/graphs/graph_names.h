@@ -13,21 +13,21 @@ namespace sonde::detail {
 
 enum class GraphMark : std::uint8_t {
   None,            // an ordinary operator
-  Frame,           // a frame that torch.compile compiled: it calls graphs
+  Frame,           // a frame compiled by torch.compile: it calls graphs
   GraphCall,       // a graph of torch.compile
-  GradientCall,    // that of its gradient
+  GradientCall,    // a graph of its gradient
   Script,          // a function of TorchScript
-  ScriptGradient,  // the gradient of a part of one
-  CudaGraph,       // a CUDA graph is launched
+  ScriptGradient,  // the gradient of a part of such a function
+  CudaGraph,       // the launch of a CUDA graph
   Marked,          // sonde/profile/dynamo_profiler.h
   Guards,          // torch.compile looks for matching code
-  Overhead,        // more of its own code
+  Overhead,        // other code of its own
   Wrapper,         // a wrapper around an operator
 };
 
-// "0/1" of "Torch-Compiled Region: 0/1"; other names as they are.
+// "0/1" for "Torch-Compiled Region: 0/1"; other names are returned unchanged.
 std::string_view frame_name(std::string_view name) noexcept;
-// Inductor's mark around every graph it made, which torch shows to its own profiler only.
+// Inductor's mark around every graph it made. torch shows it only to its own profiler.
 bool is_inductor_call(std::string_view name) noexcept;
 bool is_triton_kernel(std::string_view name) noexcept;
 

@@ -27,11 +27,11 @@ struct Owner {
   std::uint32_t row = kNone;
 };
 
-// What is known about a span's surroundings.
+// What is known about the spans around a span.
 struct Place {
   SpanId span;     // whose place it is
-  SpanId counted;  // the innermost span around whose time counts
-  SpanId frame;    // the compiled frame that runs, if no graph of it does
+  SpanId counted;  // the innermost span around it whose time counts
+  SpanId frame;    // the running compiled frame, if no graph of it runs
   Owner owner;
   bool in_op = false;
 };
@@ -55,7 +55,7 @@ class Coverage {
  private:
   using RegionKey = std::tuple<GraphKind, std::uint32_t, std::uint32_t, bool>;
 
-  // Which frames have visible graphs, and which frame's graph a gradient belongs to.
+  // Finds which frames have visible graphs, and which frame's graph a gradient belongs to.
   void find_graphs_of_frames() {
     calls_graphs_.assign(spans_.size(), 0);
     BigVector<std::uint32_t> frame_of(spans_.size(), kNone);  // the innermost, itself included
@@ -81,7 +81,7 @@ class Coverage {
   }
 
   void walk(IdRange<SpanId> of_track) {
-    std::vector<Place> open;  // of the spans that have not ended, the innermost last
+    std::vector<Place> open;  // of the open spans, innermost last
     for (const SpanId span : of_track) {
       const bool nests = (spans_.flags[span] & SpanFlags::kAsync) == 0;
       if (!nests || is_on_device(spans_.kind[span])) continue;
@@ -120,7 +120,7 @@ class Coverage {
   }
 
   Place op_at(SpanId span, Place place) {
-    if (place.in_op) return place;  // its time is that of the operator that called it
+    if (place.in_op) return place;  // counts for the operator that called it
     place.in_op = true;
     if (place.owner.kind == Owner::Kind::Region) {
       ++result_.regions[place.owner.row].share.ops;
@@ -197,7 +197,7 @@ class Coverage {
     return text;
   }
 
-  // From here on the time belongs to the owner, and no longer to the span around it.
+  // From here on, the time counts for the owner and not for the span around it.
   Place counted(SpanId span, Place place, Owner owner) {
     const Nanos duration_ns = spans_.duration_ns[span];
     if (place.counted.valid()) add_host_time(place.owner, -duration_ns);
@@ -311,7 +311,7 @@ class Coverage {
   const GraphMarks marks_;
   const Launches launches_;
   GraphCoverage result_;
-  bool shows_all_graphs_ = false;         // a frame that shows none has none
+  bool shows_all_graphs_ = false;         // then a frame without visible graphs has none
   BigVector<std::uint8_t> calls_graphs_;  // by span
   BigVector<Owner> owner_of_;             // by span
   std::map<RegionKey, std::uint32_t> region_rows_;

@@ -29,7 +29,7 @@ const GraphRegion& region(const GraphCoverage& graphs, std::string_view name) {
   return none;
 }
 
-// A frame whose graph breaks around aten::item and goes on in another frame, as torch.compile
+// A frame whose graph breaks around aten::item and continues in another frame, as torch.compile
 // shows it to torch.profiler.
 Trace broken_frame() {
   OpTrace t;
@@ -89,7 +89,7 @@ TEST(GraphCoverage, ShowsWhereAGraphBroke) {
 
 TEST(GraphCoverage, AddsUpToAllHostTimeOfOperatorsAndFrames) {
   const GraphCoverage graphs = graph_coverage(broken_frame());
-  // The lookup, the frame, aten::sum and the gradient: nothing else stands outermost.
+  // The lookup, the frame, aten::sum and the gradient: nothing else is outermost.
   const Nanos all_ns = (10 + 190 + 20 + 80) * kMicrosecond;
   EXPECT_EQ(graphs.inside.host_ns + graphs.outside.host_ns + graphs.overhead.host_ns, all_ns);
   EXPECT_EQ(graphs.overhead.guard_checks, 1U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Numbers by address, for millions of look-ups: open addressing, nothing is taken out.
+// Numbers by address, for millions of look-ups. Uses open addressing; nothing is ever removed.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,10 @@ class AddressMap {
 
   AddressMap() : slots_(kFirstSize) {}
 
-  // kNone if the address is not there.
+  // kNone if the address is unknown.
   std::uint32_t find(std::uint64_t address) const noexcept { return slots_[slot(address)].value; }
 
-  // `value` is not kNone.
+  // `value` must not be kNone.
   void set(std::uint64_t address, std::uint32_t value) {
     Slot& found = slots_[slot(address)];
     const bool is_new = found.value == kNone;

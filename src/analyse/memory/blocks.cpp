@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which block each allocation, each free and each use of a tensor belongs to.
+// Finds the block of each allocation, each free and each use of a tensor.
 
 #include <algorithm>
 #include <utility>
@@ -86,7 +86,7 @@ class BlockFollower {
     const auto found = std::find_if(out_.devices.begin(), out_.devices.end(), is_it);
     last_device_ = static_cast<DeviceNumber>(found - out_.devices.begin());
     if (found != out_.devices.end()) return last_device_;
-    // More come only from a damaged file: they share the last one.
+    // Only a damaged file has more. They share the last one.
     if (out_.devices.size() == kMostDevices) return --last_device_;
     out_.devices.push_back({wanted, process, {}, {}});
     last_block_.emplace_back();
@@ -165,7 +165,7 @@ class BlockFollower {
     out_.block_of_allocation[row.index()] = block;
   }
 
-  // The arguments of a call and its tensors have the same order.
+  // The arguments of a call and its tensors are in the same order.
   void follow_call(const Call& call) {
     const SpanId span = uses_.span[out_.uses_by_span[call.first]];
     const ProcessId process = process_of(trace_.spans().track[span]);
@@ -204,7 +204,7 @@ class BlockFollower {
     grow_to(block, argument);
   }
 
-  // The recording says nothing of the host's tensors, and an older one of none.
+  // Recordings do not say where the host's tensors are, and older ones say it of no tensor.
   std::uint32_t find_anywhere(ProcessId process, std::uint64_t address) const {
     for (std::size_t device = 0; device < out_.devices.size(); ++device) {
       if (out_.devices[device].process != process) continue;
@@ -214,7 +214,7 @@ class BlockFollower {
     return kNoBlock;
   }
 
-  // A block that was there before is as large as the largest tensor that was seen in it.
+  // A block from before the recording is as large as the largest tensor seen in it.
   void grow_to(std::uint32_t block, OpArgumentId argument) {
     MemoryBlock& grown = out_.blocks[block];
     if (grown.birth.valid() || !argument.valid()) return;
@@ -229,8 +229,8 @@ class BlockFollower {
   const AllocationTable& allocations_;
   const TensorUseTable& uses_;
   FollowedBlocks out_;
-  std::vector<AddressMap> last_block_;  // of each device: the newest block of an address
-  std::vector<std::int64_t> bytes_;     // of each device: handed out so far
+  std::vector<AddressMap> last_block_;  // by device: the newest block at each address
+  std::vector<std::int64_t> bytes_;     // by device: allocated so far
   DeviceNumber last_device_ = 0;
 };
 

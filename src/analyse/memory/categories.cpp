@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What blocks were for, by the order of passes of PyTorch's memory profiler. PyTorch also asks
-// Python's modules and optimisers; here parameters and the state of optimisers are found by
-// following the data flow.
+// Finds what blocks were for, with the passes of PyTorch's memory profiler in the same order.
+// PyTorch also asks Python's modules and optimisers; here, parameters and the state of optimisers
+// are found by following the data flow.
 
 #include <algorithm>
 #include <string_view>
@@ -61,7 +61,7 @@ class Categoriser {
     if (by_version_[version] == kUnknown) by_version_[version] = category;
   }
 
-  // What the last step of a gradient receives or keeps.
+  // Marks what the last step of a gradient receives or keeps.
   void set_gradients() {
     const SpanTable& spans = trace_.spans();
     for (std::size_t leaf = 0; leaf < leaf_count(); ++leaf) {
@@ -97,7 +97,7 @@ class Categoriser {
     }
   }
 
-  // Blocks of which some version was used or made by a call with a gradient.
+  // Finds blocks of which some version was used or made by a call that has a gradient.
   void find_what_depends_on_gradients() {
     depends_.assign(followed_.blocks.size(), 0);
     std::vector<std::uint32_t> readers_first;
@@ -125,7 +125,7 @@ class Categoriser {
     }
   }
 
-  // The leaves into which each block goes.
+  // The leaves that read each block.
   std::vector<std::uint32_t> readers_of_blocks(std::vector<std::uint32_t>& first) const {
     first.assign(followed_.blocks.size() + 1, 0);
     for (const Edge& edge : flow_.edges) first[edge.block + 1] += edge.version >= 0 ? 1 : 0;
@@ -140,7 +140,7 @@ class Categoriser {
     return readers;
   }
 
-  // What leads to a gradient and depends on none.
+  // Marks what leads to a gradient and depends on none.
   void set_inputs() {
     Set leads(by_version_.size(), 0);
     for (std::size_t leaf = leaf_count(); leaf-- > 0;) {
@@ -175,7 +175,8 @@ class Categoriser {
     }
   }
 
-  // What is combined with the inputs in the forward pass, used for gradients and changed by them.
+  // Marks what is combined with the inputs in the forward pass, used for gradients and changed by
+  // them.
   void set_parameters() {
     Set forward(by_version_.size(), 0);
     Set candidate(by_version_.size(), 0);
@@ -240,9 +241,9 @@ class Categoriser {
     }
   }
 
-  // What a call that receives gradients or values made from them writes outside the backward pass.
-  // It lives until the next gradients arrive, and is not passed to any call that autograd tracks:
-  // those get parameters.
+  // Marks what is written outside the backward pass by a call that receives gradients or values
+  // made from them. It lives until the next gradients arrive and is not passed to any call that
+  // autograd tracks: those get parameters.
   void set_optimizer_state() {
     const Set has_gradient = followed_by_autograd();
     Set made_of_gradients(followed_.blocks.size(), 0);

@@ -53,7 +53,7 @@ class EventLister {
     return out_[place_[followed_.device_of_block[block]]];
   }
 
-  // Nothing is known of blocks that were held before and never showed their size.
+  // Leaves out blocks from before the recording whose size never became known.
   void hand_out_blocks() {
     number_.assign(followed_.blocks.size(), kNoBlock);
     current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);
@@ -104,7 +104,7 @@ class EventLister {
   void list_writes(std::size_t leaf) {
     for (std::uint32_t i = flow_.edges_first[leaf]; i < flow_.edges_first[leaf + 1]; ++i) {
       const Edge& edge = flow_.edges[i];
-      // A block of another thread may come later or have gone.
+      // Another thread's block may not exist yet, or no longer.
       if (edge.version < 0 || !edge.written || is_alive_[edge.block] == 0) continue;
       add(edge.block, MemoryAction::IncrementVersion, start_ns(leaf), categories_[flow_.out(edge)]);
     }
@@ -143,7 +143,7 @@ class EventLister {
   const Flow& flow_;
   const std::vector<MemoryCategory>& categories_;
   std::vector<DeviceMemory> out_;
-  std::vector<std::size_t> place_;       // of each device in out_
+  std::vector<std::size_t> place_;       // in out_, by device
   std::vector<std::uint32_t> number_;    // of each block on its device
   std::vector<MemoryCategory> current_;  // of each block
   std::vector<std::uint8_t> is_alive_;

@@ -7,7 +7,7 @@
 
 namespace sonde::detail {
 
-// The blocks and events of each device, in the order of devices of MemoryProfile.
+// The blocks and events of each device, in the order of MemoryProfile's devices.
 std::vector<DeviceMemory> list_events(const Trace& trace, FollowedBlocks followed, const Flow& flow,
                                       const std::vector<MemoryCategory>& categories);
 

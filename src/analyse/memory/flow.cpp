@@ -13,7 +13,7 @@
 namespace sonde::detail {
 namespace {
 
-// A gradient's call. If the trace does not mark it, the engine's call around it names it.
+// Whether it is a gradient's call. If the trace does not mark it, the engine's call around it does.
 bool is_backward(const Trace& trace, SpanId span) {
   if (trace.spans().scope[span] == RecordScope::BackwardFunction) return true;
   const SpanId parent = trace.spans().parent[span];
@@ -72,7 +72,7 @@ class FlowTracer {
            (effects_.of(span).known || is_backward(trace_, span));
   }
 
-  // Calls `take(leaf, item)` for all that belongs to a leaf and is about a tensor.
+  // Calls `take(leaf, item)` for every item of a leaf that is about a tensor.
   template <typename Take>
   void for_each_item(Take take) {
     SpanId last;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What blocks were for, from when they lived: for traces that do not say what operators were given.
+// Guesses what blocks were for from when they lived, for traces without the inputs of operators.
 //
 //   forward  ....aaaaaaa.................   alive when gradients begin: an activation
 //   backward .........======.............
 //            ..........dd..ggggggggggg...   born there: detail, or a gradient if it outlives them
 //
-// What lives in one call alone is temporary. All else stays unknown.
+// A block that lives within one call is temporary. All others stay unknown.
 
 #include <algorithm>
 #include <limits>

@@ -29,7 +29,7 @@ std::vector<MemoryAction> actions(const DeviceMemory& device) {
   return all;
 }
 
-// What each address was last taken for.
+// The last category of each address.
 std::map<std::uint64_t, MemoryCategory> last_categories(const DeviceMemory& device) {
   std::map<std::uint64_t, MemoryCategory> categories;
   for (const MemoryEvent& event : device.events)
@@ -37,7 +37,7 @@ std::map<std::uint64_t, MemoryCategory> last_categories(const DeviceMemory& devi
   return categories;
 }
 
-// The sums that hold at every event, whatever the trace.
+// Sums that hold at every event of any trace.
 void expect_identities(const DeviceMemory& device) {
   MemoryRun run(device);
   std::int64_t created = 0;
@@ -161,7 +161,7 @@ TEST(MemoryProfile, KeepsDevicesApart) {
   EXPECT_FALSE(profile.find("gpu").has_value());
 }
 
-// Two steps of training a weight by a gradient with a momentum:
+// Two training steps of a weight, with a gradient and momentum:
 //   x = randn(); h = mm(x, w); g = MmBackward(h, x); momentum.lerp_(g); w.add_(momentum)
 constexpr std::uint64_t kWeight = 0x10;
 constexpr std::uint64_t kMomentum = 0x20;

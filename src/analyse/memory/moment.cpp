@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What was held at one moment, and by whom.
+// What was held at one moment, and what held it.
 
 #include <algorithm>
 #include <unordered_map>
@@ -13,7 +13,7 @@ namespace {
 
 using detail::BlockPlaces;
 
-// What the allocator said after the last event that was its own, or else before the first.
+// The allocator's totals after its last event so far, else before its first.
 void ask_allocator(const MemoryProfile& profile, const DeviceMemory& device, std::size_t event,
                    MemoryMoment& moment) {
   const AllocationTable& allocations = profile.trace.allocations();
@@ -35,7 +35,7 @@ void ask_allocator(const MemoryProfile& profile, const DeviceMemory& device, std
     if (!row.valid()) continue;
     moment.reserved_bytes = allocations.total_reserved_bytes[row];
     if (allocations.total_allocated_bytes[row] < 0) return;
-    // Both are within what one process can have; invalid values may wrap.
+    // Both are within what one process can have. Invalid values may wrap.
     moment.allocated_bytes = static_cast<std::int64_t>(
         static_cast<std::uint64_t>(allocations.total_allocated_bytes[row]) -
         static_cast<std::uint64_t>(allocations.bytes[row]));

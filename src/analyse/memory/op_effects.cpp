@@ -26,7 +26,7 @@ constexpr std::uint64_t bits(std::initializer_list<int> arguments) {
   return written;
 }
 
-// What writes to more than its name says.
+// Operators that write to more than their names say.
 constexpr Exception kExceptions[] = {
     {"_native_batch_norm_legit", bits({3, 4})},
     {"_batch_norm_with_update", bits({3, 4})},
@@ -37,7 +37,7 @@ constexpr Exception kExceptions[] = {
     {"retain_grad", bits({0})},
 };
 
-// Parameters, gradients and up to three lists of states.
+// Parameters, gradients and up to three lists of state.
 constexpr std::uint64_t kFusedOptimiser = bits({0, 1, 2, 3, 4});
 
 std::uint64_t written_by(std::string_view function) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an operator does to its arguments, by its name: PyTorch's naming rules say which are written
-// to. A trace has no schemas.
+// What an operator does to its arguments. Traces have no schemas, but PyTorch's naming rules say
+// which arguments are written to.
 //
 //   OpEffects effects(trace);
 //   effects.of(span).writes(0)   // true for aten::add_
@@ -21,10 +21,10 @@ bool is_library_call(std::string_view name) noexcept;
 
 class OpEffects {
  public:
-  // Of one call.
+  // The effect of one call.
   struct Effect {
-    bool known = false;             // it is a library's call
-    std::uint64_t written = 0;      // a bit for each of the first arguments
+    bool known = false;             // it is a call of a library
+    std::uint64_t written = 0;      // one bit for each of the first arguments
     std::int32_t written_out = -1;  // an argument that takes the result
     bool writes(std::int32_t argument) const noexcept {
       if (argument == written_out) return true;

@@ -29,7 +29,7 @@ std::string BlockPlaces::op_text(const MemoryBlock& block) const {
   return std::string(block.op.valid() ? trace_.name(block.op) : kOutside);
 }
 
-// Of the innermost call around its birth that has one.
+// The module of the innermost call around its birth that has one.
 ModuleId BlockPlaces::module_of(const MemoryBlock& block) const {
   if (trace_.modules().empty()) return {};
   const SpanTable& spans = trace_.spans();

@@ -17,8 +17,8 @@ std::int64_t sum(const std::vector<MemoryShare>& shares) {
   return bytes;
 }
 
-// Each step keeps one block of `aten::cat` and frees what `aten::mm` made; a program that ends well
-// frees the rest after its last step.
+// Each step keeps one block of `aten::cat` and frees what `aten::mm` made. With `ends_well`, the
+// rest is freed after the last step.
 Trace leaking_training(int steps, bool ends_well = false) {
   MemoryTrace t;
   t.had(5000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The innermost span around each allocation, where the trace does not say it.
+// Finds the innermost span around each allocation if the trace does not say it.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ class SpanFinder {
  public:
   SpanFinder(const Trace& trace, std::vector<SpanId>& found) : trace_(trace), found_(found) {}
 
-  // `rows` are in the order of time.
+  // `rows` are in time order.
   void run(const std::vector<AllocationId>& rows) {
     const std::size_t tracks = trace_.tracks().size();
     at_.assign(tracks, 0);
@@ -25,7 +25,7 @@ class SpanFinder {
   }
 
  private:
-  // The last span that has begun, or whichever of those around it has not ended.
+  // The last span that has begun, or the first around it that has not ended.
   SpanId around(TrackId track, Nanos time_ns) {
     const IdRange<SpanId> spans = trace_.track_spans(track);
     std::size_t& at = at_[track.index()];

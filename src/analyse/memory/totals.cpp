@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What operators and steps did to memory, and what they never freed.
+// What operators and steps allocated and freed, and what they never freed.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 using detail::BlockPlaces;
 
-// The row of each block, by a key; rows are numbered in the order of first sight.
+// The row of each block, by a key. Rows are numbered in the order in which they are first seen.
 struct Grouping {
   std::vector<std::uint32_t> row_of_block;
   std::vector<std::uint32_t> example;  // a block of each row
@@ -40,7 +40,7 @@ struct Step {
   Nanos end_ns;
 };
 
-// Steps of a device's own timeline are left out.
+// Leaves out the steps on a device's own timeline.
 std::vector<Step> steps_of(const MemoryProfile& profile, ProcessId process) {
   const Trace& trace = profile.trace;
   const SpanTable& spans = trace.spans();
@@ -94,7 +94,7 @@ std::vector<OpMemory> memory_by_op(const MemoryProfile& profile, const DeviceMem
 std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device) {
   std::vector<StepMemory> rows;
   MemoryRun run(device);
-  std::size_t next = 0;  // event that `run` has not taken
+  std::size_t next = 0;  // the first event that `run` has not taken
   const auto take_before = [&](Nanos time_ns, StepMemory* row) {
     for (; next < device.events.size() && device.events[next].time_ns <= time_ns; ++next) {
       run.next();
@@ -131,13 +131,13 @@ std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceM
 
   struct Group {
     MemoryLeak leak;
-    std::size_t last_step = 0;  // number of it in `steps`, plus 1
+    std::size_t last_step = 0;  // its index in `steps`, plus 1
   };
   BlockPlaces places(profile.trace);
   std::unordered_map<std::uint64_t, std::size_t> by_key;
   std::map<std::tuple<std::string, std::string, MemoryCategory>, std::size_t> by_name;
   std::vector<Group> groups;
-  // Several keys may have one text.
+  // Several keys may have the same text.
   const auto row_named = [&](const std::string& op, const std::string& stack, MemoryCategory of) {
     const auto [row, is_new] = by_name.try_emplace({op, stack, of}, groups.size());
     if (is_new) groups.push_back({{op, stack, of, 0, 0, 0}, 0});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Tensors that were held before and after recording, in traces that do not name tensors: nothing is
-// allocated or freed, so only the inputs of operators show them.
+// Finds tensors that existed before and after the recording, in traces that do not name tensors.
+// They are neither allocated nor freed, so only the inputs of operators show them.
 //
-//   parameters   each has one AccumulateGrad in every backward, which is given its gradient
-//   state        how many tensors an optimizer keeps for each of those, by the optimizer's name
-//   inputs       what a call was given when no block was alive that could have held it
+//   parameters   each has one AccumulateGrad in every backward pass, which receives its gradient
+//   state        how many tensors an optimizer keeps per parameter, by the optimizer's name
+//   inputs       what a call received when no block was alive that could have held it
 //
 // Blocks that may be the same tensor are assumed to be. An optimizer is assumed to have all
 // parameters that get gradients.
@@ -29,7 +29,7 @@ constexpr std::string_view kOptimizer = "Optimizer.step#";
 
 using DeviceNumber = std::uint16_t;
 
-// Tensors that cannot be distinguished.
+// Tensors that cannot be told apart.
 struct Kind {
   DeviceNumber device;
   std::int64_t bytes;
@@ -42,17 +42,17 @@ struct Kind {
 };
 using Counts = std::map<Kind, std::int64_t>;
 
-// CUDA's allocator hands out whole multiples.
+// CUDA's allocator rounds sizes up to multiples.
 std::int64_t given_out(std::int64_t bytes) {
   constexpr std::int64_t kUnit = 512;
   return (bytes + kUnit - 1) / kUnit * kUnit;
 }
 
-// How many tensors of a parameter's size PyTorch's optimizers keep for it.
+// How many tensors of a parameter's size one of PyTorch's optimizers keeps for it.
 struct KnownOptimizer {
   std::string_view name;
   int tensors;
-  std::string_view more_with;  // an operator that only runs if there is one more
+  std::string_view more_with;  // an operator that runs only if there is one more
   std::string_view or_with;
 };
 constexpr KnownOptimizer kOptimizers[] = {
@@ -90,7 +90,7 @@ class UnseenTensors {
   }
 
  private:
-  // Where most of what a track allocates lies; one thread of autograd serves one device.
+  // Finds the device that each track allocates most on. Each autograd thread serves one device.
   void find_devices() {
     std::map<std::pair<std::uint32_t, DeviceNumber>, std::uint64_t> counts;
     const AllocationTable& allocations = trace_.allocations();
@@ -113,7 +113,7 @@ class UnseenTensors {
     return found->second;
   }
 
-  // When blocks were born and died that may be parameters or state: nothing else is known of them.
+  // Notes when blocks lived that may be parameters or state. Nothing else is known about them.
   void note_kept_blocks() {
     const AllocationTable& allocations = trace_.allocations();
     bytes_.assign(followed_.devices.size(), 0);
@@ -171,7 +171,7 @@ class UnseenTensors {
     if (phase != phases.end()) end_phase();
   }
 
-  // Which optimizer has which parameters is not known: each is assumed to keep as little as the
+  // It is unknown which optimizer has which parameters, so each is assumed to keep as little as the
   // smallest optimizer.
   void find_states() {
     std::int64_t each = std::numeric_limits<std::int64_t>::max();
@@ -232,7 +232,7 @@ class UnseenTensors {
     largest = std::max(largest, kind.bytes);
   }
 
-  // The largest block of each device that is alive, as time goes on.
+  // The largest live block of each device, as time goes on.
   class Alive {
    public:
     explicit Alive(std::size_t devices) : blocks_(devices) {}
@@ -249,8 +249,8 @@ class UnseenTensors {
     std::vector<std::priority_queue<std::pair<std::int64_t, Nanos>>> blocks_;
   };
 
-  // Only calls that allocate on their thread's device count: their tensors are there too, except
-  // for calls that copy tensors from elsewhere.
+  // Only calls that allocate on their thread's device count. Their tensors are on that device too,
+  // except for calls that copy tensors from elsewhere.
   void find_inputs(std::size_t blocks_seen) {
     const AllocationTable& allocations = trace_.allocations();
     const auto death_of = [&](const MemoryBlock& block) {
@@ -329,7 +329,7 @@ class UnseenTensors {
   Counts unseen_parameters_;
   Counts unseen_states_;
   std::vector<SpanId> optimizer_steps_;
-  std::vector<std::int64_t> bytes_;  // of each device: of all its blocks
+  std::vector<std::int64_t> bytes_;  // by device: of all its blocks
   std::map<std::pair<DeviceNumber, std::uint32_t>, std::int64_t> largest_;  // added, by type
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors that were there all the time, in traces that have shapes but name no tensors.
+// Tensors that existed all the time, in traces that have shapes but do not name tensors.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::MemoryTrace;
 
-// What was there before and stayed: "parameter 400".
+// The blocks that existed before and stayed, such as "parameter 400".
 std::vector<std::string> stayed(MemoryTrace& t) {
   const MemoryProfile profile = memory_profile(t.build());
   EXPECT_FALSE(profile.has_tensors);
@@ -33,7 +33,8 @@ std::vector<std::string> stayed(MemoryTrace& t) {
   return all;
 }
 
-// One step from `at` on: gradients of parameters with 100 and 300 floats, then the optimizer.
+// One training step from `at` on: gradients of parameters with 100 and 300 floats, then the
+// optimizer.
 //
 //   forward  backward  AccumulateGrad x 2  Optimizer.step#…
 //   0  10    20    30  30      40          50            60
@@ -55,7 +56,7 @@ void training_step(MemoryTrace& t, Nanos at, std::string_view optimizer) {
 
 TEST(UnseenTensors, AreParametersWhoseGradientsAccumulate) {
   MemoryTrace t;
-  training_step(t, 0, "Mine");  // nothing is known of its state
+  training_step(t, 0, "Mine");  // nothing is known about its state
   training_step(t, 100, "Mine");
   EXPECT_THAT(stayed(t), ElementsAre("parameter 400", "parameter 1200"));
 }
@@ -78,7 +79,7 @@ TEST(UnseenTensors, AreOneMoreWhereTheOptimizerCallsWhatOnlyThatNeeds) {
                                                  "optimizer_state 400", "optimizer_state 1200"));
 }
 
-// Which parameters are whose is not known: the optimizer that keeps less is taken for all.
+// It is unknown which parameters belong to which, so the optimizer that keeps less counts for all.
 TEST(UnseenTensors, AreNoMoreThanTheLeastOfTwoOptimizersKeeps) {
   MemoryTrace t;
   training_step(t, 0, "Adagrad");
@@ -89,7 +90,7 @@ TEST(UnseenTensors, AreNoMoreThanTheLeastOfTwoOptimizersKeeps) {
 
 TEST(UnseenTensors, AreNoneWhereBlocksOfTheirSizeWereSeen) {
   MemoryTrace t;
-  t.alloc(-20, 0x1, 512);   // as the allocator rounds 400
+  t.alloc(-20, 0x1, 512);   // the allocator rounds 400 up to this
   t.alloc(-19, 0x2, 1536);  // and 1200
   training_step(t, 0, "Adagrad");
   t.alloc(51, 0x3, 512);  // the optimizer's first step makes its state

@@ -82,7 +82,7 @@ std::uint64_t product(const Sizes& sizes) {
   return result;
 }
 
-// (m, k) x (k, n) is 2mkn.
+// The product of (m, k) and (k, n) takes 2mkn operations.
 std::uint64_t matrix_product(const std::optional<Sizes>& left, const std::optional<Sizes>& right,
                              bool batched) {
   if (!left || !right || left->empty() || left->back() == 0) return 0;
@@ -94,7 +94,7 @@ std::uint64_t matrix_product(const std::optional<Sizes>& left, const std::option
   return 2 * rows * product(*right);
 }
 
-// How many places a kernel of `kernel` takes along a side of `size`; none if it does not fit.
+// How many positions a kernel of size `kernel` has along a side of `size`; 0 if it does not fit.
 std::uint64_t places(std::uint64_t size, std::uint64_t kernel, std::int64_t padding,
                      std::int64_t dilation, std::int64_t stride) {
   const std::uint64_t padded = size + 2 * static_cast<std::uint64_t>(padding);

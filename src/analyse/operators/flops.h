@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Floating-point operations of a call by PyTorch's formulas, from the recorded sizes.
+// The floating-point operations of a call by PyTorch's formulas, from recorded sizes.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ FlopsFormula flops_formula(std::string_view op_name);
 // 0 if the formula's arguments are missing or invalid. Counts modulo 2^64, as PyTorch does.
 std::uint64_t flops(const Trace& trace, FlopsFormula formula, SpanId span);
 
-// The same for many calls: each list of arguments is examined once.
+// The same for many calls. Each argument list is examined once.
 class FlopsOfCalls {
  public:
   FlopsOfCalls() = default;

@@ -7,7 +7,7 @@
 
 namespace sonde::detail {
 
-// "[[64, 3], []]": the sizes of each input, [] for what is not a tensor; "[]" for an invalid list.
+// "[[64, 3], []]": the sizes of each input, [] for anything but a tensor; "[]" for an invalid list.
 std::string shapes_text(const Trace& trace, ArgumentListId list);
 
 }  // namespace sonde::detail

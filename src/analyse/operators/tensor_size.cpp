@@ -12,7 +12,7 @@ struct ElementType {
   std::int64_t bytes;
 };
 
-// As C++ and PyTorch name them.
+// Both C++'s names and PyTorch's.
 constexpr ElementType kElementTypes[] = {
     {"float", 4},
     {"long int", 8},
@@ -38,7 +38,7 @@ constexpr ElementType kElementTypes[] = {
     {"c10::qint32", 4},
 };
 
-// The product, or 0 if it is negative or too large to be one.
+// The product; 0 if it is negative or overflows.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return 0;

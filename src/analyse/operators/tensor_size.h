@@ -7,11 +7,11 @@
 
 namespace sonde::detail {
 
-// How many bytes of its storage a tensor spans, according to its sizes, strides and type; 0 if
-// these are not known.
+// How many bytes of its storage a tensor spans, by its sizes, strides and type; 0 if these are
+// unknown.
 std::int64_t tensor_bytes(const Trace& trace, OpArgumentId argument);
 
-// Of one element; 0 if its type is not known.
+// The bytes of one element; 0 if its type is unknown.
 std::int64_t element_bytes(const Trace& trace, OpArgumentId argument);
 
 }  // namespace sonde::detail

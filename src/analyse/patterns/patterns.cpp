@@ -34,7 +34,7 @@ struct Contents {
     }
     const DeviceTable& devices = trace.devices();
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      // Kineto's files do not say of what type a device is.
+      // Kineto's files do not have the type of a device.
       const DeviceType type = devices.type[i];
       if (type != DeviceType::Cuda && type != DeviceType::Unknown) continue;
       if (devices.compute_major[i] < 0) continue;
@@ -71,7 +71,7 @@ struct Contents {
 
 using Matches = bool (PatternRules::*)(SpanId) const;
 
-// Of the patterns that a span matches by itself.
+// For patterns that a single span matches.
 Matches rule_of(Pattern pattern) {
   switch (pattern) {
     case Pattern::ExtraCudaCopy:

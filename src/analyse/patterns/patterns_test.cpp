@@ -31,7 +31,8 @@ void add_device(OpTrace& t, std::int32_t compute_major, DeviceType type = Device
   t.builder().devices().push_back(row);
 }
 
-// torch.rand(…).cuda(), as both calls look with stacks: `filled_by` is the innermost of the first.
+// torch.rand(…).cuda() as it is recorded with stacks. `filled_by` is the innermost call of the
+// first.
 Trace filled_and_copied(std::string_view filled_by, std::string_view source_type = "float") {
   OpTrace t;
   t.python("train.py(3): step", 0, 100);
@@ -68,7 +69,7 @@ TEST(ExtraCudaCopy, CannotBeFoundWithoutPythonsCalls) {
   EXPECT_THAT(matches(t.build(), Pattern::ExtraCudaCopy).missing, HasSubstr("Python"));
 }
 
-// `rounds` times select and add, a microsecond each; then one more operator.
+// `rounds` rounds of select and add, a microsecond each, then one more operator.
 Trace loop_of(int rounds, int other_at = -1) {
   OpTrace t;
   for (int i = 0; i < rounds; ++i) {

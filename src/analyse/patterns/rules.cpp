@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kFewestRounds = 10;
 constexpr std::int64_t kGrid = 8;
 
-// The arguments of a call by position, those within lists left out.
+// The arguments of a call by position, without the elements of lists.
 std::vector<OpArgumentId> inputs_of(const Trace& trace, SpanId span) {
   const OpArgumentTable& arguments = trace.op_arguments();
   std::vector<OpArgumentId> inputs;
@@ -21,7 +21,7 @@ std::vector<OpArgumentId> inputs_of(const Trace& trace, SpanId span) {
   return inputs;
 }
 
-// "float"; empty for what is not a tensor.
+// "float"; empty for anything but a tensor.
 std::string_view element_type(const Trace& trace, OpArgumentId input) {
   const OpArgumentTable& arguments = trace.op_arguments();
   return arguments.kind[input] == ArgumentKind::Tensor ? trace.string(arguments.dtype[input])
@@ -51,7 +51,7 @@ PatternRules::PatternRules(const Trace& trace, const PatternTree& tree, const La
   }
 }
 
-// A copy between the same types, after a call whose innermost last call filled a tensor.
+// A copy between equal types, after a call whose innermost last call filled a tensor.
 bool PatternRules::is_extra_copy(SpanId span) const {
   if (!tree_.is(span, Word::To)) return false;
   const SpanId to_copy = tree_.last_child(span);
@@ -73,7 +73,7 @@ bool PatternRules::is_extra_copy(SpanId span) const {
   return tree_.is(at, Word::FillsTensor);
 }
 
-// Traces do not say whether TF32 was allowed; the names of the kernels do.
+// Traces do not say whether TF32 was allowed, but the names of the kernels do.
 bool PatternRules::is_full_precision_product(SpanId span) const {
   if (!tree_.is(span, Word::Mm)) return false;
   const std::vector<OpArgumentId> inputs = inputs_of(trace_, span);
@@ -109,7 +109,7 @@ bool PatternRules::has_bias_before_norm(SpanId span) const {
   if (!tree_.is(span, Word::Conv2d)) return false;
   const std::vector<OpArgumentId> inputs = inputs_of(trace_, span);
   if (inputs.size() < 3 || element_type(trace_, inputs[2]).empty()) return false;
-  // As PyTorch does: without such a module the outermost call stands for it.
+  // As in PyTorch: without such a module, the outermost call takes its place.
   SpanId module = span;
   while (tree_.parent(module).valid() && !tree_.is(module, Word::ModuleConv2d))
     module = tree_.parent(module);
@@ -127,15 +127,15 @@ bool PatternRules::has_sizes_off_the_grid(SpanId span) const {
                       [&](OpArgumentId input) { return is_on_the_grid(trace_, input); });
 }
 
-// The next aten::select beside this one.
+// The next sibling that is aten::select.
 SpanId PatternRules::body_end(SpanId select) const {
   SpanId at = tree_.next(select);
   while (at.valid() && !tree_.is(at, Word::Select)) at = tree_.next(at);
   return at;
 }
 
-// Where the round that begins at `other` ends, if it has the names of the one from `first` to
-// `end`; invalid if not. A round that ends with its siblings ends at its last operator.
+// Where the round that begins at `other` ends, if it has the same names as the one from `first` to
+// `end`; invalid otherwise. The last round ends at the last sibling.
 SpanId PatternRules::matching_round(SpanId first, SpanId end, SpanId other) const {
   SpanId last;
   for (SpanId at = first; at != end; at = tree_.next(at)) {

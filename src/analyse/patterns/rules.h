@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The patterns, one rule each: whether a span matches, as PyTorch decides it.
+// One rule per pattern: whether a span matches, decided as in PyTorch.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace sonde::detail {
 
-// A run of the same operators that begin with aten::select.
+// A run of equal rounds of operators that begin with aten::select.
 struct IndexingLoop {
   SpanId first;  // the first aten::select
   SpanId last;   // the last operator of the last round
@@ -34,7 +34,7 @@ class PatternRules {
 
   // All loops of at least ten rounds.
   std::vector<IndexingLoop> indexing_loops() const;
-  // The aten::zero_ below a span that are not part of aten::zeros.
+  // The calls of aten::zero_ below a span that are not part of aten::zeros.
   std::span<const SpanId> zeroed_below(SpanId span) const;
 
  private:

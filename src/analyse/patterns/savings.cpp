@@ -15,7 +15,7 @@ void PatternSavings::add_call(Stretches& to, SpanId span) const {
   add_work(to, span, span);
 }
 
-// The device work alone; on the host the call is the work.
+// Only the device work. If it ran on the host, the call is the work.
 void PatternSavings::add_kernels(Stretches& to, SpanId span) const {
   const std::size_t before = to.size();
   add_work(to, span, span);
@@ -32,7 +32,7 @@ void PatternSavings::add_bias(Stretches& to, SpanId conv2d) const {
   if (to.size() == before) add_kernels(to, conv2d);
 }
 
-// What loading took on the threads that load synchronously.
+// The time that loading took on threads that load synchronously.
 void PatternSavings::add_batches(Stretches& to, const std::vector<SpanId>& loaders) const {
   std::vector<bool> loads(trace_.tracks().size());
   for (const SpanId loader : loaders) {

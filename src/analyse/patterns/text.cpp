@@ -51,7 +51,7 @@ const PatternText& text_of(Pattern pattern) {
   return kTexts[std::min<std::size_t>(static_cast<std::size_t>(pattern), kPatterns - 1)];
 }
 
-// "train.py(12): step" as "train.py:12"; empty for what has no file, or one of PyTorch's own.
+// "train.py(12): step" as "train.py:12"; empty without a file, or if the file is PyTorch's own.
 std::string user_place(std::string_view frame) {
   if (frame.starts_with("torch/") || frame.starts_with("<") || frame.starts_with("nn.Module"))
     return {};

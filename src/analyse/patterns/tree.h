@@ -47,7 +47,7 @@ class PatternTree {
     const StringId name = trace_.spans().name[span];
     return name.valid() && (words_[name.index()] & static_cast<std::uint32_t>(word)) != 0;
   }
-  // The spans whose names have a meaning: few of many.
+  // The spans whose names have a meaning. They are few.
   const std::vector<SpanId>& named() const noexcept { return named_; }
   SpanId parent(SpanId span) const { return trace_.spans().parent[span]; }
   SpanId first_child(SpanId span) const { return SpanId(first_child_[span.index()]); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Each examines one part of a report whose numbers are filled in, and adds to `report.findings`.
+// Each function examines one part of a report whose numbers are filled in, and adds to
+// `report.findings`.
 
 #include <string>
 #include <utility>
@@ -21,7 +22,7 @@ void find_in_memory(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
 
-// Whether it is worth a line: at least 1 % of the measured time.
+// Whether it is at least 1 % of the measured time.
 bool is_worth_saying(const Report& report, Nanos saving_ns);
 
 // The spans with the largest values, largest first.
@@ -37,7 +38,7 @@ class WorstSpans {
 
 // "12 times", "once".
 std::string times_text(std::uint64_t count);
-// "12.3 %" of a whole.
+// "12.3 %": the share of a part.
 std::string share_text(Nanos part_ns, Nanos whole_ns);
 
 }  // namespace sonde::detail

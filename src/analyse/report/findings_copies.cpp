@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Copies between host and devices that could be cheaper, or are not needed.
+// Copies between host and devices that could be cheaper or are unnecessary.
 
 #include <algorithm>
 #include <string>
@@ -63,7 +63,7 @@ void returned(Report& report) {
        .spans = sum.spans.take()});
 }
 
-// Without those of pageable memory, which have a finding of their own.
+// Copies of pageable memory have their own finding and are left out.
 void exposed(const ReportData& data, Report& report) {
   Nanos exposed_ns = 0;
   for (const DeviceTime& device : report.devices)

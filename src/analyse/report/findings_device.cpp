@@ -15,7 +15,7 @@
 namespace sonde::detail {
 namespace {
 
-// Launching one takes the host about as long.
+// Launching a kernel takes the host about this long.
 constexpr Nanos kSmallKernelNs = 10'000;
 
 // The gaps of one kind, on all devices.
@@ -125,7 +125,7 @@ std::string small_kernels(const Report& report) {
                      duration_text(kSmallKernelNs));
 }
 
-// Other devices' work is not made of kernels, and CUDA's means are of no use to them.
+// The work of other devices does not consist of kernels, and CUDA's remedies do not apply to it.
 std::string_view larger_work_advice(const Report& report) {
   const bool runs_kernels =
       std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceTime& device) {

@@ -19,7 +19,7 @@
 namespace sonde::detail {
 namespace {
 
-// Shorter intervals between operators are the cost of calling them.
+// Shorter gaps between operators are just the cost of calling them.
 constexpr Nanos kShortestStretchNs = 100'000;
 constexpr Nanos kLeastLeakSteps = 3;
 
@@ -35,7 +35,7 @@ bool loads_data(std::string_view name) {
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-// Which spans are marks of the program that say they load data.
+// Which spans are the program's marks for loading data.
 class LoadingMarks {
  public:
   explicit LoadingMarks(const Trace& trace) : trace_(trace) {
@@ -43,7 +43,7 @@ class LoadingMarks {
     by_name_.resize(strings.size());
     for (std::size_t i = 0; i < strings.size(); ++i) by_name_[i] = loads_data(strings[StringId(i)]);
   }
-  // Within another of them it does not count again.
+  // A mark inside another one does not count again.
   bool is(SpanId span) const {
     return is_mark(span) && !(trace_.spans().parent[span].valid() && is_within(span));
   }
@@ -64,7 +64,7 @@ class LoadingMarks {
   std::vector<bool> by_name_;
 };
 
-// Threads that run steps, or operators where there are no steps: what they do costs time.
+// Threads that run steps; without steps, threads that run operators. Their time counts.
 std::vector<bool> working_threads(const Report& report) {
   const Trace& trace = report.trace;
   std::vector<bool> works(trace.tracks().size(), false);
@@ -116,7 +116,7 @@ void data_loading(Report& report, const std::vector<SpanId>& loading) {
        .spans = std::move(worst)});
 }
 
-// Long stretches of a step without any operator, one call of `found` each.
+// Calls `found` for each long stretch of a step without any operator.
 template <typename Found>
 void stretches_without(const Coverage& busy, const StepTime& step, Found found) {
   const std::vector<Coverage::Stretch>& all = busy.stretches();
@@ -134,7 +134,7 @@ void stretches_without(const Coverage& busy, const StepTime& step, Found found) 
   }
 }
 
-// When some thread of a process was in an operator, or loaded data, which data_loading() reports.
+// When some thread of the process was in an operator, or loaded data, which data_loading() reports.
 Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
   Stretches all = data.operators_of(process);
   for (const SpanId span : loading)
@@ -142,7 +142,7 @@ Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<Sp
   return all.united();
 }
 
-// Without devices: with them, what counts is whether they wait.
+// Only for traces without devices. With a device, what matters is whether it waits.
 void outside_operators(const ReportData& data, Report& report, const std::vector<SpanId>& loading) {
   if (!report.devices.empty() || report.steps.steps.empty()) return;
   std::unordered_map<std::uint32_t, Coverage> busy;  // by process

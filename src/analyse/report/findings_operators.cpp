@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What operators alone show, without Python calls: the same causes as PyTorch's patterns, in
-// programs of any language. If both find the same cause, report() keeps the larger bound.
+// Findings that need only operators and no Python calls. They have the same causes as PyTorch's
+// patterns, in programs of any language. If both find the same cause, report() keeps the larger
+// bound.
 
 #include <algorithm>
 #include <map>
@@ -28,12 +29,12 @@ enum class Role : std::uint8_t {
   Zero,     // fills with zeros
   Detach,   // a step of zero_grad()
   Update,   // only optimisers use it
-  InPlace,  // arithmetic on a tensor in its place, of which updates are made too
+  InPlace,  // in-place arithmetic on a tensor, also part of updates
   Convolution,
   BatchNorm,
   Copy,       // copies into a tensor
-  CopyMaker,  // makes a copy of its input, of the same type and on the same device
-  To,         // makes one of any type on any device
+  CopyMaker,  // copies its input to the same type and device
+  To,         // copies its input to any type and device
 };
 
 Role role_of(std::string_view name) {
@@ -103,7 +104,7 @@ class OperatorFindings {
     return name.valid() ? roles_[name.index()] : Role::Other;
   }
 
-  // One call in place of all of them could save all but one.
+  // One call instead of all of them could save all but one.
   void look_at(const OpRun& run) {
     Cause* const cause = cause_of(run.ops.first(run.period));
     if (cause == nullptr) return;
@@ -127,8 +128,8 @@ class OperatorFindings {
     return updates ? &updates_ : nullptr;
   }
 
-  // Adding a bias reads and writes what the batch norm then reads and writes at least once, so it
-  // takes no longer than that. In between the norm may count its batches.
+  // Adding a bias reads and writes what the batch norm also reads and writes at least once, so it
+  // takes no longer than the norm. Counting batches may come in between.
   void look_for_biases(std::span<const SpanId> siblings) {
     SpanId convolution;
     for (const SpanId op : siblings) {
@@ -158,7 +159,7 @@ class OperatorFindings {
     if (is_extra) copies_.add(trace_.spans().duration_ns[op], 1, op);
   }
 
-  // Where the host asked for copies between itself and a device.
+  // Finds where the host asked for copies between itself and a device.
   void find_moves() {
     const CopyTable& copies = trace_.copies();
     for (std::size_t i = 0; i < copies.size(); ++i) {
@@ -169,7 +170,7 @@ class OperatorFindings {
     std::sort(moves_.begin(), moves_.end());
   }
 
-  // Of a copy whose two tensors are known: both of one type, on one device.
+  // Whether a copy's two tensors are known and have the same type and device.
   bool changes_nothing(SpanId copy) const {
     const auto arguments = trace_.arguments(copy);
     if (arguments.size() < 2) return false;
@@ -231,7 +232,7 @@ class OperatorFindings {
   Cause elements_, zeros_, updates_, biases_, copies_;
 };
 
-// Whether more recording would help: patterns are of operators, one of them of a device's.
+// Whether recording more would help. Patterns need operators, and one of them needs a device.
 bool could_be_looked_for(const Report& report, Pattern pattern) {
   if (report.host.operators.empty()) return false;
   return pattern != Pattern::Fp32MatMul || !report.devices.empty();

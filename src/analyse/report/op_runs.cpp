@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kLongestPeriod = 16;
 constexpr std::size_t kLeastRepeats = 10;
 
-// Goes through one thread's spans, outer ones first, and keeps a list for each level that is open.
+// Walks through one thread's spans, outer ones first, with a list for each open level.
 class SiblingLists {
  public:
   SiblingLists(const Trace& trace, const std::function<void(std::span<const SpanId>)>& visit)
@@ -47,11 +47,11 @@ class SiblingLists {
 
   const Trace& trace_;
   const std::function<void(std::span<const SpanId>)>& visit_;
-  std::vector<Level> levels_;  // those behind `depth_` are kept for their memory
+  std::vector<Level> levels_;  // those after `depth_` are kept for their memory
   std::size_t depth_ = 0;
 };
 
-// How many of the names from the first on equal the name `period` positions before them.
+// How many names, from the first on, equal the name `period` positions before.
 std::size_t repeated(const std::vector<StringId>& names, std::size_t first, std::size_t period) {
   std::size_t at = first + period;
   while (at < names.size() && names[at] == names[at - period]) ++at;

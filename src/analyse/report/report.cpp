@@ -17,7 +17,7 @@ constexpr std::size_t kMostSpans = 8;
 // A device that is idle for less than a tenth of the time limits the program.
 constexpr double kBusyShare = 0.9;
 
-// From the first span to the last; a recording as a whole is none.
+// From the first span to the last, not counting spans of a whole recording.
 Nanos spans_ns(const Trace& trace) {
   const SpanTable& spans = trace.spans();
   Nanos first_ns = trace.last_ns();
@@ -55,13 +55,13 @@ std::string verdict_of(const Report& report) {
   return verdict_of(*longest);
 }
 
-// Of the host only where no other device has memory.
+// Peaks of the devices; of the host only if no device has memory.
 std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   std::vector<MemoryPeakOwner> out;
   for (const DeviceMemory* const device : data.memory_devices()) {
     const MemoryMoment peak = memory_moment(data.memory, *device, device->peak.event);
     if (peak.by_op.empty()) continue;
-    // Prefers an operator to memory held before recording, for which no operator can be changed.
+    // Prefers an operator to memory from before the recording, which no operator can reduce.
     const bool has_other = peak.by_op.size() > 1;
     const bool was_before = peak.by_op.front().name == detail::kNoOpButBefore;
     const MemoryShare& most = peak.by_op[was_before && has_other ? 1 : 0];
@@ -70,7 +70,7 @@ std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   return out;
 }
 
-// One cause may be found in two ways: the larger bound is kept.
+// Two findings may have the same cause. The one with the larger bound is kept.
 void rank(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.saving_ns > b.saving_ns; });

@@ -10,7 +10,7 @@ namespace sonde::detail {
 
 namespace {
 
-// Libraries whose collectives run on threads of the host, as PyTorch marks them.
+// Libraries whose collectives run on host threads, with PyTorch's marks for them.
 bool is_host_collective(std::string_view name) {
   for (const std::string_view begin : {"gloo:", "mpi:", "ucc:"})
     if (name.starts_with(begin)) return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What several analyses of a report need, made once.
+// Data that several parts of a report need, computed once.
 
 #include <cstdint>
 #include <functional>
@@ -36,21 +36,21 @@ class ReportData {
   const std::vector<DeviceWork> work;
   const MemoryProfile memory;
 
-  // When a thread was within operators or calls of a device.
+  // When a thread was inside operators or device calls.
   const Coverage& in_operators(TrackId thread) const;
-  // Calls `visit` with each of its threads.
+  // Calls `visit` with each thread of the process.
   void for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const;
-  // When some thread of the process was.
+  // When any thread of the process was inside operators or device calls.
   Stretches operators_of(ProcessId process) const;
-  // When the process was within collectives that run on threads of the host.
+  // When the process was inside collectives that run on host threads.
   const Coverage& collectives_of(ProcessId process) const;
   // All spans of such collectives.
   const std::vector<SpanId>& host_collectives() const { return host_collectives_; }
-  // Null if the process has none.
+  // Null if the process has no devices.
   const ProcessDevices* devices_of(ProcessId process) const;
-  // All but the host; the host if there is no other.
+  // All devices except the host; the host if there is no other.
   std::vector<const DeviceMemory*> memory_devices() const;
-  // The most bytes on one of them in the step that begins at that time; -1: not known.
+  // The most bytes on one device in the step that begins at that time; -1 if unknown.
   std::int64_t peak_bytes(ProcessId process, Nanos step_begin_ns) const;
 
  private:

@@ -169,7 +169,7 @@ TEST(Report, FindsTimeOutsideOfOperators) {
   OpTrace t;
   t.span("ProfilerStep#1", SpanKind::Step, t.main(), 0, 1000);
   t.op("aten::mm", 0, 200);
-  t.op("aten::mm", 250, 300);  // too soon after the other
+  t.op("aten::mm", 250, 300);  // too soon after the first
   t.op("aten::mm", 700, 1000);
   const Report found = report(t.build());
   EXPECT_EQ(ids(found).front(), "outside_operators");

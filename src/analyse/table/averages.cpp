@@ -65,7 +65,7 @@ EventAverage described(const EventData& data, std::size_t event, const GroupBy& 
   return row;
 }
 
-// Texts by number, each once.
+// Distinct texts and their numbers.
 class Texts {
  public:
   std::uint32_t number(const std::string& text) {
@@ -100,7 +100,7 @@ struct KeyHash {
 class Grouping {
  public:
   Grouping(const EventData& data, const GroupBy& group_by) : data_(data), group_by_(group_by) {
-    // One for each string, one for each name that is made up, one for events without a name.
+    // One for each string, each made-up name, and one for events without a name.
     last_of_name_.assign(data.trace.strings().size() + 4, kNoEvent);
     if (group_by.group_by_input_shape) {
       shapes_of_list_.assign(data.trace.argument_lists().size() + 1, kNoEvent);
@@ -140,7 +140,7 @@ class Grouping {
     return key;
   }
 
-  // Lists that differ may have the same shapes.
+  // Different lists may have the same shapes.
   std::uint32_t shapes_of(std::size_t event) {
     const ArgumentListId list = arguments_of(data_, event);
     std::uint32_t& known =
@@ -160,7 +160,7 @@ class Grouping {
   const GroupBy& group_by_;
   std::unordered_map<Key, std::uint32_t, KeyHash> row_of_key_;
   std::vector<Key> keys_;                    // of each row
-  std::vector<std::uint32_t> last_of_name_;  // the row that the last event of a name went to
+  std::vector<std::uint32_t> last_of_name_;  // by name: the row of its last event
   std::vector<std::uint32_t> shapes_of_list_;
   Texts texts_;
 };
@@ -177,7 +177,7 @@ KeyAverages EventList::key_averages(const GroupBy& group_by) const {
   return averages;
 }
 
-// The descriptions are the last event's, as PyTorch's are.
+// As in PyTorch, descriptions come from the last event.
 EventAverage EventList::total_average() const {
   EventAverage total;
   for (std::size_t event = 0; event < size(); ++event) detail::add_figures(total, *data_, event);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What KeyAverages hold.
+// The data of KeyAverages.
 
 #include <cstdint>
 #include <memory>

@@ -11,11 +11,11 @@
 namespace sonde::detail {
 namespace {
 
-// Device work by row: for device events the events themselves, for host events what they or events
-// inside them launched, each once. Annotations are not work.
+// Device work by row. For device events that is the events themselves; for host events it is what
+// they or events inside them launched. Each counts once. Annotations are not work.
 //
-// Calls that lie in each other share what the inner ones launched: it stands in one list, in which
-// each call has a part, so that memory does not grow with their depth.
+// Nested calls share what the inner ones launched. It is kept in one list in which each call has a
+// part, so memory does not grow with the depth.
 class WorkOfRows {
  public:
   WorkOfRows(const EventData& data, const std::vector<std::uint32_t>& row_of_event,
@@ -42,7 +42,7 @@ class WorkOfRows {
   }
 
  private:
-  // What a row has of `launched_`.
+  // The part of `launched_` that belongs to a row.
   struct Part {
     std::uint32_t row;
     std::size_t begin;
@@ -74,11 +74,11 @@ class WorkOfRows {
 
   struct Visit {
     std::uint32_t event;
-    std::uint32_t child;  // the next one
+    std::uint32_t child;  // the next child
     std::size_t begin;    // of its part
   };
 
-  // An event and all that lies in it, without recursion: it may be deep.
+  // Visits an event and everything inside it. Not recursive, because nesting may be deep.
   void visit(std::uint32_t root) {
     path_.clear();
     enter(root);
@@ -98,7 +98,7 @@ class WorkOfRows {
     for (std::uint32_t i = 0; i < data_.kernels_count[event]; ++i)
       launched_.push_back(place_[data_.kernels[data_.kernels_first[event] + i]]);
   }
-  // A call inside another of the same row adds nothing to that row.
+  // A call inside another call of the same row adds nothing to the row.
   void leave() {
     const Visit& done = path_.back();
     const std::uint32_t row = row_of_event_[done.event];
@@ -123,7 +123,7 @@ class WorkOfRows {
         to = std::max<std::size_t>(to, launched_[i] + std::size_t{1});
       }
     }
-    Nanos reached_ns = std::numeric_limits<Nanos>::min();  // the end of what was counted
+    Nanos reached_ns = std::numeric_limits<Nanos>::min();  // the end of the time counted so far
     for (std::size_t i = from; i < to; ++i) {
       if (!is_here[i]) continue;
       is_here[i] = false;
@@ -138,17 +138,17 @@ class WorkOfRows {
 
   const EventData& data_;
   const std::vector<std::uint32_t>& row_of_event_;
-  std::vector<std::uint32_t> work_;   // device events in the order of their beginnings
+  std::vector<std::uint32_t> work_;   // device events by begin
   std::vector<std::uint32_t> place_;  // of a device event in `work_`
   std::vector<std::uint32_t> first_child_;
-  std::vector<std::uint32_t> next_;  // child of the same parent
+  std::vector<std::uint32_t> next_;  // sibling
   std::vector<Visit> path_;
-  std::vector<std::uint32_t> open_;      // events on the path, of each row
-  std::vector<std::uint32_t> launched_;  // places; what a call launched, and those inside it
+  std::vector<std::uint32_t> open_;      // by row: events on the current path
+  std::vector<std::uint32_t> launched_;  // what a call and those inside it launched, as places
   std::vector<Part> parts_;
 };
 
-// The smallest value that at least that part of all does not exceed.
+// The smallest value such that at least `part` of all values do not exceed it.
 Nanos quantile(const std::vector<Nanos>& sorted, double part) {
   const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));
   return sorted[std::max<std::size_t>(rank, 1) - 1];

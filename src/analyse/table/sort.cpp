@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a table can be sorted by, and which rows it shows.
+// The keys that a table can be sorted by, and the rows it shows.
 
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ constexpr std::array<ExtraSortKey, 6> kExtraSortKeys = {{
     {"flops_per_second", [](const ExtraFigures& f) { return f.flops_per_second; }},
 }};
 
-// The old spellings name the device.
+// Old spellings name the device.
 std::string new_spelling(std::string_view sort_by) {
   std::string key(sort_by);
   for (const std::string_view device : {"cuda", "xpu", "privateuse1", "hpu", "mtia"}) {
@@ -71,7 +71,7 @@ auto find_key(const Keys& keys, std::string_view name) {
   return std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
 }
 
-// One value per row to sort by; none if there is no such key.
+// One value per row to sort by; empty if there is no such key.
 std::vector<double> sort_values(const std::vector<EventAverage>& rows,
                                 const std::vector<ExtraFigures>& extra,
                                 const std::string& sort_by) {

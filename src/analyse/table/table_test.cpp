@@ -407,7 +407,7 @@ TEST(ExtraFigures, ARowThatContainsItselfCountsAKernelOnce) {
   EXPECT_EQ(extra[0].device_union_ns, 30'000);
 }
 
-// Each call launches a kernel of its own, which belongs to all calls around it.
+// Each call launches its own kernel, which counts for all calls around it.
 OpTrace nested_calls(int count) {
   OpTrace t;
   for (int i = 0; i < count; ++i) t.op("call" + std::to_string(i), i, 3 * count - i).id(i + 1);

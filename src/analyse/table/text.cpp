@@ -18,7 +18,7 @@ constexpr std::size_t kColumnWidth = 12;
 constexpr std::size_t kPadding = 4;
 constexpr std::size_t kSpacing = 2;
 
-// Lengths are in characters, of which UTF-8 may take several bytes.
+// Lengths count characters. In UTF-8 a character may have several bytes.
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -75,7 +75,7 @@ struct FlopsUnit {
   }
 };
 
-// Annotations cover work that is counted itself.
+// Annotations cover work that counts itself.
 bool counts_as_device_time(const EventAverage& row) {
   return row.device_type != DeviceType::Cpu && !row.is_user_annotation;
 }
@@ -91,7 +91,7 @@ class Table {
   Table(const std::vector<EventAverage>& rows, const std::vector<ExtraFigures>& extra,
         const TableFacts& facts, const TableOptions& options)
       : rows_(rows), extra_(extra), options_(options), unit_(rows), memory_(facts.profile_memory) {
-    // In the order of the table, as PyTorch adds.
+    // Adds in the order of the table, as PyTorch does.
     TableOptions every_row = options;
     every_row.row_limit = -1;
     every_row.top_level_events_only = false;
@@ -146,7 +146,7 @@ class Table {
   std::string time(double us) const { return time_text(us, options_.time_unit); }
   std::string time(Nanos ns) const { return time(static_cast<double>(ns) / 1000.0); }
 
-  // The longest text and some room, at most what the option allows.
+  // The longest text plus some room, up to the limit in the options.
   template <typename Length>
   std::size_t width_of(const Length& length, std::optional<int> limit) const {
     std::size_t longest = 0;
@@ -245,7 +245,7 @@ class Table {
     return std::string(first_characters(name, limit - 3)) + "...";
   }
 
-  // The end of a path says more than its beginning.
+  // The end of a path is more useful than its beginning.
   std::string cut_source(const std::string& frame) const {
     const std::size_t width = columns_[source_column_].width;
     if (characters(frame) <= width) return frame;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Rows as PyTorch's table.
+// Prints rows as PyTorch's table.
 
 #include <cstddef>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace sonde::detail {
 
-// What decides which columns a table has.
+// The facts that determine which columns a table has.
 struct TableFacts {
   std::string use_device;
   bool profile_memory = false;
@@ -22,13 +22,13 @@ struct TableFacts {
 };
 TableFacts table_facts(const EventData& data);
 
-// Whether what the options name is there: key, columns, unit.
+// Checks that the key, columns and unit in the options exist.
 Result<void> check_table_options(const TableOptions& options);
 
 // "1.500ms"; in `unit` (s, ms or us) if given.
 std::string time_text(double us, std::string_view unit = {});
 
-// Whether sorting or a column asks for figures that cost another pass.
+// Whether sorting or a column needs figures that cost another pass.
 bool needs_extra_figures(const TableOptions& options);
 
 // Which rows are shown, in what order. `extra` is empty or has one entry per row.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Small traces of operators, tensors and allocations for tests, in microseconds. A tensor is known
-// by the address of its storage and lies on cuda:0.
+// Small traces of operators, tensors and allocations for tests, in microseconds. A tensor is
+// identified by the address of its storage and is on cuda:0.
 //
 //   MemoryTrace t;
-//   t.op("aten::mm", 0, 10, {0x100, 0x200});   // is given two tensors of 256 floats
+//   t.op("aten::mm", 0, 10, {0x100, 0x200});   // receives two tensors of 256 floats
 //   t.alloc(5, 0x300, 1024);
 //   const MemoryProfile memory = memory_profile(t.build());
 
@@ -30,12 +30,12 @@ class MemoryTrace {
     if (tensors.size() > 0) add_tensors(span.span(), tensors);
     return span;
   }
-  // As autograd calls a gradient.
+  // Calls a gradient as autograd does.
   void backward(std::string_view name, Nanos start_us, Nanos end_us,
                 std::initializer_list<std::uint64_t> tensors = {}) {
     op(name, start_us, end_us, tensors).scope(RecordScope::BackwardFunction);
   }
-  // The end of a gradient's way: it becomes the parameter's.
+  // The last step of a gradient: it is added to the parameter's.
   void accumulate(Nanos start_us, std::uint64_t gradient) {
     backward("torch::autograd::AccumulateGrad", start_us, start_us + 3, {gradient});
     op("aten::detach", start_us + 1, start_us + 2, {gradient});
@@ -54,14 +54,14 @@ class MemoryTrace {
     allocated_ -= bytes;
     add_allocation(time_us, address, -bytes, 0);
   }
-  // As it stands, without a thought of the total.
+  // Adds the row unchanged and leaves the total alone.
   void raw(Nanos time_us, std::uint64_t address, std::int64_t bytes) {
     add_allocation(time_us, address, bytes, 0);
   }
   void out_of_memory(Nanos time_us, std::int64_t bytes) {
     add_allocation(time_us, 0, bytes, AllocationFlags::kOutOfMemory);
   }
-  // What the allocator had handed out before.
+  // Sets what was allocated before.
   void had(std::int64_t bytes) { allocated_ += bytes; }
 
   OpTrace& ops() { return ops_; }

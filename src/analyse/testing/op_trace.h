@@ -77,7 +77,7 @@ class OpTrace {
       column.set(span_, value);
       return *this;
     }
-    // A span's arguments are added one after the other, before those of the next span.
+    // Add a span's arguments one after the other, before those of the next span.
     Span& argument(OpArgumentRow row) {
       ArgumentListTable& lists = trace_->builder_.argument_lists();
       if (!spans().arguments[span_].valid()) {

@@ -11,7 +11,7 @@
 namespace sonde {
 namespace {
 
-// Smaller ones are numbers on their way to a screen.
+// Smaller ones are just numbers to be printed.
 constexpr std::int64_t kLeastReturnedBytes = 4096;
 
 class CopyMaker {
@@ -83,7 +83,7 @@ class CopyMaker {
 
   const Trace& trace_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, CopyTotal> totals_;
-  std::unordered_map<std::int64_t, std::vector<Nanos>> on_host_;  // that came, by bytes
+  std::unordered_map<std::int64_t, std::vector<Nanos>> on_host_;  // arrivals, by bytes
   CopyTimes out_;
 };
 

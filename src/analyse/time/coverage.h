@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Time that several spans cover together, each moment once.
+// The time that several spans cover together, each moment counted once.
 //
 //   Coverage busy;
 //   busy.add(10, 20);
-//   busy.add(15, 30);            // begins never go back
+//   busy.add(15, 30);            // begins must not decrease
 //   busy.total_ns() == 20;
 //   busy.within_ns(12, 40) == 18;
 //
-// Stretches that touch are one. Adding takes constant time, asking takes a bisection.
+// Stretches that touch are merged. Adding takes constant time, a query takes a bisection.
 
 #include <cstddef>
 #include <vector>
@@ -40,20 +40,20 @@ class Coverage {
     const Stretch& last = stretches_.back();
     return last.before_ns + last.end_ns - last.begin_ns;
   }
-  // Of the time from `from_ns` to `to_ns`, which is not before it.
+  // How much is covered from `from_ns` to `to_ns`, which must not be earlier.
   Nanos within_ns(Nanos from_ns, Nanos to_ns) const noexcept {
     return until_ns(to_ns) - until_ns(from_ns);
   }
   const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
 
  private:
-  // Covered before a time.
+  // How much is covered before a time.
   Nanos until_ns(Nanos time_ns) const noexcept;
 
   std::vector<Stretch> stretches_;
 };
 
-// Stretches in any order, for a Coverage of them.
+// Collects stretches in any order and makes a Coverage of them.
 class Stretches {
  public:
   void add(Nanos begin_ns, Nanos end_ns) { all_.push_back({begin_ns, end_ns, 0}); }
@@ -67,7 +67,7 @@ class Stretches {
   std::vector<Coverage::Stretch> all_;
 };
 
-// How long both cover.
+// How much time both cover.
 Nanos overlap_ns(const Coverage& a, const Coverage& b) noexcept;
 
 }  // namespace sonde::detail

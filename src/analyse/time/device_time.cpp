@@ -12,7 +12,7 @@ using detail::Coverage;
 using detail::DeviceWork;
 using detail::Work;
 
-// HTA's bound for a device's own delay between one kernel and the next.
+// HTA's limit for a device's own delay between two kernels.
 constexpr Nanos kLongestKernelWaitNs = 30'000;
 
 class DeviceTimes {

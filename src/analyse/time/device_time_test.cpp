@@ -97,8 +97,7 @@ TEST(DeviceTime, AWaitThatADeviceListsAmongItsWorkIsNotBusy) {
   EXPECT_EQ(device.idle_ns, 60'000);
 }
 
-// CUDA loads a kernel when it is first launched; what it asks of the driver has the launch's
-// number.
+// CUDA loads a kernel at its first launch. Its calls to the driver then have the launch's number.
 TEST(DeviceTime, AGapInWhichAKernelWasLoadedIsTheHosts) {
   OpTrace t;
   t.span("cuLaunchKernel", SpanKind::CudaDriver, t.main(), 0, 2).correlation(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All work of one device in the order of time, whatever stream it ran on.
+// All work of one device in time order, from all streams.
 
 #include <cstdint>
 #include <vector>
@@ -22,14 +22,14 @@ struct DeviceWork {
   std::vector<Work> work;  // by begin
 };
 
-// Whether it is work, and not a wait that a device lists among its work.
+// Whether it is work, and not a wait that the device lists among its work.
 bool keeps_busy(const Trace& trace, SpanId span);
 
-// By process and device; only those that worked.
+// By process and device. Only devices that worked are listed.
 std::vector<DeviceWork> device_work(const Trace& trace);
 
-// Which kernels communicate: those that the trace has a collective for, or that NCCL and its like
-// named.
+// Which kernels communicate: those with a collective in the trace, or with a name of NCCL or a
+// similar library.
 class Communication {
  public:
   explicit Communication(const Trace& trace);
@@ -38,7 +38,7 @@ class Communication {
  private:
   const Trace& trace_;
   std::vector<std::uint32_t> collectives_;  // rows of spans, sorted
-  std::vector<std::uint8_t> by_name_;       // of each name: 0 not looked at, 1 no, 2 yes
+  std::vector<std::uint8_t> by_name_;       // by name: 0 unknown, 1 no, 2 yes
 };
 
 }  // namespace sonde::detail

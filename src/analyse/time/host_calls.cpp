@@ -11,10 +11,10 @@
 namespace sonde::detail {
 namespace {
 
-// How far a device's times may be from the host's.
+// How far a device's times may be off from the host's.
 constexpr Nanos kClockSlackNs = 2'000;
 
-// What is so of each name of a trace, found out once a name.
+// A property of names, computed once per name.
 class NameSet {
  public:
   NameSet(const Trace& trace, bool (*holds)(std::string_view) noexcept)
@@ -48,7 +48,7 @@ std::uint32_t HostCalls::process_of(SpanId span) const noexcept {
   return track.valid() ? trace_.tracks().process[track].value() : ProcessId::kInvalid;
 }
 
-// A call that copies and comes back only when the copy is done has waited for it.
+// A copying call that returns only when the copy is done has waited for it.
 void HostCalls::mark_blocking_copies(std::vector<std::uint32_t>& waiting) const {
   const CopyTable& copies = trace_.copies();
   for (std::size_t i = 0; i < copies.size(); ++i) {

@@ -15,8 +15,8 @@ class HostCalls {
  public:
   explicit HostCalls(const Trace& trace);
 
-  // A call in which some thread of the process waited for a device at that time; of several the one
-  // that went on longest. Invalid: nobody waited.
+  // A call in which a thread of the process waited for a device at that time; of several, the one
+  // that ended last. Invalid if none waited.
   SpanId wait_at(ProcessId process, Nanos time_ns) const noexcept;
   // All calls that waited, grouped by process.
   std::vector<SpanId> waits() const;
@@ -26,7 +26,7 @@ class HostCalls {
     std::uint32_t process;
     Nanos begin_ns;
     SpanId span;
-    SpanId longest;  // of those of its process up to here, the one that ends last
+    SpanId longest;  // of its process so far, the one that ends last
   };
 
   std::uint32_t process_of(SpanId span) const noexcept;

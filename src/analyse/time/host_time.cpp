@@ -79,7 +79,7 @@ class HostTimeMaker {
  private:
   struct Node {
     StringId name;
-    TrackId thread;  // of a node that stands for a thread
+    TrackId thread;  // of a node for a thread
     std::uint32_t parent = kRoot;
     std::uint32_t depth = 0;
     Nanos total_ns = 0;
@@ -87,7 +87,7 @@ class HostTimeMaker {
     std::uint64_t count = 0;
   };
 
-  // Whether it has a place in the nesting of its thread.
+  // Whether it nests with the other spans of its thread.
   bool nests(SpanId span) const {
     const SpanKind kind = spans_.kind[span];
     return (spans_.flags[span] & SpanFlags::kAsync) == 0 && kind != SpanKind::TraceSpan &&
@@ -130,7 +130,7 @@ class HostTimeMaker {
       operators_.take_child(spans_.name[parent], uncovered_ns);
   }
 
-  // What of the span none of those before it in the same parent covered: siblings may overlap.
+  // The part of a span that no earlier sibling covers. Siblings may overlap.
   Nanos cover(SpanId parent, SpanId span) {
     Nanos& reached_ns = covered_ns_[parent.index()];
     const Nanos from_ns = std::max(spans_.start_ns[span], reached_ns);
@@ -173,7 +173,7 @@ class HostTimeMaker {
   ByName operators_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> node_of_;  // of each span
-  std::vector<Nanos> covered_ns_;       // up to where children cover each span
+  std::vector<Nanos> covered_ns_;       // by span: up to where its children cover it
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Device work by the span of the host that launched it: spans.launch, turned round.
+// Device work by the host span that launched it: the inverse of spans.launch.
 //
 //   const Launches launches(trace);
 //   for (const Launch& launch : launches.below(op)) … trace.end_ns(launch.work)
@@ -14,7 +14,7 @@
 namespace sonde::detail {
 
 struct Launch {
-  SpanId host;  // invalid: not known
+  SpanId host;  // invalid if unknown
   SpanId work;
 };
 
@@ -25,11 +25,11 @@ class Launches {
  public:
   explicit Launches(const Trace& trace);
 
-  // By host, those without one last.
+  // By host; those without one come last.
   const std::vector<Launch>& all() const noexcept { return all_; }
-  // What the span launched, or spans inside of it did.
+  // What the span, or spans inside it, launched.
   std::span<const Launch> below(SpanId span) const { return below(span, span); }
-  // The same for all from one to another of the same thread.
+  // The same for all spans from `first` to `last` on one thread.
   std::span<const Launch> below(SpanId first, SpanId last) const {
     return between(first.value(), rows_end(trace_, last));
   }

@@ -47,10 +47,10 @@ LedgerClass ledger_class(LedgerKind kind) {
     case LedgerKind::Note:
     case LedgerKind::Forked:
     case LedgerKind::NotCrashSafe:
-    case LedgerKind::OutOfWindow:  // nobody asked for them
+    case LedgerKind::OutOfWindow:  // they were not wanted
       return LedgerClass::Remark;
   }
-  return LedgerClass::Remark;  // of a later version
+  return LedgerClass::Remark;  // from a later version
 }
 
 std::string_view ledger_phrase(LedgerKind kind) {
@@ -125,7 +125,7 @@ std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind) {
 Nanos recording_ns(const LedgerTotals& ledger) {
   const auto each_ps = static_cast<double>(count_of(ledger, LedgerKind::EventCostPs));
   const auto events = static_cast<double>(count_of(ledger, LedgerKind::EventsWritten));
-  constexpr double kMost = 9e18;  // of a ledger that may say anything
+  constexpr double kMost = 9e18;  // an untrusted ledger may have any value
   return static_cast<Nanos>(std::min(each_ps * events / 1000.0, kMost));
 }
 

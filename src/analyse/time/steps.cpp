@@ -17,10 +17,10 @@ namespace {
 
 using detail::Coverage;
 
-// Fewer do not show what is usual.
+// With fewer steps it is unclear what is normal.
 constexpr std::size_t kLeastSteps = 4;
-// A step is an outlier if it takes a quarter more than the median, and that is far outside of how
-// the others vary: five of their median deviations (scaled to a standard deviation).
+// A step is an outlier if it takes a quarter longer than the median and lies far outside the usual
+// variation: five median deviations (scaled to a standard deviation).
 constexpr double kLeastExcess = 0.25;
 constexpr double kLeastDeviations = 5 * 1.4826;
 
@@ -30,7 +30,7 @@ Nanos median(std::vector<Nanos> values) {
   return *middle;
 }
 
-// Time of each name's own, without what is inside of it, in one step.
+// The self time of each name in one step.
 class OwnTimes {
  public:
   OwnTimes(const Trace& trace, SpanId step) {
@@ -54,7 +54,7 @@ class OwnTimes {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? 0 : found->second;
   }
-  // What grew most since `usual`.
+  // The name that grew most since `usual`.
   std::pair<std::uint32_t, Nanos> grown(const OwnTimes& usual) const {
     std::pair<std::uint32_t, Nanos> most{StringId::kInvalid, 0};
     for (const auto& [name, own_ns] : by_name_) {
@@ -66,7 +66,7 @@ class OwnTimes {
   }
 
  private:
-  std::unordered_map<std::uint32_t, Nanos> by_name_;  // the invalid name: the step itself
+  std::unordered_map<std::uint32_t, Nanos> by_name_;  // the invalid name is the step itself
 };
 
 class StepMaker {

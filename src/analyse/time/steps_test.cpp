@@ -30,7 +30,7 @@ TEST(StepTimes, DivideAStepByDeviceAndByHost) {
   add_step(t, 2, 100, 200);
   t.op("aten::mm", 10, 40);
   t.kernel("k", 20, 60);
-  t.kernel("k", 90, 130);  // over the end of a step
+  t.kernel("k", 90, 130);  // across the end of a step
   const StepTimes times = step_times(t.build());
   ASSERT_EQ(times.steps.size(), 2U);
   EXPECT_EQ(times.steps[0].in_operators_ns, 30'000);
