@@ -23,7 +23,7 @@ bool is_loaded(const std::string& library) {
   return true;
 }
 
-// For an adapter whose name says which torch it is for.
+// Checks an adapter whose name says which torch it is for.
 Result<void> check_name(const std::string& path, const std::string& torch_library) {
   const auto name = adapter_name_of(path);
   if (!name) return {};

@@ -23,7 +23,7 @@ std::uint64_t hash(std::string_view text, std::uint64_t value) {
   return value;
 }
 
-// The part of `text` behind its last hyphen, which is cut off with it.
+// Cuts off the part of `text` after the last hyphen, with the hyphen, and returns it.
 std::string_view take_last(std::string_view& text) {
   const std::size_t hyphen = text.rfind('-');
   if (hyphen == std::string_view::npos) return {};

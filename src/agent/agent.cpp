@@ -32,10 +32,10 @@
 namespace sonde {
 namespace {
 
-// A child of fork() that lives this long is not one that only calls exec().
+// A child of fork() that lives longer than this does not just call exec().
 constexpr std::int64_t kForkGraceNs = 10'000'000;
 
-// The clock that `sonde run` reads too.
+// `sonde run` reads the same clock.
 std::int64_t now_ns() {
   timespec time = {};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -55,8 +55,8 @@ std::string command_json(bool with_secrets) {
   return json.empty() ? "[]" : json + "]";
 }
 
-// Sources serve the sessions that are opened after them: OpenCL's layer must be here before the
-// program comes to use it.
+// A source serves only sessions that are opened after it, so OpenCL's layer must be loaded before
+// the program uses OpenCL.
 void open_opencl_layer(const std::string& report) {
   const char* const path = std::getenv(kRunOpencl);
   if (path == nullptr || ::dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
@@ -69,7 +69,7 @@ void open_opencl_layer(const std::string& report) {
 struct AgentForkHandlers {
   static void before() { Agent::instance().mutex_.lock(); }
   static void in_parent() { Agent::instance().mutex_.unlock(); }
-  // Session, thread and socket are the parent's.
+  // The session, the thread and the socket belong to the parent.
   static void in_child() {
     Agent& agent = Agent::instance();
     new (&agent.mutex_) std::timed_mutex;
@@ -81,7 +81,7 @@ struct AgentForkHandlers {
     sonde_when_missed(begin_at_first_operator);
     agent.start_thread();
   }
-  // A child that runs an operator is not one that only calls exec().
+  // A child that runs an operator does not just call exec().
   static void begin_at_first_operator() {
     Agent& agent = Agent::instance();
     const std::lock_guard lock(agent.mutex_);
@@ -114,17 +114,17 @@ void Agent::attach(const char* torch_library) {
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
-  std::atexit([] { instance().end_with_program(); });  // before the collector's
+  std::atexit([] { instance().end_with_program(); });  // runs before the collector's
   std::at_quick_exit([] { instance().end_with_program(); });
-  // Before main() begins: whoever sees the program at work may ask it.
+  // Before main() begins, because requests may arrive as soon as the program runs.
   open_server();
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
 }
 
-// The collector would end the session too, but cannot report what went wrong. Another
-// thread may just be opening it.
+// The collector would end the session too, but cannot report what went wrong. Another thread may be
+// opening it just now.
 void Agent::end_with_program() {
   const std::unique_lock lock(mutex_, std::chrono::seconds(2));
   if (!lock.owns_lock() || session_ == nullptr) return;
@@ -137,15 +137,15 @@ void Agent::close_session() {
     add_to_report(options_.report, ReportKind::Error, closed.error().message);
 }
 
-// Before any session. It does nothing until the program uses CUDA.
+// Called before any session. It does nothing until the program uses CUDA.
 void Agent::attach_cuda() {
   if (options_.cuda_library.empty()) return;
   if (auto attached = attach_library(options_.cuda_library); !attached)
     add_to_report(options_.report, ReportKind::Error, attached.error().message);
 }
 
-// Sources serve only sessions that are opened after them, so an open session is replaced by
-// another.
+// A source serves only sessions that are opened after it, so an open session is replaced by a new
+// one.
 void Agent::attach_torch(const std::string& torch_library) {
   if (auto attached = attach_adapter(options_.adapters, torch_library); !attached) {
     return add_to_report(options_.report, ReportKind::Adapter, attached.error().message);
@@ -191,13 +191,13 @@ void Agent::open_execution_trace() {
 
 void Agent::open_forked() {
   if (session_ != nullptr) return;
-  open_server();  // first: a child that ends meanwhile waits for the rest (src/preload/endings.cpp)
+  open_server();  // first: if the child ends now, it waits for the rest (src/preload/endings.cpp)
   open_execution_trace();
   if (auto opened = open_session(!options_.paused); !opened) {
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
     server_.forget();  // there is nothing to wait for
   }
-  sonde_when_missed(nullptr);  // not before: operators of other threads wait for us till then
+  sonde_when_missed(nullptr);  // last: until here, operators of other threads wait for us
 }
 
 void Agent::open_server() {
@@ -207,7 +207,7 @@ void Agent::open_server() {
   void* const came = ::dlsym(RTLD_DEFAULT, kAgentCame);
   if (came == nullptr || ::fstat(server_.own_end(), &facts) != 0) return;
   reinterpret_cast<AgentCame*>(came)(server_.own_end(),
-                                     facts.st_ino);  // so that it asks at the end
+                                     facts.st_ino);  // so that it asks us at the end
 }
 
 void Agent::start_thread() {

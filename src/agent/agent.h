@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Records in a program under `sonde run`: a session, and a thread that begins and ends its windows
-// by time, by signal or when `sonde ctl` asks. There is one per process. It is never destroyed: its
-// session is finished when the program ends, as every session is.
+// Records a program under `sonde run`: a session, and a thread that begins and ends its windows by
+// time, by signal or on request of `sonde ctl`. There is one agent per process. It is never
+// destroyed. Its session is finished when the program ends, like every session.
 
 #include <sys/types.h>
 
@@ -43,7 +43,7 @@ class Agent {
   void start_thread();
   void run(bool is_forked);
 
-  // Does what is due; returns the ns until the next task, or -1.
+  // Does what is due; returns the time until the next task in ns, or -1.
   std::int64_t advance();
   void heed_signals();
   Result<void> start();
@@ -54,14 +54,14 @@ class Agent {
   Result<std::string> snapshot(std::string path);
   std::string status() const;
 
-  // Guards what is below, except for the server, which is the thread's once open.
+  // Guards everything below except the server, which only the thread uses once it is open.
   std::timed_mutex mutex_;
   bool begun_ = false;
   RunOptions options_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<ExecutionTraceObserver> observer_;  // null: nobody asked, or there is no libtorch
+  std::unique_ptr<ExecutionTraceObserver> observer_;  // null: not requested, or no libtorch
   bool has_torch_ = false;
-  bool first_start_due_ = false;  // the one that the options ask for
+  bool first_start_due_ = false;  // the one requested by the options
   std::int64_t window_began_ns_ = 0;
   ControlServer server_;
 };

@@ -47,7 +47,7 @@ std::string process_text(pid_t pid) {
   return text;
 }
 
-// Whether this user may ask that process at all.
+// The owner of a process. Fails if this user may not send it requests.
 Result<uid_t> owner_of(pid_t pid) {
   struct stat facts = {};
   if (::stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0)
@@ -76,7 +76,7 @@ bool is_agent(int socket, pid_t pid, uid_t owner) {
          peer.uid == owner;
 }
 
-// Does not wait for whoever listens there, who may be a stranger that never accepts.
+// Does not wait for the listener, which may be a stranger that never accepts.
 Result<Descriptor> connect_to_agent(pid_t pid, uid_t owner) {
   std::ifstream sockets("/proc/net/unix");
   for (const std::string& name : control_names(sockets, pid)) {
@@ -85,7 +85,7 @@ Result<Descriptor> connect_to_agent(pid_t pid, uid_t owner) {
     const ControlAddress address(name);
     if (::connect(socket.get(), address.get(), address.size()) != 0) continue;
     if (!is_agent(socket.get(), pid, owner)) continue;
-    ::fcntl(socket.get(), F_SETFL, 0);  // from here on it waits
+    ::fcntl(socket.get(), F_SETFL, 0);  // from here on, wait
     return socket;
   }
   return no_agent(pid);
@@ -125,13 +125,13 @@ void send_text(int socket, const std::string& text) {
   while (!rest.empty()) {
     const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // whoever asked has gone
+    if (sent <= 0) return;  // the asker is gone
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
 std::vector<std::string> control_names(std::istream& sockets, pid_t pid) {
-  const std::string beginning = "@" + names_of(pid);  // the @ stands for the 0 of abstract names
+  const std::string beginning = "@" + names_of(pid);  // /proc shows @ for the 0 of abstract names
   std::vector<std::string> names;
   for (std::string line; std::getline(sockets, line);) {
     const std::size_t at = line.find(beginning);

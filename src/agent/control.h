@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How `sonde ctl` and an agent talk: one connection per request, one line in each direction, over
-// an abstract socket, so that a killed process leaves nothing behind. Its name has the process id,
-// for `sonde ctl` to find it, and a random part, so that nobody can take it beforehand. Both sides
-// check the user of the other process before they wait for it.
+// The protocol between `sonde ctl` and an agent: one connection per request, one line in each
+// direction, over an abstract socket, so that a killed process leaves nothing behind. The socket's
+// name contains the process id, so that `sonde ctl` finds it, and a random part, so that nobody can
+// take it beforehand. Both sides check the user of the other process before they wait for it.
 //
 //   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
 //
-// Requests: "start", "stop", "status", "snapshot" with or without a path after a space; and "end",
+// Requests: "start", "stop", "status", "snapshot" with or without a path after a space, and "end",
 // with which a process ends its own agent (src/preload/endings.cpp). Answers: "ok" or "error", a
-// space, a text. An answer may have several lines, and ends with the connection.
+// space, a text. An answer may have several lines. It ends with the connection.
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -26,7 +26,7 @@ namespace sonde {
 
 class ControlAddress {
  public:
-  // A new one for that process.
+  // A new address for that process.
   explicit ControlAddress(pid_t pid);
   explicit ControlAddress(const std::string& name);
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
@@ -38,14 +38,14 @@ class ControlAddress {
   socklen_t size_ = 0;
 };
 
-// The names under which an agent of that process may listen; anybody may have taken such a name.
+// The names under which an agent of that process may listen. Anybody may have taken such a name.
 // `sockets` is the text of /proc/net/unix.
 std::vector<std::string> control_names(std::istream& sockets, pid_t pid);
 
-// The text of an "ok"; a Failure for an "error" or if the agent cannot be reached.
+// Returns the text of an "ok". Fails for an "error", or if the agent cannot be reached.
 Result<std::string> ask_agent(pid_t pid, const std::string& request);
 
-// What arrived up to `end`, or up to the end of the connection if `end` is 0; at most 64 KiB.
+// The text received up to `end`, or up to the end of the connection if `end` is 0; at most 64 KiB.
 Result<std::string> receive_text(int socket, char end);
 void send_text(int socket, const std::string& text);
 

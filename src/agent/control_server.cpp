@@ -33,7 +33,7 @@ void answer_one(int connection, const ControlServer::Answer& answer) {
   if (const auto request = receive_text(connection, '\n')) send_text(connection, answer(*request));
 }
 
-// A program that closes all its descriptors may have opened something else under our numbers.
+// A program that closes all its descriptors may have reused our numbers for other files.
 bool is_bound_to(int fd, const ControlAddress& address) {
   sockaddr_un bound = {};
   socklen_t size = sizeof(bound);
@@ -85,7 +85,7 @@ void ControlServer::forget() {
 void ControlServer::serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const timespec timeout = {timeout_ns / kSecond, timeout_ns % kSecond};
-  pollfd waiting[] = {{fd_, POLLIN, 0}, {ends_[0], POLLIN, 0}};  // those with -1 are passed over
+  pollfd waiting[] = {{fd_, POLLIN, 0}, {ends_[0], POLLIN, 0}};  // entries with -1 are skipped
   if (::ppoll(waiting, 2, timeout_ns < 0 ? nullptr : &timeout, &mask) <= 0) return;
   if (waiting[1].revents != 0) answer_own(answer);
   if (waiting[0].revents != 0) answer_other(answer);
@@ -101,7 +101,7 @@ void ControlServer::answer_own(const Answer& answer) {
   }
   const std::string text = answer(std::string(request, static_cast<std::size_t>(got)));
   const ssize_t sent = ::send(ends_[0], text.data(), text.size(), MSG_NOSIGNAL);
-  static_cast<void>(sent);  // whoever asked may have gone
+  static_cast<void>(sent);  // the asker may be gone
 }
 
 void ControlServer::answer_other(const Answer& answer) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The agent's end of control.h. One thread calls serve() repeatedly; it sleeps until a request or a
-// signal arrives or the time is up.
+// The agent's side of control.h. One thread calls serve() repeatedly. It sleeps until a request or
+// a signal arrives, or the time is up.
 
 #include <signal.h>
 
@@ -18,15 +18,15 @@ namespace sonde {
 
 class ControlServer {
  public:
-  // Takes a request without its line end, gives the answer.
+  // Takes a request without its line end and returns the answer.
   using Answer = std::function<std::string(const std::string& request)>;
 
-  // For the calling process.
+  // Opens the socket of the calling process.
   Result<void> open();
-  // The other end of a pair, for this process itself: a sandbox may forbid it to make another
-  // socket, and nobody else can get in between. -1 if there is none.
+  // The other end of a socket pair, for requests from this process itself: a sandbox may forbid it
+  // to create another socket, and nobody else can interfere. -1 if there is none.
   int own_end() const { return ends_[1]; }
-  // In a child of fork(): the socket belongs to the parent.
+  // Call it in a child of fork(): the socket belongs to the parent.
   void forget();
 
   // Returns after one request, a signal that `mask` lets through, or `timeout_ns` (-1: never).

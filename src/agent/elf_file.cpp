@@ -23,7 +23,7 @@ std::optional<T> read_at(Bytes bytes, std::uint64_t offset) {
   return value;
 }
 
-// Up to the first 0, or to the end.
+// The text up to the first 0 or the end.
 std::string text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return {};
   const Bytes rest = bytes.subspan(offset);
@@ -89,7 +89,7 @@ Result<ElfFacts> read_elf(const std::string& path) {
     return Failure(ErrorCode::Corrupt, path + ": not an ELF file");
   ElfFacts facts;
   facts.is_64_bit = header->e_ident[EI_CLASS] == ELFCLASS64;
-  facts.machine = header->e_machine;  // lies at the same place for 32 bits
+  facts.machine = header->e_machine;  // same offset in 32-bit files
   if (!facts.is_64_bit) return facts;
   const std::vector<Elf64_Phdr> segments = segments_of(bytes, *header);
   for (const Elf64_Phdr& segment : segments) {

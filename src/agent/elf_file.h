@@ -15,11 +15,11 @@ struct ElfFacts {
   bool is_64_bit = false;
   std::uint16_t machine = 0;        // EM_X86_64, …
   std::string interpreter;          // the loader; empty for libraries and static programs
-  bool is_dynamic = false;          // has a dynamic section
-  std::vector<std::string> needed;  // sonames, for 64 bits only
+  bool is_dynamic = false;          // it has a dynamic section
+  std::vector<std::string> needed;  // sonames; only for 64 bits
 };
 
-// A Corrupt failure if it is not an ELF file, or truncated.
+// Fails as Corrupt if it is not an ELF file or is truncated.
 Result<ElfFacts> read_elf(const std::string& path);
 
 // The machine this was compiled for.

@@ -27,16 +27,16 @@ struct ReportEntry {
   ReportKind kind = ReportKind::Error;
   std::int64_t pid = 0;
   std::string text;
-  std::string file_id = {};  // of a recording: what tells it from others of its name
+  std::string file_id = {};  // tells recordings of one name apart
 };
 
-// If `report` cannot be written, nothing happens: then nobody waits for it.
+// Does nothing if `report` cannot be written; then nobody reads it either.
 void add_to_report(const std::string& report, ReportKind kind, const std::string& text,
                    const std::string& file_id = "");
 Result<std::vector<ReportEntry>> read_report(const std::string& report);
 
-// `pattern` (as collect/output_name.h fills it) if no process has claimed its file, else the same
-// with {pid} before its suffix, and a number after that if need be.
+// Returns `pattern` (filled in by collect/output_name.h) if no process has claimed its file.
+// Otherwise adds {pid} before the suffix, and a number if necessary.
 Result<std::string> claim_output(const std::string& report, const std::string& pattern);
 
 // "run.sonde" and "2" give "run.2.sonde".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The environment variables in which `sonde run` says what the preload library and the agent should
-// do; docs/run.md describes them. Plain C++17, because the preload library includes it.
+// The environment variables through which `sonde run` instructs the preload library and the agent;
+// docs/run.md describes them. Plain C++17, because the preload library includes it.
 
 namespace sonde {
 
@@ -21,34 +21,34 @@ constexpr const char* kRunBudget = "SONDE_RUN_BUDGET";                   // byte
 constexpr const char* kRunPolicy = "SONDE_RUN_POLICY";                   // spill, drop or ring
 constexpr const char* kRunAsk = "SONDE_RUN_ASK";        // the text of record_options.h
 constexpr const char* kRunPaused = "SONDE_RUN_PAUSED";  // 1: wait for `sonde ctl` or a signal
-constexpr const char* kRunKeepCommand = "SONDE_RUN_KEEP_COMMAND_LINE";  // 1: with its secrets
-constexpr const char* kRunStarted = "SONDE_RUN_STARTED";  // CLOCK_MONOTONIC when it was started, ns
+constexpr const char* kRunKeepCommand = "SONDE_RUN_KEEP_COMMAND_LINE";  // 1: including its secrets
+constexpr const char* kRunStarted = "SONDE_RUN_STARTED";  // CLOCK_MONOTONIC at the start, ns
 constexpr const char* kRunAfter = "SONDE_RUN_AFTER";      // ns after that
 constexpr const char* kRunFor = "SONDE_RUN_FOR";          // ns
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
 
-// NVTX's own variable: where programs that use NVTX look for a tool's library.
+// NVTX's own variable: programs that use NVTX load the library that it names.
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 
 // A variable of OpenCL's loader: the layers between a program and OpenCL, separated by colons.
 constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 
-// Exported by the agent: called a first time, and again when libtorch has been loaded since.
-// `torch_library` is the path of the libtorch_cpu that the process has loaded, null if none.
+// Exported by the agent. Called a first time, and again when libtorch has been loaded.
+// `torch_library` is the path of the loaded libtorch_cpu; null if there is none.
 constexpr const char* kAgentEntry = "sonde_agent_attach";
 using AgentEntry = int(const char* torch_library);
 
-// Exported by the preload library: the agent of a process calls it when it listens to `socket`, a
-// socket of packets with that inode. Requests and answers are those of src/agent/control.h.
+// Exported by the preload library. The agent calls it when it listens to `socket`, a packet socket
+// with that inode. Requests and answers are those of src/agent/control.h.
 constexpr const char* kAgentCame = "sonde_preload_agent_came";
 using AgentCame = void(int socket, unsigned long inode);
 
-// The names of agents' sockets begin so (src/agent/control.h).
+// The prefix of agents' socket names (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";
 
-// Exported by an adapter. It is called once, on any thread, with libtorch loaded and initialised.
-// It adds its Source (sonde/source/source.h) and returns 0, or an error number.
+// Exported by an adapter. Called once, on any thread, with libtorch loaded and initialised. It adds
+// its Source (sonde/source/source.h) and returns 0, or an error number.
 constexpr const char* kAdapterEntry = "sonde_adapter_attach";
 using AdapterEntry = int();
 

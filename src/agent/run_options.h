@@ -22,15 +22,15 @@ struct RunOptions {
   std::string execution_trace;  // its file, with the same placeholders; empty: none
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
-  RecordOptions record = {};    // its activities are what the process offers
+  RecordOptions record = {};    // activities: everything the process offers
   bool paused = false;          // do not record until `sonde ctl` or a signal asks for it
-  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC when `sonde run` started the program
+  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC at the program's start
   std::int64_t after_ns = 0;    // begin this long after started_ns
-  std::int64_t for_ns = 0;      // and end this long after that; 0: do not end
-  int signal_start = 0;         // 0: none; the same number as signal_stop: it toggles
+  std::int64_t for_ns = 0;      // then end after this long; 0: do not end
+  int signal_start = 0;         // 0: none; the same as signal_stop: toggles
   int signal_stop = 0;
   bool follow_children = true;
-  bool keep_command_line = false;     // with the secrets in it
+  bool keep_command_line = false;     // including its secrets
   std::string report;                 // the file of report.h
   std::vector<std::string> adapters;  // paths, in order of preference
   std::string cuda_library;           // records GPUs; empty: not requested
@@ -39,7 +39,7 @@ struct RunOptions {
 using EnvironmentLookup = std::function<const char*(const char* name)>;
 
 std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions& options);
-// Variables that are not set leave the default.
+// A variable that is not set leaves the default.
 Result<RunOptions> run_options_from(const EnvironmentLookup& lookup);
 
 Result<BufferPolicy> policy_named(const std::string& name);

@@ -52,7 +52,7 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-// Whether what has this name is a secret: "--hf-token", but not "--tokenizer" or "--eos-token".
+// Whether the value of this name is a secret: "--hf-token", but not "--tokenizer" or "--eos-token".
 bool names_secret(std::string_view name) {
   constexpr std::array<std::string_view, 10> kSecret = {
       "password", "passwd", "passphrase",  "secret",        "secrets",
@@ -70,11 +70,11 @@ bool names_secret(std::string_view name) {
   return ends_in(last, kSecret) || (last == "key" && is_one_of(before, kBeforeKey));
 }
 
-// Keys that say what they are.
+// Keys with a well-known prefix.
 bool has_known_form(std::string_view text) {
   struct Form {
     std::string_view begin;
-    std::size_t least;  // characters behind it
+    std::size_t least;  // characters after it
   };
   static constexpr std::array<Form, 16> kForms = {{{"AKIA", 12},
                                                    {"ASIA", 12},
@@ -104,12 +104,12 @@ bool has_known_form(std::string_view text) {
   });
 }
 
-// Long, and changing between digits, small and large letters as no word does. A path has names of
-// its own, with check sums among them.
+// Long text that changes between digits, small and capital letters as no word does. Not paths: they
+// consist of names, which may contain checksums.
 bool looks_random(std::string_view text) {
   constexpr std::size_t kLeast = 32;
   constexpr std::size_t kChangesPart = 4;
-  while (text.ends_with('=')) text.remove_suffix(1);  // as base64 is filled up
+  while (text.ends_with('=')) text.remove_suffix(1);  // padding of base64
   if (text.size() < kLeast || text.front() == '/' || text.front() == '-') return false;
   if (!std::all_of(text.begin(), text.end(), is_of_key)) return false;
   const auto kind = [](char c) {
@@ -139,7 +139,7 @@ std::string without_password(std::string_view word) {
   return std::string(word.substr(0, colon + 1)) + kMasked + std::string(word.substr(at));
 }
 
-// Masks the words one after the other: one may say that the next is a secret.
+// Masks words one after the other, because a word may announce that the next is a secret.
 class Masker {
  public:
   // A word may be a whole script, as after `sh -c`.
@@ -171,7 +171,7 @@ class Masker {
     return next_is_secret_ ? std::string(text) : values(without_password(text));
   }
 
-  // What stands before the secret in a header: "Authorization: Bearer X".
+  // Whether a secret follows, as in a header: "Authorization: Bearer X".
   static bool announces(std::string_view text) {
     constexpr std::array<std::string_view, 4> kSchemes = {"Bearer", "bearer", "Basic", "basic"};
     return is_one_of(text, kSchemes) || (text.ends_with(':') && names_secret(text));
@@ -181,7 +181,7 @@ class Masker {
   static std::string values(std::string_view text) {
     if (is_secret(text)) return kMasked;
     std::string out;
-    std::size_t name = 0;  // where the current name begins
+    std::size_t name = 0;  // start of the current name
     for (std::size_t i = 0; i < text.size(); ++i) {
       out += text[i];
       const bool is_quote = text[i] == '"' || text[i] == '\'';
@@ -199,7 +199,7 @@ class Masker {
     return out;
   }
 
-  // To the end of the word, unless other values follow as in a query.
+  // The end of the word, or where the next value begins, as in a query.
   static std::size_t end_of_value(std::string_view text, std::size_t begin, bool is_whole) {
     if (is_whole) return text.size();
     return std::min(text.find_first_of("&;,}", begin), text.size());

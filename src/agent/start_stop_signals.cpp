@@ -50,7 +50,7 @@ Result<void> install(int number) {
   return {};
 }
 
-// Takes one off a counter that handlers add to.
+// Decrements a counter that handlers increment; false if it is 0.
 bool take(std::atomic<unsigned>& counter) {
   unsigned count = counter.load(std::memory_order_relaxed);
   while (count > 0 && !counter.compare_exchange_weak(count, count - 1, std::memory_order_relaxed)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The signals that start and stop recording, `sonde run --signal-start` and `--signal-stop`. The
+// The signals that start and stop recording: `sonde run --signal-start` and `--signal-stop`. The
 // handler only counts and wakes the agent's thread, which does the rest.
 
 #include <signal.h>
@@ -13,16 +13,16 @@
 namespace sonde {
 
 // 0 means no signal; the same number twice toggles. Fails for a signal that the program handles
-// itself, and leaves it alone.
+// itself, and does not change it.
 Result<void> install_start_stop_signals(int start, int stop);
 
-// The calling thread is the one to wake; it must wait with wake_mask() and block all signals
+// Makes the calling thread the one to wake. It must wait with wake_mask() and block all signals
 // otherwise.
 void wake_this_thread_by_signals();
 sigset_t wake_mask();
 
 enum class SignalRequest { None, Start, Stop, Toggle };
-// What was asked for since the last call, starts before stops; None when nothing is left.
+// What was requested since the last call, starts before stops; None when nothing is left.
 SignalRequest next_signal_request();
 
 }  // namespace sonde

@@ -23,7 +23,7 @@ namespace detail {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// The whole small pages within some memory.
+// The whole small pages inside a piece of memory.
 struct Pages {
   Pages(const void* memory, std::size_t size) {
     constexpr std::uintptr_t kPage = 4096;
@@ -39,7 +39,7 @@ struct Pages {
 
 }  // namespace detail
 
-// A hint, and only for large memory: if it is refused, nothing is lost.
+// A hint, given only for large memory. If it is refused, nothing is lost.
 inline void ask_for_huge_pages(const void* memory, std::size_t bytes) {
   if (bytes < detail::kHugePage) return;
   const detail::Pages pages(memory, bytes);
@@ -79,15 +79,15 @@ class BigAllocator {
 template <typename T>
 using BigVector = std::vector<T, BigAllocator<T>>;
 
-// Room for `count` items, on huge pages if it is large.
+// Reserves room for `count` items, on huge pages if it is large.
 template <typename T, typename Allocator>
 void reserve_big(std::vector<T, Allocator>& items, std::size_t count) {
   items.reserve(count);
   ask_for_huge_pages(items.data(), count * sizeof(T));
 }
 
-// Touches the reserved pages all at once, on the calling thread, instead of one by one when they
-// are filled. Other threads may do the same at the same time, but must wait before they reserve.
+// Touches all reserved pages at once, on the calling thread, instead of one by one when they are
+// filled. Other threads may do the same meanwhile, but must wait before they reserve.
 template <typename T, typename Allocator>
 void touch_reserved(const std::vector<T, Allocator>& items) {
 #if defined(MADV_POPULATE_WRITE)

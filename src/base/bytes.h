@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Reading and writing little-endian bytes. ByteReader never reads past its end: once something did
-// not fit, ok() is false for good and every read gives zero, so a parser may check once at the end.
+// Reads and writes little-endian bytes. ByteReader never reads past its end: once something did not
+// fit, ok() stays false and every read returns zero, so a parser may check once at the end.
 
 #include <cstddef>
 #include <cstdint>

@@ -21,7 +21,7 @@
 namespace sonde {
 namespace {
 
-// The C library reads the counter too.
+// True if the counter may not be read. The C library would read it too, so the kernel is asked.
 std::atomic<bool> asks_the_kernel{false};
 
 std::int64_t read_ns(clockid_t clock, bool from_kernel) {
@@ -51,7 +51,7 @@ std::uint64_t read_counter() {
 }
 
 #if defined(__x86_64__)
-// A guest may not know that its counter is invariant, although the kernel found it good enough.
+// A guest may not know that its counter is invariant, although its kernel relies on it.
 bool kernel_keeps_time_by_tsc() {
   const int fd = ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                         O_RDONLY | O_CLOEXEC);
@@ -80,7 +80,7 @@ bool counter_is_steady() {
 }
 #endif
 
-// Whether reading the counter ends in SIGSEGV on this thread.
+// Whether reading the counter raises SIGSEGV on this thread.
 bool counter_is_forbidden() {
 #if defined(__x86_64__)
   int state = 0;
@@ -164,8 +164,7 @@ ClockAnchor take_anchor() {
 TickMap::TickMap(std::vector<ClockAnchor> anchors) {
   std::sort(anchors.begin(), anchors.end(),
             [](const ClockAnchor& a, const ClockAnchor& b) { return a.ticks < b.ticks; });
-  // Damaged files have anchors that run backwards, stand still or are years away: those are
-  // ignored.
+  // In damaged files anchors may run backwards, stand still or be years away. Those are ignored.
   constexpr std::int64_t kLongest = std::int64_t{1} << 61;
   const auto sensible = [](std::int64_t ns) { return ns > -kLongest && ns < kLongest; };
   std::vector<ClockAnchor> kept;
@@ -219,7 +218,7 @@ TickMap::Segment TickMap::segment_at(std::uint64_t ticks) const {
 }
 
 std::int64_t TickMap::Segment::to_ns(std::uint64_t t) const {
-  // Clamped: a damaged stamp may lie anywhere.
+  // Clamped, because a damaged stamp may have any value.
   const double away =
       std::clamp(static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate, -4e18, 4e18);
   std::int64_t sum = 0;

@@ -14,43 +14,43 @@ namespace sonde {
 
 enum class TickSource : std::uint8_t { Counter, Monotonic };
 
-// Decided when it is first asked for. SONDE_CLOCK=monotonic in the environment forces the fallback.
+// Decided at the first call. SONDE_CLOCK=monotonic in the environment forces the fallback.
 TickSource tick_source();
-// Takes the fallback if the calling thread may no longer read the counter (PR_SET_TSC of prctl).
-// To be called where a recording begins; true if the source is another now.
+// Switches to the fallback if the calling thread may no longer read the counter (PR_SET_TSC of
+// prctl). Call it when a recording begins. True if the source has changed.
 bool review_tick_source();
-// Lets the calling thread read the counter whatever the thread that made it may: only on threads of
-// our own.
+// Lets the calling thread read the counter, whatever the thread that created it may do. Use it only
+// on Sonde's own threads.
 void allow_counter();
-// One read of the clock that tick_source() names.
+// Reads the clock of tick_source() once.
 std::uint64_t read_ticks();
 
-// The three clocks at one moment. Made by reading the ticks before and after the other two, many
-// times, and keeping the tightest.
+// The three clocks at one moment. The ticks are read before and after the other two, many times,
+// and the tightest reading is kept.
 struct ClockAnchor {
   std::uint64_t ticks = 0;
   std::int64_t monotonic_ns = 0;   // CLOCK_MONOTONIC_RAW
   std::int64_t realtime_ns = 0;    // since the Unix epoch
-  std::uint64_t spread_ticks = 0;  // between the two reads: the anchor is off by at most half of it
+  std::uint64_t spread_ticks = 0;  // between the two reads; the error is at most half of it
 };
 ClockAnchor take_anchor();
 
 std::int64_t monotonic_ns();
-// Since the Unix epoch. Works before it is known whether the counter may be read.
+// Nanoseconds since the Unix epoch. Works before it is known whether the counter may be read.
 std::int64_t realtime_ns();
 std::int64_t thread_cpu_ns();
 
-// Piecewise linear through the anchors, extended beyond them at the overall rate. Steps of the
-// system's clock do not show, because only the first anchor's real time is used.
+// Piecewise linear between the anchors, and extended beyond them at the overall rate. Steps of the
+// system clock do not show, because only the first anchor's real time is used.
 class TickMap {
  public:
-  // Anchors in any order; without any, a tick is a nanosecond since the epoch.
+  // Takes anchors in any order. Without any, a tick is a nanosecond since the epoch.
   explicit TickMap(std::vector<ClockAnchor> anchors);
 
   std::int64_t to_ns(std::uint64_t ticks) const;
   // The segment that contains `ticks`, for converting many neighbouring ticks.
   struct Segment {
-    std::uint64_t first = 1;  // valid for first <= ticks < last; none at first
+    std::uint64_t first = 1;  // valid for first <= ticks < last; empty at first
     std::uint64_t last = 0;
     std::uint64_t ticks = 0;
     std::int64_t ns = 0;
@@ -68,15 +68,15 @@ class TickMap {
   struct Knot {
     std::uint64_t ticks;
     std::int64_t ns;
-    double rate;  // from here to the next
+    double rate;  // from here to the next anchor
   };
   std::vector<Knot> knots_;
   double rate_ = 1.0;
   std::int64_t error_ns_ = 0;
 };
 
-// Converts times that others took from CLOCK_REALTIME to the clock of a TickMap. Between anchors
-// the difference of the two is interpolated; before and after them it stays constant.
+// Converts times that others read from CLOCK_REALTIME to the clock of a TickMap. Between anchors
+// the difference of the two is interpolated; before and after them it is constant.
 class RealtimeMap {
  public:
   RealtimeMap(const TickMap& clock, const std::vector<ClockAnchor>& anchors);
@@ -85,7 +85,7 @@ class RealtimeMap {
  private:
   struct Knot {
     std::int64_t realtime_ns;
-    std::int64_t difference_ns;  // what is added there
+    std::int64_t difference_ns;  // what is added at this point
   };
   std::vector<Knot> knots_;  // ascending
 };

@@ -27,15 +27,14 @@ int open_retrying(const char* path, int flags) {
   return fd;
 }
 
-// An unnamed file in TMPDIR, or in memory where that folder's file system has none.
+// An unnamed file in TMPDIR, or in memory if that folder's file system does not support it.
 int open_unnamed() {
   const int fd = create_unnamed(temporary_folder());
   return fd >= 0 ? fd : memfd_create("sonde", MFD_CLOEXEC);
 }
 
-// Whether the link may be of somebody who wants what we write to go elsewhere: in a folder where
-// all may write, only one's own links and those of the folder's owner are followed, as the kernel
-// does it.
+// Whether another user may have made the link to redirect what we write. In a folder where everyone
+// may write, only links of this user and of the folder's owner are followed, as the kernel does.
 bool is_planted(const std::filesystem::path& link, const std::filesystem::path& folder) {
   struct stat place{};
   struct stat facts{};
@@ -119,7 +118,7 @@ Result<void> AppendFile::append(std::span<const std::uint8_t> bytes) {
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
       if (::ftruncate(fd, static_cast<off_t>(size_)) != 0) {
-        // Nothing better can be done: a reader salvages a torn tail.
+        // Nothing more can be done. A reader recovers what is before a torn end.
       }
       return io_failure(path_, "cannot write", error);
     }
@@ -138,13 +137,13 @@ Result<void> AppendFile::cut(std::uint64_t size) {
 }
 
 Result<void> AppendFile::publish(const std::string& path) {
-  file_.lock();  // some file systems have none: then nobody is kept out
+  file_.lock();  // some file systems have no locks: then it does nothing
   const Destination where = destination_of(path);
   if (!where.is_file) return not_to_be_written(path, where);
   if (::fchmod(file_.number(), finished_mode()) != 0) {
-    // Some file systems have no modes; then it is as it is.
+    // Some file systems have no modes. Then nothing is changed.
   }
-  if (::link(path_.c_str(), where.path.c_str()) == 0) {  // of two at once, one
+  if (::link(path_.c_str(), where.path.c_str()) == 0) {  // if two try at once, one succeeds
     ::unlink(path_.c_str());
     rename_to(path);
     return {};
@@ -181,7 +180,7 @@ std::string folder_of(const std::string& path) {
 
 Destination destination_of(const std::string& path) {
   namespace fs = std::filesystem;
-  constexpr int kMostLinks = 40;  // as the system
+  constexpr int kMostLinks = 40;  // the system's limit
   std::error_code failed;
   fs::path at = path;
   for (int links = 0; links < kMostLinks; ++links) {
@@ -191,7 +190,7 @@ Destination destination_of(const std::string& path) {
     if (is_planted(at, folder)) return {path, false, true};
     const fs::path target = fs::read_symlink(at, failed);
     if (failed) break;
-    at = folder / target;  // the target alone, if it is absolute
+    at = folder / target;  // an absolute target replaces the folder
   }
   const fs::file_status there = fs::status(at, failed);
   return {at.string(), !fs::exists(there) || fs::is_regular_file(there)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Files: mapped for reading, appended to, or replaced. Errors name the path and the system's
+// Files: mapped for reading, appended to, or replaced. Errors contain the path and the system's
 // reason. For files that users name, see output_file.h.
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace sonde {
 
-// "PATH: cannot do X: No such file or directory", with the code that fits errno.
+// "PATH: cannot do X: No such file or directory", with the error code for errno.
 Failure io_failure(const std::string& path, std::string_view doing, int errno_value);
 
 // A regular file mapped read-only. Refuses directories; an empty file is an empty span.
@@ -38,25 +38,25 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A file that only grows at its end, without a buffer: what append() has written survives this
+// A file that only grows at its end, without a buffer. What append() has written survives the
 // process.
 class AppendFile {
  public:
-  // Fails if something has that name. An empty path makes an unnamed file that is gone when closed.
+  // Fails if the name is taken. An empty path makes an unnamed file that disappears when closed.
   static Result<AppendFile> create(const std::string& path);
-  // Writes all of it or fails; after an error the file has the same length as before the call.
+  // Writes everything or fails. After an error the file is as long as before the call.
   Result<void> append(std::span<const std::uint8_t> bytes);
   // Truncates the file to `size`, which is at most its length.
   Result<void> cut(std::uint64_t size);
-  // Gives the file its name, as replace_file() does, and the mode of a finished file. Fails if the
+  // Gives the file its name, like replace_file(), and the mode of a finished file. Fails if the
   // existing file is still being written by the process that published it.
   Result<void> publish(const std::string& path);
-  // Nothing is written any more: whoever wants its name may have it. One without a name stays, to
-  // be read.
+  // Call it when nothing more is written: others may then take the name. An unnamed file stays
+  // readable.
   void release();
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
-  // A name under which this process can open the file, also if it is unnamed.
+  // A name under which this process can open the file, even if it is unnamed.
   std::string readable_path() const;
 
  private:
@@ -68,34 +68,35 @@ class AppendFile {
   std::uint64_t size_ = 0;
 };
 
-// The folder that a path is in; "." if it names none.
+// The folder of a path; "." if it has none.
 std::string folder_of(const std::string& path);
 
 // What a name refers to, following symbolic links.
 struct Destination {
   std::string path;
-  // A regular file, or nothing yet. Not folders, pipes, devices, or what a process has open, such
-  // as /dev/stdout, even if that is a regular file.
+  // A regular file, or nothing yet. False for folders, pipes, devices, and files that a process has
+  // open, such as /dev/stdout, even if that is a regular file.
   bool is_file = true;
-  // Behind another user's link in a folder where all may write: not to be written to at all.
+  // Reached through another user's link in a folder where everyone may write. It must not be
+  // written.
   bool is_planted = false;
 };
 Destination destination_of(const std::string& path);
-// Why `path`, which leads there, is not to be written to.
+// The error for a `path` that leads to something that must not be written.
 Failure not_to_be_written(const std::string& path, const Destination& where);
 
-// A unique name for a file that is to replace `path`, which others cannot guess. Fails if `path` is
-// something other than a file, which would be lost.
+// A unique, unguessable name for a file that will replace `path`. Fails if `path` is not a regular
+// file, because it would be lost.
 Result<std::string> temporary_beside(const std::string& path);
-// Renames `temporary` to `path`: a reader finds either the old file or the new one.
+// Renames `temporary` to `path`. A reader finds either the old file or the new one.
 Result<void> replace_file(const std::string& temporary, const std::string& path);
-// A new, empty file that has replaced `path`, open for writing. Whoever has the old one open or
-// mapped keeps it. If `path` is not a file, it is opened as it is.
+// Replaces `path` by a new, empty file, open for writing. Processes that have the old file open or
+// mapped keep it. If `path` is not a regular file, it is opened directly.
 Result<int> create_in_place_of(const std::string& path);
-// An error about a temporary file, reported under the requested name.
+// Turns an error about a temporary file into one about the requested path.
 Error told_as(Error error, const std::string& temporary, const std::string& path);
 
-// Calls write(temporary name), then replaces `path` with the result: completely or not at all.
+// Calls write(temporary name), then replaces `path` with the result, completely or not at all.
 Result<void> write_replacing(const std::string& path,
                              const std::function<Result<void>(const std::string&)>& write);
 

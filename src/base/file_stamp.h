@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Whether a file was written to while it was read.
+// Detects whether a file was written to while it was read.
 //
 //   const FileStamp before(path);
 //   …
@@ -18,7 +18,8 @@ class FileStamp {
  public:
   explicit FileStamp(std::string path) : path_(std::move(path)), is_known_(look(facts_)) {}
 
-  // False if another file has taken its name: whoever has the old one open still sees all of it.
+  // False if another file has taken its name: a process that has the old one open still sees all of
+  // it.
   bool was_written() const {
     struct stat now{};
     if (!is_known_ || !look(now)) return false;

@@ -56,7 +56,7 @@ TEST_F(FileTest, PublishesInPlaceOfAFinishedFileButNotOfOneInUse) {
   EXPECT_FALSE(std::filesystem::exists(path("tmp3")));
 }
 
-// Whoever has the pipe open would never see a byte.
+// A process that has the pipe open would never see a byte.
 TEST_F(FileTest, PublishesInPlaceOfFilesOnly) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const Result<std::string> temporary = temporary_beside(path("pipe"));
@@ -73,7 +73,7 @@ TEST_F(FileTest, PublishesInPlaceOfFilesOnly) {
 TEST_F(FileTest, PublishesBehindASymbolicLink) {
   std::filesystem::create_directory(path("far"));
   std::filesystem::create_symlink("far/out", path("link"));
-  for (int i = 0; i < 2; ++i) {  // where there is nothing, and in place of the first
+  for (int i = 0; i < 2; ++i) {  // first as a new file, then in place of it
     const Result<std::string> temporary = temporary_beside(path("link"));
     ASSERT_TRUE(temporary);
     EXPECT_EQ(std::filesystem::path(*temporary).parent_path(), path("far"));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Text from a pattern that is checked at compile time.
+// Formats text with a pattern that is checked at compile time.
 //
 //   format_text("{} of {}, {:.1f} %", 3, 8, 37.5) == "3 of 8, 37.5 %"
 //
-// fmt does the work, and is compiled once, in format.cpp. Compiling it in each source with a
-// pattern would take seconds each.
+// fmt does the work. It is compiled once, in format.cpp, because compiling it in every source that
+// has a pattern would take seconds each.
 
 #include <fmt/core.h>
 

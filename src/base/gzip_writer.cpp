@@ -15,10 +15,10 @@ namespace sonde {
 
 namespace {
 
-// What one call of either library takes at most.
+// The most that one call of either library takes.
 constexpr std::size_t kMaxPiece = std::size_t{1} << 30;
 
-// Room for text that does not shrink, and for the mark at the end of a block.
+// Room for text that does not shrink, and for the marker at the end of a block.
 std::size_t bound_of(std::size_t text_bytes) {
   return text_bytes + text_bytes / 1000 + 1024;
 }
@@ -34,7 +34,7 @@ struct GzipCompressor::State {
 
 bool GzipCompressor::compress(std::string_view text, CompressedBlock& block) {
   isal_zstream& stream = state_->stream;
-  // Its initialisation does not clear what it learned from the previous block.
+  // Initialising it does not clear what it learned from the previous block.
   stream = {};
   std::fill(state_->level_buffer.begin(), state_->level_buffer.end(), std::uint8_t{0});
   isal_deflate_init(&stream);
@@ -122,7 +122,7 @@ std::span<const std::uint8_t> GzipStream::add(const CompressedBlock& block) {
   return block.bytes;
 }
 
-// An empty last block, the checksum, and the length as 32 bits hold it.
+// An empty last block, the checksum, and the length modulo 2^32.
 std::vector<std::uint8_t> GzipStream::end() const {
   std::vector<std::uint8_t> bytes = {3, 0};
   for (const std::uint64_t value : {std::uint64_t{crc_}, text_bytes_}) {

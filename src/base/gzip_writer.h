@@ -28,7 +28,7 @@ struct CompressedBlock {
   std::uint64_t text_bytes = 0;  // its length
 };
 
-// Compresses fast rather than small. Not thread-safe: one for each thread.
+// Compresses fast rather than small. Not thread-safe: use one per thread.
 class GzipCompressor {
  public:
   GzipCompressor();
@@ -36,7 +36,7 @@ class GzipCompressor {
   GzipCompressor(const GzipCompressor&) = delete;
   GzipCompressor& operator=(const GzipCompressor&) = delete;
 
-  // Overwrites `block`; false if the library failed, which only a lack of memory can cause.
+  // Overwrites `block`. False if the library failed, which happens only if memory runs out.
   bool compress(std::string_view text, CompressedBlock& block);
 
  private:
@@ -44,7 +44,7 @@ class GzipCompressor {
   std::unique_ptr<State> state_;
 };
 
-// The frame around the blocks; add them in their order.
+// The frame around the blocks. Add them in order.
 class GzipStream {
  public:
   static std::vector<std::uint8_t> head();

@@ -32,7 +32,7 @@ int opened_again(const char* path) {
 int out_of_the_way(int fd) {
   constexpr int kLowest = 200;
   const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowest);
-  if (moved < 0) return fd;  // few descriptors are allowed here
+  if (moved < 0) return fd;  // the process may have only few descriptors
   ::close(fd);
   return moved;
 }

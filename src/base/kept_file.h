@@ -2,12 +2,12 @@
 #pragma once
 
 // A file that stays open in a program that may close every descriptor, as daemons do, and may then
-// use our number for a file of its own. Therefore the descriptor is requested for each use:
+// reuse our number for another file. Ask for the descriptor at each use:
 //
-//   const int fd = kept.descriptor();   // this file's, opened again if need be
+//   const int fd = kept.descriptor();   // this file's, opened again if necessary
 //   if (fd < 0) return io_failure(path, "cannot write", errno);
 //
-// Its number is high, so the program gets the same numbers as without us.
+// Its number is high, so the program gets the same numbers as without Sonde.
 
 #include <sys/types.h>
 
@@ -15,13 +15,13 @@
 
 namespace sonde {
 
-// The same file under a number that programs rarely close or rely on.
+// Moves a descriptor to a number that programs rarely close or rely on.
 int out_of_the_way(int fd);
 
 class KeptFile {
  public:
   KeptFile() = default;
-  // Takes over `fd`, which then has another number. With an empty path it cannot be opened again.
+  // Takes over `fd` and gives it another number. With an empty path it cannot be opened again.
   KeptFile(int fd, const std::string& path);
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
@@ -29,19 +29,19 @@ class KeptFile {
   KeptFile& operator=(const KeptFile&) = delete;
   ~KeptFile() { close(); }
 
-  // -1, and errno, if the file is gone. If it was closed, this waits a little: a program that
-  // closes all descriptors is about to open some, and relies on their numbers.
+  // Returns -1 and sets errno if the file is gone. If it was closed, this waits a little: a program
+  // that closes all descriptors is about to open some and relies on their numbers.
   int descriptor();
-  // Its last number, for /proc/self/fd.
+  // The last known number, for /proc/self/fd.
   int number() const { return fd_; }
-  // The file has been renamed.
+  // Call it after the file was renamed.
   void set_path(const std::string& path);
-  // Holds a lock while the file is open, even if it must be opened again. Does not wait if another
-  // process has the lock.
+  // Locks the file for as long as it is open, even if it must be opened again. Does not wait if
+  // another process has the lock.
   void lock();
-  // Unlocks it too, whichever child of fork() has it open still.
+  // Also unlocks it, even if a child of fork() still has it open.
   void close();
-  // Takes away its name, if that still leads to this file and not to another's.
+  // Removes the file's name, unless it belongs to another file by now.
   void remove_name();
 
  private:

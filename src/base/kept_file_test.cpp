@@ -28,7 +28,7 @@ class KeptFileTest : public ::testing::Test {
   const testing::TempDir dir_;
 };
 
-// What a program does that closes all and opens a file of its own, which gets our number.
+// Acts like a program that closes all descriptors and opens its own file, which gets our number.
 void replace(int fd, int other) {
   ASSERT_EQ(::dup2(other, fd), fd);
   ::close(other);
@@ -111,7 +111,7 @@ TEST_F(KeptFileTest, KeepsItsLock) {
 TEST_F(KeptFileTest, TakesAwayItsOwnNameOnly) {
   KeptFile kept(open("ours"), path("ours"));
   std::filesystem::rename(path("ours"), path("moved"));
-  ::close(open("ours"));  // another's
+  ::close(open("ours"));  // now another file
   kept.remove_name();
   EXPECT_TRUE(std::filesystem::exists(path("ours")));
   std::filesystem::rename(path("moved"), path("ours"));

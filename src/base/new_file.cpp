@@ -22,7 +22,7 @@
 namespace sonde {
 namespace {
 
-// Of what is free, the part that a file of ours may take.
+// A file of ours may take this fraction of the free space.
 constexpr std::uint64_t kShareOfFree = 4;
 
 int open_anew(const std::string& path, int flags, mode_t mode) {
@@ -33,7 +33,7 @@ int open_anew(const std::string& path, int flags, mode_t mode) {
   return fd;
 }
 
-// "Umask:\t0022", in octal. Asking umask() would change it for other threads meanwhile.
+// "Umask:\t0022", in octal. Calling umask() would change it for other threads meanwhile.
 bool umask_told_by_system(mode_t& mask) {
   const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -68,7 +68,7 @@ mode_t finished_mode() {
 
 std::string random_digits() {
   std::uint64_t bits = 0;
-  // It waits at most until the system has started; a name that can be guessed is worse.
+  // Waits at most until the system has started. A name that can be guessed would be worse.
   while (::getrandom(&bits, sizeof(bits), 0) != static_cast<ssize_t>(sizeof(bits)) &&
          errno == EINTR) {
   }

@@ -2,10 +2,10 @@
 #pragma once
 
 // Creates files. Every file that Sonde makes is made here, so that none of them opens, follows or
-// cuts what is there already: a link that somebody has put at the name, a file that a program has
+// truncates something that exists: a link that somebody put there, a file that a program has
 // mapped.
 //
-//   const int fd = create_new(path);   // -1 and errno: EEXIST if anything has that name
+//   const int fd = create_new(path);   // -1 and errno: EEXIST if the name is taken
 
 #include <sys/types.h>
 
@@ -15,17 +15,17 @@
 
 namespace sonde {
 
-// For its user alone: what is not finished is nobody else's business.
+// Unfinished files are readable only by their user.
 inline constexpr mode_t kPrivateMode = 0600;
 
 // A new, empty file, open for reading and writing, closed by exec().
 int create_new(const std::string& path, mode_t mode = kPrivateMode);
 
-// A new file without a name in `folder`, which is gone when closed. -1 and errno where the file
-// system has none.
+// A new file without a name in `folder`, which disappears when closed. -1 and errno if the file
+// system does not support that.
 int create_unnamed(const std::string& folder, mode_t mode = kPrivateMode);
 
-// What a finished file is given: all that the process's umask allows.
+// The mode of a finished file: everything that the process's umask allows.
 mode_t finished_mode();
 
 // 16 hexadecimal digits that nobody can guess.
@@ -34,7 +34,7 @@ std::string random_digits();
 // TMPDIR, or /tmp.
 std::string temporary_folder();
 
-// A private file in the temporary folder, removed with this object.
+// A private file in the temporary folder. It is removed with this object.
 class TemporaryFile {
  public:
   // Its name begins with `prefix`, and it holds `text`.
@@ -51,17 +51,17 @@ class TemporaryFile {
   std::string path_;
 };
 
-// write() and pwrite() that fail with EFBIG where the process may write no more (RLIMIT_FSIZE), and
-// never end it by SIGXFSZ.
+// Like write() and pwrite(), but they fail with EFBIG at the process's size limit (RLIMIT_FSIZE)
+// instead of raising SIGXFSZ.
 ssize_t write_some(int fd, const void* bytes, std::size_t count);
 ssize_t write_some_at(int fd, const void* bytes, std::size_t count, off_t offset);
 // The same for fallocate().
 int reserve_blocks(int fd, off_t bytes);
 
-// How large a file may become in the folder of `path` without being in anybody's way: what
-// RLIMIT_FSIZE allows, and a quarter of what is free on the disk.
+// How large a file may become in the folder of `path`: what RLIMIT_FSIZE allows, but at most a
+// quarter of the free disk space.
 std::uint64_t room_beside(const std::string& path);
-// What RLIMIT_FSIZE allows.
+// The limit set by RLIMIT_FSIZE.
 std::uint64_t file_size_limit();
 
 }  // namespace sonde

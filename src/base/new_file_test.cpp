@@ -76,7 +76,7 @@ TEST_F(NewFile, NamesHaveNoPatternThatOthersCouldKnow) {
   EXPECT_LT(same, 10) << a << " " << b;
 }
 
-// In a folder where all may write, as /tmp.
+// In a folder where everyone may write, such as /tmp.
 TEST_F(NewFile, LinkOfAnotherUserInASharedFolderIsNotFollowed) {
   const std::string shared = path("shared");
   std::filesystem::create_directory(shared);
@@ -92,7 +92,7 @@ TEST_F(NewFile, LinkOfAnotherUserInASharedFolderIsNotFollowed) {
   EXPECT_EQ(*read_file(path("victim")), "own link");
 }
 
-// SIGXFSZ would end the process here.
+// SIGXFSZ would kill the process here.
 TEST_F(NewFile, WriteBeyondTheLimitFailsAndSendsNoSignal) {
   rlimit before = {};
   ::getrlimit(RLIMIT_FSIZE, &before);

@@ -37,7 +37,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   if (!where.is_file) {
     file.fd_ = open_to_append(path);
   } else {
-    // Without a name until it is complete: a killed process leaves nothing behind.
+    // Unnamed until it is complete, so that a killed process leaves nothing behind.
     file.fd_ = create_unnamed(folder_of(where.path));
     file.unnamed_ = file.fd_ >= 0;
     if (!file.unnamed_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
@@ -85,10 +85,10 @@ Result<void> OutputFile::append(std::string_view text) {
   return append(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
-// Some file systems say only on closing that there was no room.
+// Some file systems report only at close that there was no room.
 Result<void> OutputFile::commit() {
   if ((unnamed_ || !temporary_.empty()) && ::fchmod(fd_, finished_mode()) != 0) {
-    // Some file systems have no modes; then it is as it is.
+    // Some file systems have no modes. Then nothing is changed.
   }
   if (unnamed_) {
     SONDE_TRY(temporary_, temporary_beside(path_));  // link() does not replace, rename() does

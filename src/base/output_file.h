@@ -35,12 +35,12 @@ class OutputFile {
  private:
   OutputFile() = default;
   std::string path_;
-  std::string temporary_;  // empty: written to directly, or unnamed
-  bool unnamed_ = false;   // it gets a name by commit()
+  std::string temporary_;  // empty: written directly, or unnamed
+  bool unnamed_ = false;   // commit() gives it a name
   int fd_ = -1;
 };
 
-// All at once.
+// Writes a whole file at once.
 Result<void> write_file_whole(const std::string& path, std::span<const std::uint8_t> bytes);
 Result<void> write_file_whole(const std::string& path, std::string_view text);
 

@@ -73,7 +73,7 @@ TEST_F(OutputFileTest, WritesIntoAPipe) {
   EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
 }
 
-// As /dev/stdout does, whose file has a name that others wait for.
+// As /dev/stdout does. Its file has a name that others wait for.
 TEST_F(OutputFileTest, AppendsToWhatAProcessHasOpen) {
   const int fd = ::open(path("log").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_GE(fd, 0);

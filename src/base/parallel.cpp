@@ -33,7 +33,7 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& tas
     try {
       helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      break;  // no more threads to be had: those we have do the rest
+      break;  // no more threads: the existing ones do the rest
     }
   }
   work();

@@ -13,8 +13,8 @@ bool is_plain(char c) {
   return c >= ' ' && c < '\x7f';
 }
 
-// Marks that change the direction of what follows, and separators of lines and paragraphs; in
-// UTF-8.
+// Whether it is a mark that changes the direction of the following text, or a separator of lines or
+// paragraphs, in UTF-8.
 bool changes_layout(std::string_view sequence) {
   if (sequence == "\xd8\x9c") return true;  // U+061C
   if (sequence.size() != 3 || sequence[0] != '\xe2') return false;
@@ -24,7 +24,7 @@ bool changes_layout(std::string_view sequence) {
   return second == 0x81 && third >= 0xa6 && third <= 0xa9;  // U+2066 to U+2069
 }
 
-// C0 and DEL, and U+0080 to U+009F, which some terminals obey as well.
+// C0, DEL, and U+0080 to U+009F, which some terminals also obey.
 bool is_control(std::string_view sequence) {
   if (sequence.size() == 1) return !is_plain(sequence[0]);
   return sequence.size() == 2 && sequence[0] == '\xc2' &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A stable sort for what is nearly in order: a few sorted lists one after the other, or next to
-// each other with little overlap. Recordings are like this: each source wrote its own events in
-// order.
+// A stable sort for items that are nearly in order: a few sorted lists one after the other, or
+// interleaved with little overlap. Recordings are like this, because each source wrote its own
+// events in order.
 //
 //   run_sort(keys, [](const Key& a, const Key& b) { return a.start < b.start; });
 //
@@ -43,7 +43,7 @@ std::vector<std::size_t> find_runs(std::span<T> items, const Less& less) {
   return starts;
 }
 
-// Joins two neighbouring sorted runs. Only the overlap is moved.
+// Merges two neighbouring sorted runs. Only the overlap is moved.
 template <typename T, typename Less>
 void merge_neighbours(std::span<T> items, std::size_t first, std::size_t middle, std::size_t last,
                       std::vector<T>& scratch, const Less& less) {

@@ -11,13 +11,13 @@
 namespace sonde {
 namespace {
 
-using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // key, place before
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // key, original position
 
 bool less(const Pairs::value_type& a, const Pairs::value_type& b) {
   return a.first < b.first;
 }
 
-// Whether it sorts as the standard library does, equal keys in their order.
+// Expects the same result as the standard library's stable sort.
 void expect_sorted(Pairs pairs) {
   for (std::uint32_t i = 0; i < pairs.size(); ++i) pairs[i].second = i;
   Pairs wanted = pairs;

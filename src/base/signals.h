@@ -11,14 +11,14 @@
 
 namespace sonde {
 
-// "USR1"; the number for POSIX's realtime signals, which have no name.
+// "USR1"; the number for POSIX's realtime signals, which have no names.
 inline std::string signal_text(int number) {
   const char* const name = ::sigabbrev_np(number);
   return name != nullptr ? name : std::to_string(number);
 }
 
-// While this lives, the calling thread gets no signals. Threads that it starts never get any: the
-// program's signals are not for our threads.
+// While this object lives, the calling thread gets no signals. Threads that it starts never get
+// any: the program's signals are not meant for our threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -34,8 +34,8 @@ class SignalsBlocked {
   sigset_t kept_ = {};
 };
 
-// While this lives, a write beyond RLIMIT_FSIZE fails with EFBIG in the calling thread and sends no
-// SIGXFSZ, which would end a program that does not expect it. errno stays as it is.
+// While this object lives, a write beyond RLIMIT_FSIZE fails with EFBIG in the calling thread and
+// does not raise SIGXFSZ, which would kill a program that does not expect it. errno is unchanged.
 class SizeSignalHeld {
  public:
   SizeSignalHeld() {

@@ -9,7 +9,7 @@ namespace sonde {
 
 std::string duration_text(std::int64_t nanoseconds) {
   const std::string sign = nanoseconds < 0 ? "-" : "";
-  // Through unsigned, since the most negative value has no positive twin.
+  // Through unsigned, because the most negative value has no positive counterpart.
   const std::uint64_t ns = nanoseconds < 0 ? 0 - static_cast<std::uint64_t>(nanoseconds)
                                            : static_cast<std::uint64_t>(nanoseconds);
   if (ns < 1'000) return format_text("{}{} ns", sign, ns);

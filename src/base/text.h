@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Quantities as people read them.
+// Quantities as readable text.
 
 #include <cstdint>
 #include <string>
@@ -11,13 +11,13 @@ namespace sonde {
 
 // "812 ns", "1.234 us", "56.700 ms", "3.250 s": four to six significant digits.
 std::string duration_text(std::int64_t nanoseconds);
-// "1.234": microseconds, exactly.
+// "1.234": exact microseconds.
 std::string microseconds_text(std::int64_t nanoseconds);
 // "512 B", "1.5 KiB", "256 MiB".
 std::string bytes_text(std::uint64_t bytes);
 // "12,345,678"
 std::string count_text(std::uint64_t count);
-// "1 span", "12,345 spans": of nouns that take an s.
+// "1 span", "12,345 spans": for nouns with a plural in s.
 std::string counted_text(std::uint64_t count, std::string_view noun);
 
 }  // namespace sonde

@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// The length of the well-formed UTF-8 sequence at the head of `text`, 0 if there is none.
+// The length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none.
 inline std::size_t utf8_sequence(std::string_view text) {
   const auto at = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -30,7 +30,7 @@ inline std::size_t utf8_sequence(std::string_view text) {
   return 0;
 }
 
-// No more bytes than that, and no part of a character.
+// At most `bytes` bytes, without cutting a character.
 inline std::string_view first_whole(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;

@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// Writes `number`, which is positive, and returns the end of the text. Signal handlers may call it.
+// Writes a positive `number` and returns the end of the text. Signal handlers may call it.
 inline char* put_decimal(char* at, pid_t number) {
   char digits[24];
   size_t first = sizeof(digits);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ends of a program that run no handlers: _exit(), which Python's os._exit() and the children of
-// its multiprocessing come to, abort(), which an exception that nobody catches comes to, and a
-// signal to itself, which Python sends after a KeyboardInterrupt. These functions are ours, and ask
-// the agent to finish the recording first: what devices still hold would be lost.
+// Ways in which a program ends without running exit handlers: _exit(), which Python's os._exit()
+// and its multiprocessing children call; abort(), which an uncaught exception calls; and a signal
+// to itself, which Python sends after a KeyboardInterrupt. We replace these functions and first ask
+// the agent to finish the recording, because what devices still hold would be lost.
 //
 // They may be called in a signal handler, with any lock held, and in a child that still uses its
-// parent's memory. So the agent's thread does it. It is asked through a pair of sockets that it has
-// made (src/agent/control_server.h), by system calls that sandboxes leave to a program, and is
-// waited for only so long. A child that has just been forked has no agent yet.
+// parent's memory. So the agent's thread does the work. It is asked through a pair of sockets that
+// it has made (src/agent/control_server.h), with system calls that sandboxes allow, and the wait is
+// limited. A child that has just been forked has no agent yet.
 
 #include "preload/endings.h"
 
@@ -31,7 +31,7 @@ using Abort = void();
 using Kill = int(pid_t, int);
 using Raise = int(int);
 
-std::atomic<pid_t> agent_process{0};  // the process whose agent listens; perhaps a parent of this
+std::atomic<pid_t> agent_process{0};  // whose agent listens; may be a parent of this process
 std::atomic<int> agent_socket{-1};
 std::atomic<unsigned long> agent_inode{0};
 std::atomic<Exit*> next_exit{nullptr};
@@ -43,14 +43,14 @@ bool is_recorded() {
   return agent_process.load(std::memory_order_acquire) == ::getpid();  // pairs with agent_came
 }
 
-// The program may have closed it and opened something else under its number.
+// The program may have closed it and reused its number.
 bool is_agents(int socket) {
   struct stat facts = {};
   return ::fstat(socket, &facts) == 0 &&
          facts.st_ino == agent_inode.load(std::memory_order_relaxed);
 }
 
-// Waits for the answer as long as the agent has set the socket to.
+// Waits for the answer as long as the timeout that the agent set for the socket.
 void ask_to_end(int socket) {
   constexpr char kRequest[] = "end";
   if (::write(socket, kRequest, sizeof(kRequest) - 1) < 0) return;
@@ -75,7 +75,7 @@ void end_recording() {
   errno = kept_errno;
 }
 
-// Whether a recorded process ends if it gets that signal.
+// Whether that signal would end a recorded process.
 bool is_deadly(int number) {
   if (!is_recorded()) return false;
   constexpr int kHarmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
@@ -88,7 +88,7 @@ bool is_deadly(int number) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
 }
 
-// One that is blocked may be waited for.
+// The program may wait for a blocked signal, so it does not end the process.
 bool is_blocked(int number) {
   sigset_t blocked;
   return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0 ||
@@ -137,7 +137,7 @@ SONDE_EXPORT void _Exit(int status) noexcept {
   end_and_exit(status);
 }
 SONDE_EXPORT void abort() noexcept {
-  if (is_deadly(SIGABRT)) end_recording();  // a handler may go on elsewhere
+  if (is_deadly(SIGABRT)) end_recording();  // a handler may continue elsewhere
   if (Abort* const next = next_abort.load(std::memory_order_relaxed)) next();
   ::signal(SIGABRT, SIG_DFL);
   ::syscall(SYS_kill, ::getpid(), SIGABRT);

@@ -3,7 +3,7 @@
 
 namespace sonde {
 
-// Before the program's main().
+// Call it before the program's main().
 void find_next_endings();
 
 }  // namespace sonde

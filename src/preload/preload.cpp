@@ -2,19 +2,19 @@
 
 // Waits until the process has loaded libtorch or Sonde's recorder, then opens the agent.
 //
-// At start: __libc_start_main() is ours, and runs when all libraries of the program have been
-// initialised and nothing of the program itself has. What is linked in is seen here.
+// At start: we replace __libc_start_main(). It runs when all libraries of the program have been
+// initialised, and before the program itself. Linked libraries are found here.
 //
-// Later: dlopen() is ours. It must not call dlopen() while a constructor runs (libraries that call
-// dlopen() in their constructors then run twice over), and glibc takes the caller of dlopen() for
-// the one whose RUNPATH counts. So there are two ways:
-// - A path is opened by us, as it does not matter who asks for it. When the outermost call of a
-//   thread has returned, no constructor runs on that thread, and the agent is opened there and
-//   then: no event is missed.
-// - A bare name is handed over by a jump, so that glibc sees the real caller. We do not come to
-//   know when that call returns, or whether a later one is made from a constructor inside it; from
-//   then on a watcher, a thread that lives for a second, opens the agent. Its dlopen() waits for
-//   the loader's lock, and so for all constructors.
+// Later: we replace dlopen(). It must not call dlopen() while a constructor runs (libraries that
+// call dlopen() in their constructors would then run twice), and glibc uses the RUNPATH of the
+// library that calls dlopen(). So there are two cases:
+// - We open a path ourselves, because it does not matter who asks for it. When the outermost call
+//   of a thread has returned, no constructor runs on that thread, and the agent is opened at once:
+//   no event is missed.
+// - We pass a bare name on with a jump, so that glibc sees the real caller. We do not learn when
+//   that call returns, or whether a later call comes from a constructor inside it. From then on a
+//   watcher, a thread that lives for a second, opens the agent. Its dlopen() waits for the loader's
+//   lock, and so for all constructors.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -43,11 +43,11 @@ using Dlopen = void*(const char*, int);
 using Main = int(int, char**, char**);
 using StartMain = int(Main*, int, char**, void (*)(), void (*)(), void (*)(), void*);
 
-std::atomic<const char*> agent_path{nullptr};  // null: this process is left alone
+std::atomic<const char*> agent_path{nullptr};  // null: this process is not recorded
 std::atomic<bool> record_attached{false};
 std::atomic<bool> torch_attached{false};
-std::atomic<unsigned> wakes{0};         // dlopen() calls that a watcher must look after
-std::atomic<pid_t> watcher_process{0};  // in which a watcher runs
+std::atomic<unsigned> wakes{0};         // dlopen() calls that need a watcher
+std::atomic<pid_t> watcher_process{0};  // the process in which a watcher runs
 
 __thread int depth __attribute__((tls_model("initial-exec"))) = 0;
 __thread bool handed_over __attribute__((tls_model("initial-exec"))) = false;
@@ -81,7 +81,7 @@ int look_at_library(dl_phdr_info* info, size_t, void* opaque) {
   return 0;
 }
 
-// One line for `sonde run`: what kept the agent out of this process.
+// Writes one line for `sonde run`: why the agent could not be opened in this process.
 void report_error(const char* message) {
   const char* path = ::getenv(sonde::kRunReport);
   if (path == nullptr || message == nullptr) return;
@@ -100,8 +100,8 @@ void report_error(const char* message) {
 }
 
 void call_agent(const char* path, const char* torch) {
-  // RTLD_LOCAL: nobody but us asks for what the agent brings, and libtorch, which Python opens so
-  // too, must not become visible to the whole program through the adapter.
+  // RTLD_LOCAL: only we use what the agent brings, and libtorch, which Python opens the same way,
+  // must not become visible to the whole program through the adapter.
   void* agent = next_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
   if (agent == nullptr) return report_error(::dlerror());
   auto* entry = reinterpret_cast<sonde::AgentEntry*>(::dlsym(agent, sonde::kAgentEntry));
@@ -109,7 +109,7 @@ void call_agent(const char* path, const char* torch) {
   entry(torch);
 }
 
-// Opens the agent if something was loaded that it serves. Whoever comes second does not wait.
+// Opens the agent if something was loaded that it serves. A second caller does not wait.
 void attach_to_what_is_loaded() {
   const char* path = agent_path.load(std::memory_order_acquire);  // pairs with begin
   if (path == nullptr || torch_attached.load(std::memory_order_relaxed)) return;
@@ -117,7 +117,7 @@ void attach_to_what_is_loaded() {
   Loaded loaded;
   ::dl_iterate_phdr(look_at_library, &loaded);
   const bool torch = loaded.torch[0] != '\0' && !torch_attached.exchange(true);
-  // The agent brings the recorder itself, so that this is true from then on.
+  // The agent itself loads the recorder, so this stays true from then on.
   const bool record = loaded.record && !record_attached.exchange(true);
   if (torch || record) {
     record_attached.store(true);
@@ -128,7 +128,7 @@ void attach_to_what_is_loaded() {
   errno = kept_errno;
 }
 
-// Returns when no other thread is inside dlopen().
+// Waits until no other thread is inside dlopen().
 void wait_for_loader() {
   if (void* program = next_dlopen()(nullptr, RTLD_LAZY)) ::dlclose(program);
 }
@@ -161,7 +161,7 @@ void* watch(void*) {
 void wake_watcher() {
   wakes.fetch_add(1);
   const pid_t self = ::getpid();
-  // After a fork() the watcher is the parent's.
+  // After a fork() the watcher exists only in the parent.
   if (watcher_process.exchange(self) == self) return;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
@@ -181,8 +181,8 @@ bool is_served() {
          !torch_attached.load(std::memory_order_relaxed);
 }
 
-// Takes `entry` out of a variable's list, in place, and the variable out of the environment if it
-// was alone.
+// Removes `entry` from a variable's list, in place. If it was the only one, removes the variable
+// from the environment.
 void leave_list(const char* variable, const char* entry) {
   char* list = ::getenv(variable);
   if (list == nullptr || entry == nullptr) return;
@@ -194,7 +194,7 @@ void leave_list(const char* variable, const char* entry) {
   if (list[0] == '\0') ::unsetenv(variable);
 }
 
-// So that the children of this process know nothing of us.
+// So that children of this process are not affected.
 void clear_environment() {
   leave_list("LD_PRELOAD", ::getenv(sonde::kRunPreload));
   leave_list(sonde::kOpenclLayers, ::getenv(sonde::kRunOpencl));
@@ -235,7 +235,7 @@ void* open_and_attach(const char* file, int mode) {
 
 extern "C" {
 
-// Where dlopen() goes on, with the arguments and the return address of its caller.
+// Returns where dlopen() continues, with the arguments and the return address of its caller.
 __attribute__((visibility("hidden"), used)) Dlopen* sonde_preload_choose(const char* file) {
   if (!is_served()) return next_dlopen();
   const bool is_path = file == nullptr || ::strchr(file, '/') != nullptr;
@@ -305,7 +305,7 @@ dlopen:
   .size dlopen, .-dlopen
 )");
 #else
-// Without a jump of our own, bare names are searched for as if Sonde had asked.
+// Without the jump, bare names are searched for as if Sonde had asked.
 SONDE_EXPORT void* dlopen(const char* file, int mode) {
   return sonde_preload_choose(file)(file, mode);
 }

@@ -4,9 +4,9 @@
 // How programs and ITT collectors find each other: the part of Intel's published interface that
 // Sonde uses.
 //
-// The program opens the library that INTEL_LIBITTNOTIFY64 names. If that exports __itt_api_init,
-// the program passes it its list of functions, and it fills in its own. Older libraries export the
-// functions, which are looked up by name.
+// The program opens the library that INTEL_LIBITTNOTIFY64 names. If it exports __itt_api_init, the
+// program passes its list of functions, and the library fills in its own. Older libraries export
+// the functions, which are looked up by name.
 
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ constexpr std::int32_t kAllGroups = -1;
 constexpr std::int32_t kStructureGroup = 1 << 12;
 
 struct Domain {
-  volatile std::int32_t flags;  // 0: the collector wants nothing of it
+  volatile std::int32_t flags;  // 0: the collector ignores it
   const char* name;
   void* wide_name;
   std::int32_t extra1;
@@ -46,16 +46,16 @@ using StringHandleCreate = StringHandle*(const char* text);
 using TaskBegin = void(const Domain* domain, Id task, Id parent, StringHandle* name);
 using TaskEnd = void(const Domain* domain);
 
-// A function as a program lists it; the last has no name.
+// A function in a program's list. The last entry has no name.
 struct ApiInfo {
   const char* name;
   void** function;  // where the collector writes it
   void* init_function;
-  void* null_function;  // what it writes there if it has none
+  void* null_function;  // what is written there if it has none
   std::int32_t group;
 };
 
-// What __itt_api_init is given.
+// The argument of __itt_api_init.
 struct Global {
   unsigned char magic[8];
   unsigned long version_major;
@@ -64,7 +64,7 @@ struct Global {
   volatile long api_initialized;
   volatile long mutex_initialized;
   volatile long atomic_counter;
-  pthread_mutex_t mutex;  // of the lists below
+  pthread_mutex_t mutex;  // for the lists below
   void* library;
   void* error_handler;
   const char** library_path;

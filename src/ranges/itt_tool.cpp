@@ -16,7 +16,7 @@ namespace {
 
 using namespace itt_abi;  // NOLINT(google-build-using-namespace): short, and of this file alone
 
-// What the collector fills in.
+// The functions that the collector fills in.
 struct IttFunctions {
   void* domain_create = nullptr;
   void* string_handle_create = nullptr;
@@ -75,7 +75,7 @@ Type* as(void* function) {
   return reinterpret_cast<Type*>(function);
 }
 
-// A handle is made of a text once; collectors may keep them all for good.
+// Makes one handle per text, because collectors may keep all handles.
 StringHandle* handle_of(const char* text) {
   constexpr std::size_t kMost = std::size_t{16} * 1024;
   thread_local std::unordered_map<std::string, StringHandle*> known;

@@ -12,7 +12,7 @@ class IttTool {
 
   bool is_there() const { return is_there_; }
 
-  // Tasks of the domain "PyTorch", as PyTorch's own are.
+  // Tasks in the domain "PyTorch", like PyTorch's own.
   void push(const char* name) const;
   void pop() const;
 

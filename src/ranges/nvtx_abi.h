@@ -5,9 +5,9 @@
 // that Sonde uses.
 //
 // The program opens the library that NVTX_INJECTION64_PATH names and calls its
-// InitializeInjectionNvtx2 with a function that hands out tables. The table of callbacks has, for
-// each module, an array of addresses of function pointers: the tool writes its functions there,
-// those that it leaves null are not called. The arrays are indexed by the numbers below.
+// InitializeInjectionNvtx2 with a function that returns tables. The table of callbacks has, for
+// each module, an array of addresses of function pointers. The tool writes its functions there;
+// those that it leaves null are not called. The numbers below are indexes into these arrays.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace sonde::nvtx_abi {
 
 constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
 constexpr const char* kEntry = "InitializeInjectionNvtx2";
-// Exported by Sonde's own injection library as well, so that Sonde recognises it.
+// Exported by Sonde's own injection library, so that Sonde recognises it.
 constexpr const char* kOwnMark = "sonde_nvtx_injection";
 
 constexpr std::uint32_t kVersion = 3;
@@ -24,13 +24,13 @@ constexpr std::uint32_t kVersion = 3;
 using Function = void();
 using FunctionTable = Function***;  // an array of addresses of function pointers
 using GetExportTable = const void*(std::uint32_t table);
-using Initialize = int(GetExportTable* get_table);  // not 0: a tool is there
+using Initialize = int(GetExportTable* get_table);  // not 0: there is a tool
 
 // Tables.
 constexpr std::uint32_t kCallbacks = 1;
 constexpr std::uint32_t kVersionInfo = 3;
-// Modules. Tools refuse a program that lacks one of them, including those that name CUDA and OpenCL
-// objects and the one for locks, of which Sonde calls nothing.
+// Modules. Tools refuse a program that lacks one of them. Sonde calls nothing in those for locks
+// and for naming CUDA and OpenCL objects.
 constexpr std::int32_t kCore = 1;
 constexpr std::int32_t kCuda = 2;
 constexpr std::int32_t kOpenCl = 3;
@@ -90,13 +90,13 @@ struct Core2 {
   };
 };
 
-// What `Count` is in the modules of which Sonde calls nothing.
+// The values of `Count` for modules in which Sonde calls nothing.
 constexpr unsigned kCudaCount = 9;
 constexpr unsigned kOpenClCount = 15;
 constexpr unsigned kCudaRuntimeCount = 7;
 constexpr unsigned kSyncCount = 7;
 
-// Domains, registered strings and resources are the tool's own objects.
+// Domains, registered strings and resources are objects of the tool.
 using Handle = void*;
 using RangeId = std::uint64_t;
 
@@ -137,7 +137,7 @@ struct EventAttributes {
 };
 static_assert(sizeof(EventAttributes) == 48, "as NVTX has it on 64-bit machines");
 
-// What a tool returns for a pop without a push, or if it does not count.
+// A tool returns this for a pop without a push, or if it does not count.
 constexpr int kNoDepth = -2;
 
 }  // namespace sonde::nvtx_abi

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// libsonde_nvtx.so: the tool that a program finds in NVTX_INJECTION64_PATH. What it says by way of
-// NVTX goes to the recorder: pushed and started ranges as ranges, marks as moments.
+// libsonde_nvtx.so: the tool that a program finds in NVTX_INJECTION64_PATH. It passes the program's
+// NVTX calls to the recorder: pushed and started ranges as ranges, marks as instants.
 //
-// Every library of a program that uses NVTX calls InitializeInjectionNvtx2 for itself.
+// Each library of a program that uses NVTX calls InitializeInjectionNvtx2 separately.
 
 #include <algorithm>
 #include <mutex>
@@ -32,7 +32,7 @@ sonde_range begin_range(std::string_view name, NvtxDomain& domain,
   return range;
 }
 
-// This thread's pushed ranges. Those of different domains nest each by themselves.
+// This thread's pushed ranges. Each domain nests separately.
 class PushedRanges {
  public:
   int push(std::string_view name, NvtxDomain& domain, const EventAttributes* attributes) {
@@ -66,7 +66,7 @@ PushedRanges& pushed() {
   return ranges;
 }
 
-// Ranges that any thread may end, by their numbers.
+// Ranges that any thread may end, by number.
 class StartedRanges {
  public:
   RangeId start(std::string_view name, NvtxDomain& domain, const EventAttributes* attributes) {
@@ -223,7 +223,7 @@ void fill_in(const nvtx_abi::CallbacksTable& callbacks, std::int32_t module,
 
 extern "C" {
 
-// By which Sonde knows itself.
+// Sonde recognises its own library by this symbol.
 __attribute__((visibility("default"))) void sonde_nvtx_injection() {}
 
 // NOLINTNEXTLINE(readability-identifier-naming): NVTX's name

@@ -22,14 +22,14 @@ std::string to_utf8(const wchar_t* text);
 class NvtxDomain {
  public:
   explicit NvtxDomain(std::string name) : name_(std::move(name)) {}
-  // Of ranges without one.
+  // The domain of ranges without one.
   static NvtxDomain& unnamed();
   static NvtxDomain& of(nvtx_abi::Handle handle) {
     return handle != nullptr ? *static_cast<NvtxDomain*>(handle) : unnamed();
   }
 
   void name_category(std::uint32_t category, std::string name);
-  // The same handle for the same text.
+  // Equal texts give the same handle.
   nvtx_abi::Handle register_string(std::string_view text);
 
   // What an event has besides its message: "domain: NCCL, category: comm, payload: 7"; "" if
@@ -45,7 +45,7 @@ class NvtxDomain {
   std::unordered_set<std::string> strings_;
 };
 
-// The message of an event, "" if it has none. Lives as long as this and the event do.
+// The message of an event; "" if it has none. Valid as long as both this and the event live.
 class NvtxMessage {
  public:
   explicit NvtxMessage(const nvtx_abi::EventAttributes* attributes);

@@ -15,7 +15,7 @@ namespace {
 using nvtx_abi::Core;
 using nvtx_abi::Function;
 
-// Functions of the tool, null where it has none, and the array of their addresses that it is given.
+// The tool's functions, null where it has none, and the array of their addresses that it receives.
 template <std::size_t Count>
 class Functions {
  public:

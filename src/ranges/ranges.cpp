@@ -20,7 +20,7 @@ using detail::Listeners;
 
 static_assert(kNvtx == SONDE_TOOL_NVTX && kItt == SONDE_TOOL_ITT);
 
-// How many emit_nvtx and emit_itt there are, and who else is to know.
+// How many emit_nvtx and emit_itt objects there are, and who else must be notified.
 class Emissions {
  public:
   void add(Listeners who, bool record_shapes) { change(who, record_shapes, 1); }

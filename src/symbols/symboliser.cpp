@@ -24,7 +24,7 @@ struct Freed {
 template <typename T>
 using Malloced = std::unique_ptr<T, Freed>;
 
-// Symbols of libraries may carry a version, as in malloc@@GLIBC_2.2.5.
+// Symbols of libraries may have a version, as in malloc@@GLIBC_2.2.5.
 std::string demangled(const char* name) {
   if (name == nullptr) return {};
   const std::string bare(name, std::strcspn(name, "@"));
@@ -37,7 +37,7 @@ std::int32_t line_of(std::int64_t line) {
   return line > 0 && line <= 0x7fffffff ? static_cast<std::int32_t>(line) : -1;
 }
 
-// Programs' debug information names functions twice: `forward` and, mangled, the whole of it.
+// Debug information names a function twice: `forward`, and the whole name in mangled form.
 std::string name_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
@@ -66,8 +66,8 @@ void read_call_site(Dwarf_Die* inlined, Dwarf_Die* unit, SymbolFrame& caller) {
   if (path != nullptr) caller.file = path;
 }
 
-// The functions around an address, inlined ones among them, the outermost first. libdw's own search
-// does not look into namespaces, where clang puts its functions.
+// The functions around an address, including inlined ones, outermost first. libdw's own search does
+// not look into namespaces, where clang puts its functions.
 void find_functions(Dwarf_Die* around, Dwarf_Addr address, std::vector<Dwarf_Die>& found,
                     int depth = 0) {
   constexpr int kDeepest = 100;
@@ -116,7 +116,7 @@ const Dwfl_Callbacks kCallbacks = {dwfl_build_id_find_elf, dwfl_standard_find_de
 
 }  // namespace
 
-// Each binary stands alone: they may cover the same addresses.
+// Each binary is handled separately, because binaries may cover the same addresses.
 class Symboliser::Binaries {
  public:
   std::vector<SymbolFrame> frames_at(std::string_view binary, std::string_view build_id,
@@ -142,7 +142,7 @@ class Symboliser::Binaries {
   }
 
  private:
-  struct Unit {  // what was compiled at once; it lives as long as its binary
+  struct Unit {  // a compilation unit; lives as long as its binary
     Dwarf_Die* die = nullptr;
     Dwarf_Addr bias = 0;
   };
@@ -154,8 +154,8 @@ class Symboliser::Binaries {
     std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl{nullptr, &dwfl_end};
     Dwfl_Module* module = nullptr;
     Dwarf_Addr bias = 0;
-    // By the end of each stretch of code; made where the compiler left no such table (clang does
-    // not).
+    // By the end of each stretch of code. Built here if the compiler left no such table (clang
+    // leaves none).
     std::map<Dwarf_Addr, Stretch> stretches;
     bool has_stretches = false;
   };
@@ -185,7 +185,7 @@ class Symboliser::Binaries {
   Binary& open(std::string_view path, std::string_view build_id) {
     const auto [found, is_new] = binaries_.try_emplace(std::string(path));
     Binary& binary = found->second;
-    // A recording may name anything: opening a pipe would wait for its other end.
+    // A recording may contain any path: opening a pipe would wait for its other end.
     std::error_code error;
     if (!is_new || !std::filesystem::is_regular_file(found->first, error)) return binary;
     binary.dwfl.reset(dwfl_begin(&kCallbacks));
@@ -202,8 +202,8 @@ class Symboliser::Binaries {
     return binary;
   }
 
-  // One frame becomes several where functions were inlined. `frame` is the function with the line
-  // of the address, which belongs to the innermost.
+  // Makes several frames of one where functions were inlined. `frame` is the function with the line
+  // of the address, which belongs to the innermost one.
   static std::vector<SymbolFrame> take_apart(const Unit& unit, Dwarf_Addr address,
                                              SymbolFrame frame) {
     std::vector<SymbolFrame> frames;
@@ -217,7 +217,7 @@ class Symboliser::Binaries {
       frame = {};
       read_call_site(&*function, unit.die, frame);
     }
-    // The symbol's name has the arguments' types also where the debug information has none.
+    // The symbol's name has the types of the arguments even if the debug information does not.
     if (!symbol.empty()) frame.function = symbol;
     frames.push_back(std::move(frame));
     return frames;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Names and lines of addresses in programs and libraries, long after they ran.
+// Finds names and lines of addresses in programs and libraries, long after they ran.
 //
 //   Symboliser symboliser;
 //   for (const SymbolFrame& frame : symboliser.frames_at("/usr/lib/libfoo.so", build_id, 0x1234))
 //     print(frame.function, frame.file, frame.line);
 //
 // Reads the binary's symbols and debug information, including debug information in separate files
-// (as in Debian's -dbgsym packages). A binary that is missing or has been replaced gives nothing.
+// (as in Debian's -dbgsym packages). Gives nothing for a binary that is missing or was replaced.
 
 #include <cstdint>
 #include <memory>
@@ -20,8 +20,8 @@ namespace sonde {
 
 struct SymbolFrame {
   std::string function;
-  std::string file;        // empty if not known
-  std::int32_t line = -1;  // -1: not known
+  std::string file;        // empty if unknown
+  std::int32_t line = -1;  // -1 if unknown
 };
 
 class Symboliser {
@@ -39,7 +39,7 @@ class Symboliser {
 
  private:
   class Binaries;
-  std::unique_ptr<Binaries> binaries_;  // null until someone asks
+  std::unique_ptr<Binaries> binaries_;  // null until first needed
 };
 
 }  // namespace sonde

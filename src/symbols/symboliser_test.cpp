@@ -23,7 +23,7 @@ struct Place {
   int line = 0;
 };
 
-// Where the caller of this function goes on.
+// Where the caller of this function continues.
 __attribute__((noinline)) std::uint64_t return_offset() {
   const auto address = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   Dl_info info = {};

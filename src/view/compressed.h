@@ -9,7 +9,7 @@
 
 namespace sonde::detail {
 
-// A text as gzip. Fails only for lack of memory.
+// Compresses a text with gzip. Fails only if memory runs out.
 Result<std::vector<std::uint8_t>> compressed(std::string_view text);
 
 }  // namespace sonde::detail

@@ -10,10 +10,11 @@ namespace sonde::detail {
 namespace {
 
 constexpr std::size_t kMostNodes = 4000;
-// Of the whole: a third of a pixel on a wide screen. Zooming shows no more than that.
+// Nodes below this fraction of the whole are left out: a third of a pixel on a wide screen. Zooming
+// does not bring them back.
 constexpr Nanos kParts = 5000;
 
-// The least time a node must have to be among the longest.
+// The shortest time of a node that is kept.
 Nanos least_ns(const std::vector<FlameNode>& all) {
   const Nanos visible_ns = all.front().total_ns / kParts;
   std::vector<Nanos> times;

@@ -7,8 +7,9 @@
 
 namespace sonde::detail {
 
-// A flame graph that fits in a page: without nodes that would be too narrow to see, and at most
-// some thousands. Their time stays in the nodes around them. Parents come before their children.
+// A flame graph small enough for a page: at most some thousands of nodes, none too narrow to see.
+// The time of nodes that are left out stays in the nodes around them. Parents come before their
+// children.
 std::vector<FlameNode> flame_for_page(const std::vector<FlameNode>& all);
 
 }  // namespace sonde::detail

@@ -16,7 +16,7 @@ class ColumnMaker {
   ColumnMaker(const MemoryProfile& profile, const DeviceMemory& device, std::size_t most_events)
       : profile_(profile), device_(device), start_ns_(profile.trace.first_ns()) {
     choose_blocks(most_events);
-    // Small blocks change a category at most so often.
+    // Limits how often small blocks change a category.
     const Nanos length_ns = std::max<Nanos>(profile.trace.last_ns() - start_ns_, 1);
     const auto stretches = static_cast<Nanos>(most_events / (2 * kMemoryCategories) + 1);
     stretch_ns_ = length_ns / stretches + 1;
@@ -33,7 +33,7 @@ class ColumnMaker {
   }
 
  private:
-  // The largest, as many as their events fit; all of them if that is so.
+  // Chooses the largest blocks, as many as their events fit; all blocks if they fit.
   void choose_blocks(std::size_t most_events) {
     number_.assign(device_.blocks.size(), 0);
     if (device_.events.size() > most_events) {

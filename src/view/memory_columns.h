@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The events of a device as columns of numbers for a page, at most as many as a page can hold.
-// Beyond that, the smallest blocks are drawn together, as changes of their category.
+// The events of a device as columns of numbers for a page, limited to what a page can hold. Beyond
+// that, the smallest blocks are drawn together, as changes of their category.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace sonde::detail {
 
-// A number of MemoryAction, or this: the bytes of a category change by the next of `change`.
+// Besides the numbers of MemoryAction: the bytes of a category change by the next `change`.
 constexpr std::uint8_t kChangeAction = 5;
 
 struct MemoryColumns {
-  std::vector<double> time_ns;       // since the start of the trace; 0 for what was there before
+  std::vector<double> time_ns;       // since the start of the trace; 0 if it existed before
   std::vector<std::uint32_t> block;  // of each event
   std::vector<std::uint8_t> kind;    // action | category << 4
   std::vector<double> change;        // bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which file gets which text.
+// Chooses the format of a file.
 
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// PyTorch's two JSON forms of a memory timeline, to the letter.
+// PyTorch's two JSON formats of a memory timeline, reproduced exactly.
 
 #include <algorithm>
 #include <charconv>
@@ -19,13 +19,13 @@ void append(std::string& out, std::int64_t number) {
   out.append(digits, end);
 }
 
-// As Python divides: the nearest double, then without its fraction.
+// Divides as Python does: the nearest double, then without its fraction.
 std::int64_t microseconds(Nanos time_ns) {
   const auto nearest = static_cast<double>(static_cast<long double>(time_ns) / 1000.0L);
   return static_cast<std::int64_t>(nearest);
 }
 
-// Events of the same time stand in the order of their actions.
+// Events at the same time are in the order of their actions.
 std::vector<std::uint32_t> sorted_by_action(const DeviceMemory& device) {
   const std::vector<MemoryEvent>& events = device.events;
   std::vector<std::uint32_t> order(events.size());
@@ -43,7 +43,7 @@ std::vector<std::uint32_t> sorted_by_action(const DeviceMemory& device) {
   return order;
 }
 
-// The bytes of each moment that PyTorch distinguishes.
+// The bytes at each moment that PyTorch distinguishes.
 class Series {
  public:
   explicit Series(const DeviceMemory& device) {
@@ -57,7 +57,7 @@ class Series {
       if (event.action <= MemoryAction::IncrementVersion)
         bytes_.back()[static_cast<std::size_t>(event.to)] += bytes;
     }
-    // What was there before counts from the first moment that has a time.
+    // Memory from before the recording counts from the first moment that has a time.
     if (times_us_.size() > 1 && times_us_.front() == kBeforeRecording)
       times_us_.front() = times_us_[1];
   }

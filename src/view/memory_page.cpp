@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A page that draws a memory timeline by itself: memory_page.html with the data in it.
+// A page that draws a memory timeline on its own: memory_page.html with the data in it.
 
 #include <cstring>
 #include <string>
@@ -109,7 +109,7 @@ Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory
   append_column(data, columns.kind);
   SONDE_TRY(const std::vector<std::uint8_t> packed, detail::compressed(data));
   std::string page = detail::kMemoryPage;
-  // The data first: what a name says is not looked at again.
+  // The data first: marks in names must not be replaced.
   detail::replace_mark(page, "{{DATA}}", detail::base64(packed));
   detail::replace_mark(page, "{{META}}", meta_text(profile, device, columns));
   return page;

@@ -28,7 +28,7 @@ constexpr int kPlotHeight = kHeight - kTop - kBottom;
 constexpr std::array<std::string_view, kMemoryCategories> kColours = {
     "#2e7d4f", "#d9a21b", "#3c4650", "#a58bd6", "#e0603f", "#2f5fc4", "#7fa8e8", "#aab2bb"};
 
-// The time that is drawn: without long quiet ends.
+// The time that is drawn, without long quiet periods at the ends.
 struct Range {
   Nanos from_ns;
   Nanos to_ns;
@@ -52,7 +52,7 @@ Range range_of(const MemoryProfile& profile, const DeviceMemory& device) {
   return {begun->time_ns - busy_ns / 20, device.events.back().time_ns + busy_ns / 20};
 }
 
-// The bytes of each column of the picture: at its moment of most, or as they stood before.
+// The bytes of each column of the picture: at its highest moment, else as they were before.
 std::vector<BytesByCategory> columns_of(const DeviceMemory& device, const Range& range) {
   std::vector<BytesByCategory> columns(kPlotWidth);
   std::vector<std::int64_t> most(kPlotWidth, -1);
@@ -82,7 +82,7 @@ double y_of(std::int64_t bytes, std::int64_t most) {
   return kTop + kPlotHeight * (1.0 - static_cast<double>(bytes) / static_cast<double>(most));
 }
 
-// The least round number of bytes of which a few make up `most`.
+// The smallest round number of bytes of which a few reach `most`.
 std::int64_t round_step(std::int64_t most) {
   std::int64_t unit = 1;
   while (most / unit >= std::int64_t{1024} * 6 && unit < (std::int64_t{1} << 50)) unit *= 1024;
@@ -123,7 +123,7 @@ std::string areas(const std::vector<BytesByCategory>& columns, std::int64_t most
   return out;
 }
 
-// The least of 1, 2, 5, 10, … nanoseconds of which a few make up `length_ns`.
+// The smallest of 1, 2, 5, 10, … nanoseconds of which a few reach `length_ns`.
 Nanos round_time(Nanos length_ns) {
   Nanos unit = 1;
   while (length_ns / unit > 80) unit *= 10;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Puts data into a page: as JSON that cannot break out of its element, and as base64, each in place
-// of a placeholder.
+// Puts data into a page, as JSON that cannot break out of its element or as base64, in place of a
+// placeholder.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace sonde::detail {
 
-// Builds one JSON object, key by key. No text in it ends the element around it.
+// Builds one JSON object, key by key. No text in it can end the element around it.
 //
 //   PageJson json;
 //   json.key("title").text(title);
@@ -53,7 +53,7 @@ class PageJson {
 
 std::string base64(const std::vector<std::uint8_t>& bytes);
 
-// Replaces the first `mark` of the page with `with`.
+// Replaces the first `mark` in the page by `with`.
 void replace_mark(std::string& page, std::string_view mark, std::string_view with);
 
 }  // namespace sonde::detail

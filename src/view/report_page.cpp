@@ -127,7 +127,7 @@ class ReportJson {
     });
   }
 
-  // The first of them, then all others as one.
+  // The first few, then all others as one.
   void names(std::string_view key, const std::vector<NameTime>& all) {
     std::vector<NameTime> shown(
         all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostNames)));
@@ -173,7 +173,7 @@ class ReportJson {
     });
   }
 
-  // Names once, nodes as [parent, name, time, own time, count].
+  // Each name once; nodes as [parent, name, time, self time, count].
   void flame() {
     const std::vector<FlameNode> nodes = detail::flame_for_page(report_.host.flame);
     std::unordered_map<std::string, std::int64_t> numbers_of;
