@@ -9,11 +9,11 @@ namespace {
 
 constexpr int kFailedStatus = 1;
 
-// Nothing else may be called here.
+// A signal handler: it may call nothing else.
 void on_missing_bytes(int /*number*/, siginfo_t* info, void* /*context*/) {
   static constexpr char kChanged[] =
       "sonde: a file was changed or cut while it was read: wait until it is whole, and try again\n";
-  if (info->si_code != BUS_ADRERR) {  // a mistake of ours
+  if (info->si_code != BUS_ADRERR) {  // a bug of ours
     ::signal(SIGBUS, SIG_DFL);
     return;
   }

@@ -3,8 +3,8 @@
 
 namespace sonde::cli {
 
-// Files are read by mapping them, and one that is cut meanwhile, as `cp` over it does, has no bytes
-// where there were some. From here on that ends the program with status 1 and a sentence.
+// Files are mapped for reading. If a file is truncated meanwhile, for example by `cp` over it, its
+// bytes disappear. From here on, that ends the program with status 1 and a message.
 void end_if_files_change();
 
 }  // namespace sonde::cli

@@ -19,7 +19,7 @@ class ChangedFiles : public ::testing::Test {
  protected:
   ChangedFiles() { EXPECT_TRUE(write_file_whole(path_, std::string(1 << 16, 'x'))); }
 
-  // Then looks at what is gone.
+  // Truncates the file, then reads what is gone.
   void cut_it_and(const std::function<void(const MappedFile&)>& read) const {
     end_if_files_change();
     const auto file = MappedFile::open(path_);

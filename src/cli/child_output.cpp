@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kKilledBase = 128;
 
-// What posix_spawn() should do with descriptors and signals.
+// What posix_spawn() does with descriptors and signals.
 class SpawnPlan {
  public:
   SpawnPlan(int output, ChildErrors errors) {
@@ -32,7 +32,7 @@ class SpawnPlan {
     } else {
       ::posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     }
-    // What we ignore ourselves may end the child.
+    // A signal that we ignore may still end the child.
     sigset_t restored;
     ::sigemptyset(&restored);
     for (const int number : {SIGINT, SIGQUIT, SIGPIPE}) ::sigaddset(&restored, number);

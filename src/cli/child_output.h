@@ -23,10 +23,10 @@ struct ChildOutput {
   std::string text;
 };
 
-// A failure only if it cannot be started. Its standard input is empty.
+// Fails only if the program cannot be started. Its standard input is empty.
 Result<ChildOutput> child_output(const std::vector<std::string>& words, ChildErrors errors);
 
-// As it would be typed into a shell.
+// The command as one would type it into a shell.
 std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace sonde::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The commands of the program: each takes its options as parsed, prints its result to `out`, and
-// returns what went wrong for main() to say. One file per command; main.cpp alone knows the parser.
+// The commands of the program. Each takes its parsed options, prints its result to `out`, and
+// returns an error for main() to print. One file per command; only main.cpp knows the parser.
 
 #include <string>
 
@@ -15,7 +15,7 @@
 
 namespace sonde::cli {
 
-// check(): whether the options are valid, before anything is opened; if not, the usage was wrong.
+// check(): whether the options are valid, before anything is opened. If not, the usage was wrong.
 
 struct InfoOptions {
   std::string file;
@@ -53,12 +53,12 @@ struct ExportCommand {
   std::string file;
   OpenOptions open;
   std::string output;
-  std::string metric;  // the weight of stacks; empty: self_cpu_time_total
+  std::string metric;  // weight of stacks; empty: self_cpu_time_total
 };
 Result<void> check(const ExportCommand& options);
 Result<void> run_export(const ExportCommand& options, Output& out);
 
-// With an output: the timeline as a file, by suffix. Without: a report.
+// With an output: the timeline as a file, in the format of its suffix. Without: a report.
 struct MemoryCommand {
   std::string file;
   OpenOptions open;
@@ -70,7 +70,8 @@ struct MemoryCommand {
 Result<void> check(const MemoryCommand& options);
 Result<void> run_memory(const MemoryCommand& options, Output& out);
 
-// With an output: writes the execution trace, by suffix. Without: checks it and says what is in it.
+// With an output: writes the execution trace in the format of its suffix. Without: checks it and
+// describes it.
 struct EtCommand {
   std::string file;
   OpenOptions open;
@@ -90,7 +91,7 @@ struct GraphsCommand {
 };
 Result<void> run_graphs(const GraphsCommand& options, Output& out);
 
-// With an output: a file, by suffix. Without: to standard output.
+// With an output: a file in the format of its suffix. Without: to standard output.
 struct ReportCommand {
   std::string file;
   OpenOptions open;
@@ -100,11 +101,11 @@ struct ReportCommand {
 Result<void> check(const ReportCommand& options);
 Result<void> run_report(const ReportCommand& options, Output& out);
 
-// Talks to a program that `sonde run` started (cli/run.h).
+// Sends a request to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {
   int pid = 0;
   std::string request;  // start, stop, snapshot or status
-  std::string file;     // for snapshot; empty: the agent finds a name
+  std::string file;     // for snapshot; empty: the agent chooses a name
 };
 Result<void> check(const CtlCommand& command);
 Result<void> run_ctl(const CtlCommand& command, Output& out);
@@ -114,7 +115,7 @@ struct DoctorCommand {
 };
 Result<void> run_doctor(const DoctorCommand& command, Output& out);
 
-// With neither: the torch of python3, else the system's.
+// With neither: the torch of python3, or else the system's.
 struct TorchBuildCommand {
   std::string python;  // an interpreter
   std::string prefix;  // a folder with lib/ and include/

@@ -6,8 +6,8 @@
 
 namespace sonde::cli {
 
-// A cell with text, quoted if it must be (RFC 4180). Spreadsheets compute what begins like a
-// formula, also in quotes; an apostrophe in front makes it text. Numbers do not go through here.
+// A cell with text, quoted if necessary (RFC 4180). Spreadsheets evaluate text that begins like a
+// formula, even in quotes; an apostrophe in front prevents that. Numbers do not go through here.
 inline std::string csv_cell(std::string_view text) {
   constexpr std::string_view kBeginsFormula = "=+-@\t\r";
   const bool is_computed = !text.empty() && kBeginsFormula.find(text[0]) != std::string_view::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde ctl`: starts or stops recording of a program under `sonde run`, or asks for its state.
+// `sonde ctl`: starts or stops the recording of a program under `sonde run`, or asks for its state.
 
 #include <filesystem>
 #include <string>

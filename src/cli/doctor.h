@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde doctor` looks for. Each function looks at one part of the machine and changes
-// nothing.
+// The checks of `sonde doctor`. Each function examines one part of the machine and changes nothing.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +14,8 @@ enum class CheckState : std::uint8_t { Ok, Limited, Missing };
 struct Check {
   std::string id;  // a stable key: "torch.python"
   CheckState state = CheckState::Ok;
-  std::string found;   // what is there, or what is not
-  std::string advice;  // what to do; empty if nothing need be done
+  std::string found;   // what is there or missing
+  std::string advice;  // what to do; empty if nothing
 };
 
 std::vector<Check> check_sonde();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sonde itself, the machine it records on, and what CUDA brings.
+// Sonde itself, the machine it records on, and CUDA's libraries.
 
 #include <dlfcn.h>
 #include <sys/statvfs.h>
@@ -74,7 +74,7 @@ Check check_sysctl(std::string id, const std::string& path, int most, const std:
           allowed ? "" : advice};
 }
 
-// The library and a function of it that gives a version, called without starting anything.
+// A library, and a function of it that returns a version. Calling it starts nothing.
 template <typename Number>
 Check check_library(std::string id, std::initializer_list<const char*> names, const char* function,
                     const std::string& advice) {

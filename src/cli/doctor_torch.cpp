@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which torches there are (the system's for C++, and the one that python3 imports), which adapters
-// for them, and whether they fit.
+// Which torches there are (the system's for C++, and the one that python3 imports), and whether
+// there are adapters that fit them.
 
 #include "base/format.h"
 #include "cli/doctor.h"

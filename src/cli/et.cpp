@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde et`: execution traces, read, checked, made from traces, written in other formats.
+// `sonde et`: reads and checks execution traces, makes them from traces, writes other formats.
 
 #include "cli/et.h"
 

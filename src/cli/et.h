@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde et` says about an execution trace, gathered once for text and JSON.
+// What `sonde et` prints about an execution trace, gathered once for text and JSON.
 
 #include <cstddef>
 #include <optional>

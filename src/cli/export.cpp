@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde export`: a trace in the format that the output's suffix names.
+// `sonde export`: writes a trace in the format of the output's suffix.
 
 #include "sonde/export.h"
 

@@ -20,7 +20,7 @@
 namespace sonde::cli {
 namespace {
 
-// Of all there is.
+// The share of the whole.
 template <typename Part>
 std::string percent(Part part, double all) {
   return all > 0 ? format_text("{:.1f}%", 100.0 * static_cast<double>(part) / all) : "-";
@@ -187,7 +187,7 @@ class JsonReport {
   JsonWriter json_;
 };
 
-// One table: the first column says what the row is about.
+// One table. The first column says what a row is about.
 void write_csv(const GraphCoverage& graphs, std::size_t row_limit, Output& out) {
   out.for_programs();
   out.line("row,kind,name,calls,ops,host_us,device_us,device_pieces,triton_kernels,broken");

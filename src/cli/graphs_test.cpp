@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde graphs` of recordings by torch.profiler. The numbers were counted in the JSON by other
-// means: containment of intervals, event against event.
+// `sonde graphs` of recordings by torch.profiler. The expected numbers were counted in the JSON by
+// other means: containment of intervals, event against event.
 
 #include "sonde/analyse/graphs.h"
 
@@ -108,7 +108,7 @@ TEST(GraphsOfRecordings, OfAnEagerProgramAreNone) {
   EXPECT_GT(graphs.outside.ops, 100U);
 }
 
-// All but times, a line per row, in an order that does not depend on them.
+// Everything but times, one line per row, in an order that does not depend on times.
 std::vector<std::string> counts(const GraphCoverage& graphs) {
   std::vector<std::string> lines;
   for (const GraphRegion& region : graphs.regions) {
@@ -125,7 +125,7 @@ std::vector<std::string> counts(const GraphCoverage& graphs) {
   return lines;
 }
 
-// tests/cuda/graphs_on_gpu.sh recorded the same program with torch.profiler and with `sonde run`.
+// tests/cuda/graphs_on_gpu.sh recorded the same program both with torch.profiler and `sonde run`.
 TEST(GraphsOfRecordings, AreTheSameForTorchsProfilerAndForSondeRun) {
   const GraphCoverage compiled = coverage_of_file("graphs/compile.sonde");
   EXPECT_EQ(counts(compiled), counts(coverage_of_file("graphs/compile.torch.json.gz")));

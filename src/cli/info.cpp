@@ -13,7 +13,7 @@
 namespace sonde::cli {
 namespace {
 
-// Also for a file that `sonde run` has completed: the ledger remembers.
+// Also correct for a file that `sonde run` has completed, because the ledger says so.
 bool is_complete(const TraceFacts& facts) {
   return !facts.ledger.contains(LedgerKind::Truncated) &&
          !facts.ledger.contains(LedgerKind::DamagedBytes);

@@ -36,7 +36,7 @@ class JsonReport {
   }
 
  private:
-  // -1 stands for "not known" in the tables; null says so.
+  // In the tables -1 means "unknown"; JSON has null for that.
   void number_or_null(std::string_view key, std::int64_t number) {
     json_.key(key);
     number < 0 ? json_.null() : json_.value(number);
@@ -47,7 +47,7 @@ class JsonReport {
     id.valid() ? json_.value(id.value()) : json_.null();
   }
 
-  // An array of objects, the members of each by write_row(i).
+  // An array of objects. write_row(i) writes the members of each.
   template <typename Row>
   void table(std::string_view key, std::size_t count, Row write_row) {
     json_.key(key).begin_array();

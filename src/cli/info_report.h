@@ -13,7 +13,7 @@ namespace sonde::cli {
 
 struct InfoReport {
   std::string path;
-  bool complete = false;  // it was ended properly, and nothing in it is damaged
+  bool complete = false;  // it was ended properly and is undamaged
   OpenedFile file;
   TraceFacts facts;  // of file.trace
 };

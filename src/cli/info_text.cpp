@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde info` for people. What was lost comes before what is there.
+// `sonde info` as text. What was lost comes before what is there.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace sonde::cli {
 namespace {
 
-// Text shows only part of long lists and says so; JSON has all of them.
+// The text shows only part of long lists and says so; JSON has everything.
 constexpr std::size_t kMostRows = 24;
 constexpr std::size_t kMostDetails = 3;
 constexpr std::size_t kLongestValue = 96;

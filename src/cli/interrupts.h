@@ -5,8 +5,8 @@
 
 namespace sonde::cli {
 
-// What the user types into the terminal reaches the child that works for us too; we go on when it
-// has ended.
+// Interrupts from the terminal also reach the child that works for us. We ignore them and continue
+// when the child has ended.
 class InterruptsAwaited {
  public:
   InterruptsAwaited() {

@@ -43,7 +43,7 @@ class JsonWriter {
     const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
     raw({digits, static_cast<std::size_t>(end - digits)});
   }
-  // Exactly, with three decimals: 1234 is 1.234.
+  // Exact, with three decimals: 1234 becomes 1.234.
   void microseconds(std::int64_t nanoseconds) { raw(microseconds_text(nanoseconds)); }
   // Writes `json` unchanged if it is valid JSON, else as a string.
   void embed(std::string_view json) { validate_json(json) ? raw(json) : value(json); }
@@ -70,7 +70,7 @@ class JsonWriter {
     out_.write({&bracket, 1});
     first_ = false;
   }
-  // Before a key, and before a value that has none.
+  // Called before a key, and before a value without one.
   void separate() {
     if (after_key_) {
       after_key_ = false;

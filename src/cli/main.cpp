@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The program `sonde`: turns arguments into calls. The only file that includes CLI11, which is slow
-// to compile.
+// The program `sonde`: turns arguments into calls. This is the only file that includes CLI11, which
+// is slow to compile.
 
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ struct Parser {
     if (!checked) throw CLI::ValidationError(checked.error().message);
   }
 
-  // Options without effect are rejected.
+  // Rejects options that would have no effect.
   static void only_in_text(const CLI::App* command, Format wanted) {
     if (wanted == Format::Text) return;
     for (const char* const name :
@@ -126,7 +126,7 @@ struct Parser {
         throw CLI::ValidationError(name, "only works with --format text");
   }
 
-  // Programs want all rows, people want a page of them.
+  // Programs want all rows; people want one page of them.
   static void limit_rows(const CLI::App* command, Format wanted, TableOptions& options) {
     if (wanted != Format::Text && command->count("--row-limit") == 0) options.row_limit = -1;
   }
@@ -355,7 +355,7 @@ struct Parser {
     });
   }
 
-  // `--after 5s`: `parse` turns the text into what `value` holds.
+  // `--after 5s`: `parse` converts the text for `value`.
   template <typename T>
   static CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type,
                                  const char* what, T& value,
@@ -547,8 +547,8 @@ int misused(const std::string& message, const std::string& command) {
   return kMisused;
 }
 
-// `sonde run` does not touch anything after `--`, or after its first word that is not an option.
-// What comes before stays in `words`.
+// `sonde run` leaves everything alone after `--`, or after its first word that is not an option.
+// `words` keeps what comes before.
 void split_program(std::vector<char*>& words, std::vector<std::string>& program) {
   constexpr std::size_t kFirst = 2;  // after "sonde run"
   std::size_t at = kFirst;
@@ -565,7 +565,7 @@ int run(const Action& action) {
   Output out(STDOUT_FILENO, "standard output");
   const Result<void> done = action(out);
   const Result<void> written = out.finish();
-  if (out.reader_left()) return kFailed;  // whoever read us knows why
+  if (out.reader_left()) return kFailed;  // the reader knows why
   for (const Result<void>* result : {&done, &written}) {
     if (!*result) {
       say(result->error().message);
@@ -613,7 +613,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     sonde::cli::say_out_of_memory();
     return sonde::cli::kFailed;
-  } catch (const std::exception& error) {  // a mistake in how the parser is set up
+  } catch (const std::exception& error) {  // a mistake in the setup of the parser
     sonde::cli::say(error.what());
     return sonde::cli::kFailed;
   }

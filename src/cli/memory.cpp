@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde memory`: who held memory, and when.
+// `sonde memory`: what held memory, and when.
 
 #include "cli/memory.h"
 
@@ -61,7 +61,7 @@ MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
   }
 }
 
-// The library writes JSON to any name, as PyTorch does; here it may be a slip.
+// The library writes JSON to any name, as PyTorch does. Here an unknown suffix may be a slip.
 Result<void> check(const MemoryCommand& options) {
   constexpr std::string_view kSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
   const bool is_known =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What `sonde memory` says about one device, gathered once for text and JSON.
+// What `sonde memory` prints about one device, gathered once for text and JSON.
 
 #include <cstddef>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde memory` for people.
+// `sonde memory` as text.
 
 #include <algorithm>
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNoMemoryStatus = 1;
 
-// Of what nobody caught.
+// For exceptions that nobody caught.
 void on_terminate() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);

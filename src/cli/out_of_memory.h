@@ -3,11 +3,11 @@
 
 namespace sonde::cli {
 
-// A sentence on stderr, without allocating.
+// Prints a message on stderr without allocating.
 void say_out_of_memory();
 
-// Memory that runs out on another thread than the main one would end the program with an abort.
-// From here on that ends it with status 1 and the sentence.
+// If memory runs out on a thread other than the main one, the program would abort. From here on, it
+// ends with status 1 and the message.
 void end_if_memory_runs_out();
 
 }  // namespace sonde::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Shows on the terminal what takes longer than a second; silent if stderr is not a terminal. The
-// line is erased at the end.
+// Shows on the terminal what is being done if it takes longer than a second; silent if stderr is
+// not a terminal. The line is erased at the end.
 //
 //   const Progress progress("opening run.sonde");
 

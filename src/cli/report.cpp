@@ -18,7 +18,7 @@
 namespace sonde::cli {
 namespace {
 
-// The format that a file's name asks for, or --format where there is no file.
+// The format of the file's suffix, or --format if there is no file.
 Result<std::string> format_of(const ReportCommand& options) {
   if (options.output.empty()) return options.format;
   for (const auto& [suffix, format] : {std::pair(".html", "html"), std::pair(".md", "md"),

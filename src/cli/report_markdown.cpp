@@ -30,7 +30,7 @@ std::string plain(std::string_view text) {
 // A command as code, whatever it contains.
 std::string code(std::string_view text) {
   const std::string line = readable_line(text);
-  std::string fence = "`";  // longer than any row of them inside
+  std::string fence = "`";  // longer than any run of them inside
   while (line.find(fence) != std::string::npos) fence += '`';
   const std::string space = fence.size() == 1 ? "" : " ";
   return fence + space + line + space + fence;

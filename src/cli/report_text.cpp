@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde report` for people.
+// `sonde report` as text.
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ std::string bytes_or_nothing(std::int64_t bytes) {
   return bytes < 0 ? "" : bytes_text(static_cast<std::uint64_t>(bytes));
 }
 
-// At spaces, into lines that fit; a word that is longer stays whole.
+// Breaks text at spaces into lines that fit. A longer word stays whole.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   while (!text.empty()) {

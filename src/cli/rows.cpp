@@ -12,7 +12,7 @@
 namespace sonde::cli {
 namespace {
 
-// As PyTorch prints it.
+// PyTorch's name of a device type.
 std::string device_name(DeviceType type) {
   std::string name(to_string(type));
   if (type == DeviceType::PrivateUse1) return "DeviceType.PrivateUse1";
@@ -22,7 +22,7 @@ std::string device_name(DeviceType type) {
   return "DeviceType." + name;
 }
 
-// To the nanosecond: what lies behind is rounding of sums.
+// To the nanosecond. Further digits are rounding errors of sums.
 std::string rounded_text(double microseconds) {
   return format_text("{:.3f}", microseconds + 0.0);
 }
@@ -36,7 +36,7 @@ std::string joined_stack(const std::vector<std::string>& stack) {
   return text;
 }
 
-// Hands every column of a row to a sink, which writes it in its format.
+// Passes every column of a row to a sink, which writes it in its format.
 template <typename Sink>
 void visit_row(const EventAverage& row, const ExtraFigures* extra, bool with_shapes, Sink& sink) {
   sink.text("key", row.key);
@@ -65,8 +65,8 @@ void visit_row(const EventAverage& row, const ExtraFigures* extra, bool with_sha
   sink.real("flops_per_second", extra->flops_per_second);
 }
 
-// The same for an event, in the shape that PyTorch's users dump theirs in; `index` and
-// `parent_index` are places in the list.
+// The same for an event, with the keys that PyTorch's users know; `index` and `parent_index` are
+// positions in the list.
 template <typename Sink>
 void visit_event(FunctionEvent event, Sink& sink) {
   sink.number("id", event.id());
@@ -125,7 +125,7 @@ class JsonSink {
     for (const std::string& frame : frames) json_.value(std::string_view(frame));
     json_.end_array();
   }
-  // [name, device, microseconds] each.
+  // Each as [name, device, microseconds].
   void kernels(std::string_view key, FunctionEvent event) {
     json_.key(key).begin_array();
     for (std::size_t i = 0; i < event.kernel_count(); ++i) {

@@ -20,8 +20,7 @@ Result<EventList> open_events(const std::string& path, const OpenOptions& option
 // The message if there are none.
 Failure no_events(const std::string& path);
 
-// `extra` is empty or has one entry per row of `averages`; `order` says which rows, and in what
-// order.
+// `extra` is empty or has one entry per row of `averages`. `order` has the rows to show, in order.
 struct ShownRows {
   const KeyAverages& averages;
   const std::vector<std::size_t>& order;

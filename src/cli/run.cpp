@@ -54,13 +54,13 @@ Result<Libraries> find_libraries(const std::string& folder) {
   return libraries;
 }
 
-// The tool that receives the program's NVTX ranges, if it is not Sonde.
+// The tool that receives the program's NVTX ranges; empty if that is Sonde.
 std::string other_nvtx_tool(const Libraries& libraries) {
   const char* const named = ::getenv(kNvtxInjection);
   return named == nullptr || named == libraries.nvtx ? "" : named;
 }
 
-// Empty if OpenCL is not to be recorded.
+// Empty if OpenCL is not recorded.
 Result<std::string> find_opencl_layer(const RunCommand& command, const std::string& folder) {
   if (!command.opencl) return std::string();
   std::string path = folder + "/libsonde_opencl.so";
@@ -68,7 +68,7 @@ Result<std::string> find_opencl_layer(const RunCommand& command, const std::stri
   return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL headers");
 }
 
-// After the layers that the user has asked for.
+// Adds it after the layers that the user has set.
 void add_opencl_layer(ChildCommand& child, const std::string& layer) {
   if (layer.empty() || child.environment.empty()) return;
   const char* const others = ::getenv(kOpenclLayers);
@@ -77,15 +77,15 @@ void add_opencl_layer(ChildCommand& child, const std::string& layer) {
   child.environment.emplace_back(kRunOpencl, layer);
 }
 
-// "train.sonde" and its execution trace, "train.et.json.gz".
+// The execution trace beside "train.sonde" is "train.et.json.gz".
 std::string execution_trace_beside(const std::string& output) {
   constexpr std::string_view kSuffix = ".sonde";
   const bool has_suffix = output.ends_with(kSuffix);
   return output.substr(0, output.size() - (has_suffix ? kSuffix.size() : 0)) + ".et.json.gz";
 }
 
-// Checked now, before the program has run for hours. Words in braces are filled in later, and
-// processes may have other permissions than we have.
+// Checked now, and not after the program has run for hours. Words in braces are filled in later,
+// and processes may have other permissions than ours.
 Result<void> check_folder_of(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
@@ -142,7 +142,7 @@ std::string signal_words(int number) {
   return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
 }
 
-// As a shell says it.
+// Prints the message that a shell would print.
 int cannot_start(const std::string& program, int reason) {
   const bool bare = program.find('/') == std::string::npos;
   say(program + ": " + (reason == ENOENT && bare ? "command not found" : std::strerror(reason)));
@@ -163,7 +163,7 @@ Result<std::string> library_folder() {
 
 Result<void> check(const RunCommand& command) {
   const std::string& output = command.options.output;
-  // Here, before each process runs into it.
+  // Reported here, before each process finds the same error.
   if (const Result<std::string> filled = fill_output_name(output); !filled)
     return Failure(filled.error());
   if (output.find_first_of("\n\t") != std::string::npos)
@@ -197,7 +197,7 @@ Result<int> run_program(const RunCommand& command) {
   add_opencl_layer(child, opencl_layer);
   SONDE_TRY(const ChildEnd end, run_child(child));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
-  // Whoever reads our lines may have gone, or their file be full; the status still counts.
+  // The reader of our messages may be gone, or the disk full. The exit status still matters.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));

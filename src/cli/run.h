@@ -14,20 +14,20 @@ namespace sonde::cli {
 struct RunCommand {
   std::vector<std::string> program;  // and its arguments
   RunOptions options;
-  bool opencl = false;  // record OpenCL's work
+  bool opencl = false;  // record work of OpenCL
   bool quiet = false;
   bool with_gpu = false;
   bool with_execution_trace = false;  // beside the recording, unless the options name its file
 };
 
-// Whether the file names are valid; if not, the usage was wrong.
+// Whether the file names are valid. If not, the usage was wrong.
 Result<void> check(const RunCommand& command);
 
-// The program's exit status, 128 + N if signal N killed it; 127 if there is no such program, 126 if
-// it cannot be started. An error if Sonde itself fails.
+// Returns the program's exit status, or 128 + N if signal N killed it; 127 if there is no such
+// program, 126 if it cannot be started. Fails if Sonde itself fails.
 Result<int> run_program(const RunCommand& command);
 
-// The folder that libsonde was loaded from, which also has the agent and the preload library.
+// The folder of libsonde, which also has the agent and the preload library.
 Result<std::string> library_folder();
 
 }  // namespace sonde::cli

@@ -38,7 +38,7 @@ std::string failure_text(int status) {
 }  // namespace
 
 std::string run_apart(const std::function<void()>& work) {
-  std::fflush(nullptr);  // else both would write it
+  std::fflush(nullptr);  // otherwise both would write it
   const pid_t child = ::fork();
   if (child == 0) {
     const rlimit no_core = {0, 0};

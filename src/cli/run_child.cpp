@@ -15,8 +15,8 @@
 namespace sonde::cli {
 namespace {
 
-// A handler for SIGCHLD, because our parent may have ignored it; then we would not learn how a
-// child ended.
+// Installs a handler for SIGCHLD, because our parent may have ignored it. We would then not learn
+// how a child ended.
 class KeptChildren {
  public:
   KeptChildren() {
@@ -41,7 +41,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// In the child. The pipe closes if it succeeds, else it carries errno.
+// Runs in the child. The pipe closes if it succeeds; otherwise it carries errno.
 [[noreturn]] void become(const ChildCommand& command, const RelayedSignalsBlocked& blocked,
                          int errors) {
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -63,7 +63,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   ::_exit(127);
 }
 
-// How it ended. If it stops meanwhile, so does this process: a shell sees its job stopped.
+// Returns how it ended. If the child stops, this process stops too, so that a shell sees its job
+// stopped.
 int wait_for(pid_t child, const GroupWitness& witness) {
   SignalRelay relay(child, witness);
   for (;;) {
@@ -84,7 +85,7 @@ Result<ChildEnd> run_child(const ChildCommand& command) {
   const RelayedSignalsBlocked blocked;
   const KeptChildren kept;
   const GroupWitness witness;
-  int errors[2];  // made after the witness, who would keep it open
+  int errors[2];  // after the witness, which would keep it open
   if (::pipe2(errors, O_CLOEXEC) != 0) return io_failure("pipe", "make", errno);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Starts a program and waits for its end, without getting in its way: terminal, process group,
-// descriptors and signals are as if it had been started directly.
+// Starts a program and waits for its end without getting in its way: terminal, process group,
+// descriptors and signals are the same as if it had been started directly.
 
 #include <string>
 #include <utility>
@@ -26,8 +26,8 @@ struct ChildEnd {
   int number = 0;  // of the signal that killed it, or its exit status
 };
 
-// Signals that are sent to this process alone are passed on; those that the terminal or someone
-// sends to the whole process group reach the program anyway.
+// Signals that are sent only to this process are passed on. Those for the whole process group, for
+// example from the terminal, reach the program anyway.
 Result<ChildEnd> run_child(const ChildCommand& command);
 
 }  // namespace sonde::cli

@@ -22,7 +22,7 @@ constexpr SignalBits bit_of(int number) {
   return SignalBits{1} << (number - 1);
 }
 
-// All that can be blocked.
+// All signals that can be blocked.
 constexpr SignalBits kRelayed = ~(bit_of(SIGKILL) | bit_of(SIGSTOP));
 
 SignalBits change_mask(int how, SignalBits signals) {
@@ -31,7 +31,7 @@ SignalBits change_mask(int how, SignalBits signals) {
   return before;
 }
 
-// Returns its number; -1 if none came in time. Null waits for ever.
+// Returns the signal's number; -1 if none came in time. With a null timeout, it waits for ever.
 int take_signal(SignalBits signals, siginfo_t& info, const timespec* timeout) {
   return static_cast<int>(
       ::syscall(SYS_rt_sigtimedwait, &signals, &info, timeout, sizeof(signals)));
@@ -48,7 +48,7 @@ bool is_one_sending(const siginfo_t& a, const siginfo_t& b) {
          (a.si_code != SI_QUEUE || a.si_value.sival_ptr == b.si_value.sival_ptr);
 }
 
-// Those of other senders are too late for a signal that was passed on.
+// Discards signals from other senders: they belong to signals that were passed on already.
 char has_pending(const siginfo_t& asked) {
   const timespec at_once = {};
   siginfo_t taken = {};
@@ -114,7 +114,7 @@ GroupWitness::~GroupWitness() {
 
 bool GroupWitness::saw(const siginfo_t& signal) const {
   if (pid_ <= 0) return false;
-  // Changes nothing, but waits for the lock that the kernel holds while it sends to a group.
+  // Changes nothing, but waits for the lock that the kernel holds while it signals a group.
   ::setpgid(pid_, ::getpgrp());
   if (::send(socket_, &signal, sizeof(signal), MSG_NOSIGNAL) < 0) return false;
   return answer();
@@ -147,12 +147,12 @@ void SignalRelay::wait_for_child() {
     const bool is_of_child = number == SIGCHLD && signal.si_code > 0;
     if (number > 0 && !is_of_child) hold(signal);
     pass_on_what_is_due();
-    if (number == SIGCHLD) return;  // one that somebody sent may have taken a child's place
+    if (number == SIGCHLD) return;  // even a sent one: it may hide that a child ended
   }
 }
 
 void SignalRelay::hold(const siginfo_t& signal) {
-  // As the kernel does: one that continues takes back those that stop.
+  // As in the kernel: a signal that continues cancels those that stop.
   if (signal.si_signo == SIGCONT) forget_stops();
   const bool is_from_program = signal.si_code <= 0 && signal.si_pid == program_;
   if (witness_.saw(signal) || is_from_program) return;
@@ -166,7 +166,7 @@ void SignalRelay::pass_on_what_is_due() {
   }
 }
 
-// With its value, if it has one.
+// Includes its value, if it has one.
 void SignalRelay::send(const siginfo_t& signal) const {
   const bool has_value = signal.si_code == SI_QUEUE;
   const bool is_sent =
@@ -183,8 +183,8 @@ void SignalRelay::stop_too(int number) {
   struct sigaction stopping = {};
   struct sigaction before = {};
   stopping.sa_handler = SIG_DFL;
-  ::sigaction(number, &stopping, &before);  // fails for SIGSTOP, which needs it not
-  // Sent first: if the group's is here already, the two are one, and stop us once.
+  ::sigaction(number, &stopping, &before);  // fails for SIGSTOP, which does not need it
+  // Sent first: if the group's signal is already pending, the two merge and stop us only once.
   ::kill(::getpid(), number);
   change_mask(SIG_UNBLOCK, bit_of(number));
   change_mask(SIG_BLOCK, bit_of(number) & kRelayed);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Passes the signals that reach `sonde run` on to the program, but not those that the program got
-// too because they were sent to the whole process group.
+// Passes the signals that reach `sonde run` on to the program, except those that the program also
+// got because they were sent to the whole process group.
 //
-// Whether the group got a signal is known from a witness: a tiny process in the same group that
-// keeps every signal blocked and says, when asked, whether it has one. The kernel sends to a group
-// in one go, so the witness has the signal when we ask. Some senders, such as batch systems, take
-// the processes of a job one by one. So a signal that the witness does not have is held back for
-// 20 ms. All are held back equally: their order and the time between them stay as they were.
+// A witness tells whether the group got a signal: a tiny process in the same group that keeps every
+// signal blocked and answers whether it has one. The kernel signals a group in one go, so the
+// witness has the signal when we ask. Some senders, such as batch systems, signal the processes of
+// a job one by one. So a signal that the witness does not have is held back for 20 ms. All signals
+// are held back equally, so their order and the time between them stay the same.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -18,19 +18,19 @@
 
 namespace sonde::cli {
 
-// A set for the system calls: signal N is bit N - 1. The C library's functions leave out the two
-// signals that it uses itself, but anybody can send them.
+// A set for system calls: signal N is bit N - 1. The C library's functions leave out the two
+// signals that it uses itself, but anybody can send those.
 using SignalBits = std::uint64_t;
 
-// Blocks them in the calling thread while it lives. What has arrived by then is discarded: it was
-// for a program that has ended.
+// Blocks the relayed signals in the calling thread while it lives. Signals that have arrived by its
+// end are discarded: they were for a program that has ended.
 class RelayedSignalsBlocked {
  public:
   RelayedSignalsBlocked();
   ~RelayedSignalsBlocked();
   RelayedSignalsBlocked(const RelayedSignalsBlocked&) = delete;
   RelayedSignalsBlocked& operator=(const RelayedSignalsBlocked&) = delete;
-  // In a child that becomes the program: as it was before.
+  // In a child that becomes the program: restores the earlier state.
   void restore() const;
 
  private:
@@ -59,9 +59,9 @@ class SignalRelay {
  public:
   SignalRelay(pid_t program, const GroupWitness& witness) : program_(program), witness_(witness) {}
 
-  // Passes on what comes, until a child has stopped or ended.
+  // Passes on signals until a child has stopped or ended.
   void wait_for_child();
-  // Stops this process as the program has stopped, until somebody continues it.
+  // Stops this process like the program, until it is continued.
   void stop_too(int number);
 
  private:

@@ -33,9 +33,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 8;
-// What is decoded of a recording to tell of it: some 1.5 million spans, 100 to 200 MB of memory.
+// How much of a recording is decoded to describe it: some 1.5 million spans, 100 to 200 MB of
+// memory.
 constexpr std::uint64_t kMostDecoded = std::uint64_t{8} << 20;
-// Smaller files than this cannot even hold the report of what was recorded.
+// A smaller file cannot even hold the summary of what was recorded.
 constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
 constexpr const char* kReplaced = ": is another recording by now";
 
@@ -43,12 +44,12 @@ struct Recorded {
   std::string shown_path;
   std::size_t spans = 0;
   bool has_gpu = false;
-  bool has_calls = false;  // of CUDA
+  bool has_calls = false;  // to CUDA
   bool is_work_missing = false;
-  std::string why_no_gpu = {};  // as the source said
+  std::string why_no_gpu = {};  // the source's own words
   std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
-  bool is_outline = false;  // its events were not looked at
+  bool is_outline = false;  // its events were not read
 };
 
 std::string shown(const std::string& path) {
@@ -62,7 +63,7 @@ bool is_empty(const Trace& trace) {
          trace.allocations().empty();
 }
 
-// What may still arrive while the process is running.
+// Whether it may still arrive while the process is running.
 bool may_come(LedgerKind kind) {
   return kind == LedgerKind::Truncated || kind == LedgerKind::Unfinished ||
          kind == LedgerKind::WorkMissing;
@@ -81,19 +82,19 @@ std::string losses_text(const TraceFacts& facts, bool still_runs) {
   return text.empty() ? "nothing lost" : "but: " + text;
 }
 
-// Nobody else's: `file` is what was looked at.
+// Removes only the file that was examined, which is `file`.
 void remove_recording(const BlockFile& file) {
   std::error_code ignored;
   remove_live_file(file);
   fs::remove(file.name(), ignored);
 }
 
-// What a killed process left in its buffers moves into the file.
+// Moves what a killed process left in its buffers into the file.
 void make_whole(const BlockFile& file, const Trace& trace) {
   if (file.sealed() || save_trace(trace, file.name())) remove_live_file(file);
 }
 
-// The file that the process wrote, if it is still there and no other has its name.
+// The file that the process wrote, if it still exists and no other file has its name.
 Result<BlockFile> own_file(const ReportEntry& entry) {
   SONDE_TRY(BlockFile file, BlockFile::open(entry.text));
   if (file.id() == entry.file_id) return file;
@@ -124,7 +125,7 @@ Nanos windows_ns(const Trace& trace) {
   return windows.empty() ? 0 : windows.end_ns[windows.size() - 1] - windows.start_ns[0];
 }
 
-// What can be said of a recording without its events, which may take any amount of memory.
+// Describes a recording without its events, which may take any amount of memory.
 Recorded outline_of(const BlockFile& file, Recorded result) {
   const auto trace = read_recording(file, {.outline = true});
   if (!trace) {
@@ -135,7 +136,7 @@ Recorded outline_of(const BlockFile& file, Recorded result) {
   look_for_gpu(*trace, result);
   const TraceFacts facts = gather_facts(*trace);
   const std::uint64_t events = count_of(facts.ledger, LedgerKind::EventsWritten);
-  result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, for the order
+  result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, to sort by
   result.text = (events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes())) +
                 format_text(" in {}, {}", duration_text(windows_ns(*trace)),
                             losses_text(facts, result.still_runs || !file.sealed()));
@@ -172,19 +173,19 @@ Recorded look_at(const ReportEntry& entry, bool still_runs) {
   return result;
 }
 
-// What /proc says of a process, from its state on; empty if there is none of that number.
+// The fields of a process in /proc, from its state on; empty if there is no such process.
 std::vector<std::string> stat_fields(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(") ");  // the name before it may hold anything
+  const std::size_t name_end = text.rfind(") ");  // the name before it may contain anything
   if (name_end == std::string::npos) return {};
   std::istringstream rest(text.substr(name_end + 2));
   return {std::istream_iterator<std::string>(rest), {}};
 }
 
 // A process that has ended but was not waited for, as happens in containers, still has its number.
-// A process that began before `sonde run` is not ours: in another PID namespace the number means
-// another process.
+// A process that began before `sonde run` is not ours: in another PID namespace the number belongs
+// to another process.
 bool has_not_ended(std::int64_t pid, std::int64_t run_pid) {
   constexpr std::size_t kStartTime = 19;
   if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
@@ -194,7 +195,7 @@ bool has_not_ended(std::int64_t pid, std::int64_t run_pid) {
   return fields[0] != "Z" && std::stoull(fields[kStartTime]) >= std::stoull(ours[kStartTime]);
 }
 
-// A process that was just killed takes some time to end.
+// A process that was just killed takes a moment to end.
 bool runs(std::int64_t pid, std::int64_t run_pid) {
   constexpr int kTries = 10;
   for (int i = 0; i < kTries && has_not_ended(pid, run_pid); ++i)
@@ -206,7 +207,7 @@ bool is_replaced(const Error& error) {
   return error.message.ends_with(kReplaced);
 }
 
-// Also if it cannot be read.
+// True even if the file cannot be read.
 bool is_there(const ReportEntry& entry) {
   std::error_code ignored;
   if (!fs::exists(entry.text, ignored)) return false;
@@ -214,7 +215,7 @@ bool is_there(const ReportEntry& entry) {
   return file || !is_replaced(file.error());
 }
 
-// What became of files that no longer exist or were replaced. Called before recorded_in(), which
+// Messages about files that no longer exist or were replaced. Call it before recorded_in(), which
 // removes empty recordings.
 std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
   std::vector<std::string> lines;
@@ -230,7 +231,7 @@ std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
   return lines;
 }
 
-// Removes files of processes that ended while opening them: they are empty.
+// Removes the files of processes that ended while opening them. They are empty.
 void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   for (const ReportEntry& claim : report) {
     std::error_code ignored;
@@ -243,13 +244,13 @@ void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) 
     auto file = BlockFile::open(claim.text);
     if (!file || bytes_to_decode(*file) > kMostDecoded) continue;
     const auto process = process_of(*file);
-    if (process && process->pid != claim.pid) continue;  // another's
+    if (process && process->pid != claim.pid) continue;  // another process's file
     const auto trace = read_growing_trace(*file);
     if (trace && is_empty(*trace)) remove_recording(*file);
   }
 }
 
-// Most spans first: a launcher starts before its ranks, but has nothing to show.
+// Most spans first: a launcher starts before its ranks but has nothing to show.
 std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   std::vector<Recorded> recordings;
   for (const ReportEntry& entry : report) {
@@ -262,7 +263,7 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report, std::i
   return recordings;
 }
 
-// One line per execution trace; one without operators is removed.
+// Adds one line per execution trace. One without operators is removed.
 void add_execution_traces(const std::vector<ReportEntry>& report, std::int64_t run_pid,
                           std::vector<std::string>& lines) {
   for (const ReportEntry& entry : report) {
@@ -284,7 +285,7 @@ bool is_problem(const ReportEntry& entry) {
   return entry.kind == ReportKind::Adapter || entry.kind == ReportKind::Error;
 }
 
-// The text begins with the path of the libtorch_cpu that is not recorded.
+// `text` begins with the path of the libtorch_cpu that is not recorded.
 std::string adapter_advice(const std::string& text, const Target& target) {
   const std::string library = text.substr(0, text.find(" is not recorded"));
   const std::string command = build_advice(library, target.path);
@@ -304,7 +305,7 @@ void add_problems(const std::vector<ReportEntry>& report, const Target& target,
   }
 }
 
-// One line if GPUs were requested and no GPU data arrived.
+// Adds a line if GPUs were requested but no GPU data arrived.
 void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& options,
                   std::vector<std::string>& lines) {
   if (options.cuda_library.empty()) return;

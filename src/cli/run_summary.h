@@ -14,9 +14,9 @@
 
 namespace sonde::cli {
 
-// Also tidies up: a recording that was cut short becomes one complete file, and an empty one is
-// removed, unless its process is still running. `run_pid` is `sonde run` itself, of which this may
-// be a child.
+// Also tidies up: a recording that was cut short is completed, and an empty one is removed, unless
+// its process is still running. `run_pid` is the process of `sonde run`, which may be a parent of
+// this one.
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options,
                                        std::int64_t run_pid);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDeepestScript = 4;
 
-// 0 if it can be started, else why not.
+// 0 if it can be started, else the reason.
 int executable_errno(const std::string& path) {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0) return errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde torch build`: an adapter for a torch that Sonde was not built with.
+// `sonde torch build`: builds an adapter for a torch that Sonde was not built with.
 
 #include <unistd.h>
 

@@ -40,7 +40,7 @@ void add_given(std::vector<std::string>& adapters) {
 void add_cached(const std::string& library_folder, std::vector<std::string>& adapters) {
   const auto sources = adapter_sources(library_folder);
   const auto folder = adapter_cache();
-  // The list of them travels with colons in between.
+  // The list of adapters is passed on with colons as separators.
   if (!sources || !folder || folder->find(':') != std::string::npos) return;
   for (const std::string& path : paths_matching(*folder + "/libsonde_torch-*.so")) {
     const auto name = adapter_name_of(path);
@@ -48,7 +48,7 @@ void add_cached(const std::string& library_folder, std::vector<std::string>& ada
   }
 }
 
-// The libraries of torch that it is linked to.
+// The torch libraries that an adapter is linked to.
 std::vector<std::string> torch_libraries(const std::string& adapter) {
   auto facts = read_elf(adapter);
   if (!facts) return {};

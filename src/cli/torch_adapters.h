@@ -15,15 +15,15 @@ namespace sonde::cli {
 // Where `sonde torch build` stores adapters.
 Result<std::string> adapter_cache();
 
-// All that `sonde run` may use, best first: those that SONDE_RUN_ADAPTERS names, the installed
-// one, the cached ones that were made from the same sources as this Sonde.
+// All that `sonde run` may use, best first: those in SONDE_RUN_ADAPTERS, the installed one, and
+// cached ones that were made from the same sources as this Sonde.
 std::vector<std::string> usable_adapters(const std::string& library_folder);
 
-// Whether a process with that torch may use it, by the same rule that the agent applies later
+// Whether a process with that torch may use it. The agent later applies the same rule
 // (agent/adapter.h).
 bool adapter_fits(const std::string& adapter, const TorchInstall& torch);
 
-// "torch 2.11.0, C++11 ABI 1" or "libtorch_cpu.so.1.13".
+// For example "torch 2.11.0, C++11 ABI 1" or "libtorch_cpu.so.1.13".
 std::string adapter_is_for(const std::string& adapter);
 
 }  // namespace sonde::cli

@@ -77,7 +77,7 @@ TEST_F(TorchAdapters, FitTheTorchThatTheyWereBuiltFor) {
 
 TEST_F(TorchAdapters, AreCachedBelowTheHomeFolderWhereNothingElseIsSaid) {
   EXPECT_EQ(adapter_cache().value_or(""), dir_.file("sonde/torch"));
-  ::setenv("XDG_CACHE_HOME", "relative", 1);  // which counts as not set
+  ::setenv("XDG_CACHE_HOME", "relative", 1);  // counts as not set
   EXPECT_THAT(adapter_cache().value_or(""), ::testing::EndsWith("/.cache/sonde/torch"));
 }
 

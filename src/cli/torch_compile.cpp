@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 using Words = std::vector<std::string>;
 
-constexpr int kMostLines = 60;  // of what a compiler says
+constexpr int kMostLines = 60;  // of a compiler's output
 
-// A folder for intermediate files, beside the result, so that a rename is enough at the end.
+// A folder for intermediate files, beside the result, so that a rename suffices at the end.
 class WorkFolder {
  public:
   static Result<WorkFolder> create(const fs::path& beside) {
@@ -51,7 +51,7 @@ class WorkFolder {
   std::string path_;
 };
 
-// CXX may name a program that runs the compiler, and options for it.
+// CXX may contain a launcher and options besides the compiler.
 Result<Words> compiler() {
   Words words;
   const char* const given = ::getenv("CXX");
@@ -64,7 +64,7 @@ Result<Words> compiler() {
   return Failure(ErrorCode::NotFound, "no C++ compiler found; install g++ or set CXX");
 }
 
-// What the headers of that torch require.
+// The C++ standard that the headers of that torch require.
 std::string standard_of(const TorchInstall& torch) {
   const auto text = read_file(torch.include + "/torch/csrc/api/include/torch/all.h");
   const bool needs_20 = text && text->find("__cplusplus < 202002L") != std::string::npos;
@@ -72,8 +72,8 @@ std::string standard_of(const TorchInstall& torch) {
 }
 
 Words compile_flags(const AdapterSources& sources, const TorchInstall& torch) {
-  // Without NDEBUG an inlined check of RecordFunction looks at a flag that no release build of
-  // torch sets.
+  // Without NDEBUG, an inlined check of RecordFunction reads a flag that no release build of torch
+  // sets.
   Words words = {standard_of(torch),
                  "-O2",
                  "-DNDEBUG",
@@ -81,18 +81,18 @@ Words compile_flags(const AdapterSources& sources, const TorchInstall& torch) {
                  "-fno-omit-frame-pointer",
                  std::string("-D_GLIBCXX_USE_CXX11_ABI=") + (torch.cxx11_abi ? "1" : "0")};
   for (const std::string& folder : sources.includes) words.push_back("-I" + folder);
-  // Named as one of torch's, the system's own folder would come too late for its C headers.
+  // If the system's own folder were listed here, it would come too late for its C headers.
   if (torch.include != "/usr/include") words.insert(words.end(), {"-isystem", torch.include});
   words.insert(words.end(), {"-isystem", torch.include + "/torch/csrc/api/include"});
   return words;
 }
 
-// The libraries as they lie there: a process has loaded them under the names they have inside, and
-// no search path may bring others.
+// The libraries by path. A process has loaded them under the names inside them, and no search path
+// may bring in others.
 Result<Words> link_words(const TorchInstall& torch, const std::string& library_folder) {
   Words words = {"-Wl,--no-undefined"};
   for (const char* const name : {"/libsonde.so", "/libsonde_record.so"}) {
-    // The one without a version, or else one with it.
+    // The one without a version if it exists, else one with a version.
     const auto found = paths_matching(library_folder + name + "*");
     if (found.empty())
       return Failure(ErrorCode::NotFound,
@@ -122,7 +122,7 @@ Result<void> call(const Words& words) {
                                              command_text(words) + first_lines(said.text));
 }
 
-// Each source in a separate process.
+// Compiles each source in a separate process.
 Result<void> compile_all(const Words& cxx, const Words& flags, const Words& files,
                          const Words& objects) {
   std::vector<Result<void>> results(files.size());

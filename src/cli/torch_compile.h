@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Compiles the adapter for one torch, with the installed compiler: no CMake, no Python.
+// Compiles the adapter for one torch with the installed compiler. Needs neither CMake nor Python.
 
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace sonde::cli {
 
 // Writes the library `output`, completely or not at all. `library_folder` is the folder of
-// libsonde. An error shows the command that failed, and what the compiler said.
+// libsonde. An error shows the command that failed and the compiler's output.
 Result<void> compile_adapter(const AdapterSources& sources, const TorchInstall& torch,
                              const std::string& library_folder, const std::string& output);
 

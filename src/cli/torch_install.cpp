@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHeader = "/ATen/record_function.h";
 
-// Prints where torch is, and the folders that the interpreter was installed to. The folder it was
-// started in may hold something of that name, which a script elsewhere would not see.
+// Prints where torch is and the folders of the interpreter's installation. The current folder may
+// have a module of that name, which a script elsewhere would not see, so it is not searched.
 constexpr const char* kAskPython = R"(
 import importlib.util, sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -37,7 +37,7 @@ std::string folder_of(const std::string& path) {
   return fs::path(path).parent_path().string();
 }
 
-// The link without a version if it is there, else the newest.
+// The link without a version if it exists, else the newest.
 std::string library_in(const std::string& folder, const std::string& name) {
   const auto plain = paths_matching(folder + "/" + name);
   if (!plain.empty()) return plain.front();
@@ -72,7 +72,7 @@ std::string header_version(const std::string& include) {
   return "";
 }
 
-// By the symbol of a function of c10 that takes a string.
+// Decided by the symbol of a c10 function that takes a string.
 Result<bool> uses_cxx11_abi(const std::string& c10_library) {
   SONDE_TRY(const MappedFile file, MappedFile::open(c10_library));
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
@@ -82,7 +82,7 @@ Result<bool> uses_cxx11_abi(const std::string& c10_library) {
   return Failure(ErrorCode::Unsupported, c10_library + ": cannot determine its C++ ABI");
 }
 
-// The value of a line "name = 'value'" or "name: type = 'value'" of version.py; "" for None.
+// The value in a line "name = 'value'" or "name: type = 'value'" of version.py; "" for None.
 std::string python_value(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -94,7 +94,7 @@ std::string python_value(const std::string& text, const std::string& name) {
   return "";
 }
 
-// The innermost folder above `library` that has headers of torch too.
+// The innermost folder above `library` that also has headers of torch.
 std::string prefix_with_headers(const std::string& library) {
   for (fs::path folder = fs::path(library).parent_path(); folder != folder.root_path();
        folder = folder.parent_path()) {
@@ -107,7 +107,7 @@ bool lies_below(const std::string& path, const std::string& folder) {
   return folder.size() > 1 && path.rfind(folder + "/", 0) == 0;
 }
 
-// The program is a Python whose packages the library is one of.
+// Whether the program is a Python that has the library among its packages.
 bool is_python_of(const std::string& program, const std::string& library) {
   std::error_code ignored;
   const fs::path path = fs::absolute(program, ignored).lexically_normal();
@@ -119,7 +119,7 @@ bool is_python_of(const std::string& program, const std::string& library) {
 
 Result<TorchInstall> torch_below(const std::vector<std::string>& prefixes) {
   TorchInstall torch;
-  // Headers that come only after the library belong to another torch.
+  // Headers in a later prefix than the library belong to another torch.
   for (const std::string& prefix : prefixes) {
     const std::string include = prefix + "/include";
     if (torch.include.empty() && is_readable(include + kHeader)) torch.include = include;
@@ -147,7 +147,7 @@ Result<TorchInstall> torch_of_python(const std::string& python) {
                    python + ": exited with status " + std::to_string(said.status) + " when asked");
   }
   if (lines.size() < 3) return Failure(ErrorCode::NotFound, python + " has no torch");
-  // Something that every Python starts with may have printed more before.
+  // Code that runs at every start of Python may have printed lines before.
   lines.erase(lines.begin(), lines.end() - 3);
   SONDE_TRY(TorchInstall torch, torch_below(lines));
   const std::string version = read_file(lines.front() + "/version.py").value_or("");

@@ -34,7 +34,7 @@ class TorchInstallTest : public ::testing::Test {
           "#define TORCH_VERSION_MAJOR " + major +
               "\n#define TORCH_VERSION_MINOR 11\n#define TORCH_VERSION_PATCH 4\n");
   }
-  // A Python that answers so.
+  // A fake Python that gives this answer.
   std::string write_python(const std::string& answer) {
     const std::string path = write("python", "#!/bin/sh\ncat <<.\n" + answer + ".\n");
     EXPECT_EQ(::chmod(path.c_str(), 0700), 0);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the build lists install them to, seen from the libraries; a build folder has the second.
+// The folders of the sources relative to the libraries: installed, and in a build folder.
 constexpr const char* kFoldersFromLibraries[] = {SONDE_ADAPTER_FROM_LIBRARIES,
                                                  "../share/sonde/adapter"};
 constexpr const char* kSources = "collect/torch";
@@ -33,7 +33,7 @@ std::string folder_of_adapter(const std::string& library_folder) {
   return "";
 }
 
-// Their paths by their names in #include lines.
+// The paths of files by their names in #include lines.
 std::map<std::string, std::string> files_below(const fs::path& root) {
   std::map<std::string, std::string> files;
   std::error_code failed;

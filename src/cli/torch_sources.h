@@ -14,10 +14,10 @@ namespace sonde::cli {
 struct AdapterSources {
   std::vector<std::string> files;     // to compile
   std::vector<std::string> includes;  // folders
-  std::string key;                    // another one for other sources (agent/adapter_name.h)
+  std::string key;                    // changes with the sources (agent/adapter_name.h)
 };
 
-// Those that belong to the Sonde whose libraries lie in `library_folder`, installed or just built.
+// The sources of the Sonde whose libraries are in `library_folder`, installed or just built.
 Result<AdapterSources> adapter_sources(const std::string& library_folder);
 
 }  // namespace sonde::cli

@@ -27,7 +27,7 @@ struct TraceFacts {
   bool has(LedgerClass wanted) const { return sonde::has(ledger, wanted); }
 };
 
-// Its views live as long as `trace`.
+// Its views are valid as long as `trace` lives.
 TraceFacts gather_facts(const Trace& trace);
 
 // "2026-03-01 12:00:00.250 UTC"
