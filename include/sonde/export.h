@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Writing a trace in formats of other tools.
+// Writes a trace in formats of other tools.
 //
 //   SONDE_TRY_VOID(export_chrome_trace(trace, "step.pt.trace.json.gz"));  // Kineto's JSON
 //   SONDE_TRY_VOID(export_perfetto(trace, "step.pftrace"));               // Perfetto's protobuf
 //
-// A file appears complete or not at all; the error names the path and the reason. Memory stays
+// A file appears complete or not at all; the error contains the path and the reason. Memory stays
 // bounded whatever the size of the trace. The same trace gives the same bytes, on any number of
 // threads.
 
@@ -22,8 +22,8 @@ struct ChromeExportOptions {
 };
 
 // JSON as PyTorch's profiler (libkineto) writes it, for Perfetto, chrome://tracing, HTA and
-// open_trace(); compressed if `path` ends in `.gz`. Valid JSON and UTF-8 whatever the names hold.
-// docs/kineto-format.md says which column becomes which key.
+// open_trace(); compressed if `path` ends in `.gz`. The result is valid JSON and UTF-8, whatever
+// the names contain. docs/kineto-format.md says which column becomes which key.
 Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
                                  const ChromeExportOptions& options = {});
 

@@ -19,8 +19,8 @@ namespace sonde {
 
 struct OpenOptions {
   unsigned threads = 0;  // threads to use; 0: one per core
-  // Refuse files that take far more memory than a trace of their size does. They may have been made
-  // to exhaust it: deflate folds a gigabyte into one megabyte.
+  // Refuses files that would take far more memory than a trace of their size. They may have been
+  // made to exhaust it: deflate can compress a gigabyte to a megabyte.
   bool limit_size = true;
 };
 

@@ -42,18 +42,18 @@ namespace sonde {
 
 class Profiler;
 
-// In C++17, assign the members of a default one.
+// In C++17, assign to the members of a default object.
 struct ProfilerOptions {
   // The `.sonde` file, which grows while recording; {pid}, {rank}, {host} and {program} are filled
   // in. Empty: a file without a name, for trace() and save().
   std::string output = "";
-  // Activities that are none, or named twice, are an error. One that nothing in the program records
-  // is a warning.
+  // Listing no activity, or one twice, is an error. An activity that nothing in the program records
+  // gives a warning.
   RecordOptions record = {};
   Schedule schedule = {};
-  // Called in step() or stop() when a cycle has ended and before the next is prepared; trace() is
-  // that cycle. It must not call start(), step(), stop() or close(), nor wait for a thread that
-  // uses the profiler.
+  // Called in step() or stop() when a cycle has ended and before the next is prepared; trace()
+  // returns that cycle. It must not call start(), step(), stop() or close(), nor wait for a thread
+  // that uses the profiler.
   std::function<void(Profiler&)> on_trace_ready = nullptr;
 
   // Runs while a cycle is recorded; close() cleans it up. Register it before.
@@ -64,12 +64,13 @@ struct ProfilerOptions {
   // Makes the trace id of each cycle; unset: 32 random hexadecimal digits.
   std::function<std::string()> custom_trace_id_callback = nullptr;
 
-  // A file for each cycle: {cycle} in `output` is its number, from 0; without {cycle} the number
-  // stands before the suffix ("run.sonde": "run.0.sonde"). Not together with acc_events.
+  // Writes a file for each cycle: {cycle} in `output` is its number, from 0. Without {cycle} the
+  // number comes before the suffix ("run.sonde": "run.0.sonde"). Cannot be combined with
+  // acc_events.
   bool one_file_per_cycle = false;
   // Memory for events that are not yet in the file.
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
-  // What becomes of more.
+  // What happens when events do not fit.
   BufferPolicy policy = BufferPolicy::Spill;
   // Keeps that memory in a file beside `output`, so that a killed process leaves a complete trace.
   bool crash_safe = true;
@@ -82,14 +83,14 @@ class Profiler {
  public:
   Profiler();
   explicit Profiler(ProfilerOptions options);
-  // stop() and close().
+  // Calls stop() and close().
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
   void start();
-  // The end of a step of the program: closes its span `ProfilerStep#N` and moves along the
-  // schedule.
+  // Call it at the end of a step of the program: closes its span `ProfilerStep#N` and moves along
+  // the schedule.
   void step();
   // Returns at once; the file is complete after close(). You may call start() again, which
   // continues the schedule.
@@ -109,41 +110,43 @@ class Profiler {
   std::int64_t step_num() const;
   ProfilerAction current_action() const;
 
-  // The cycle that was started last, or all of them with acc_events. An error while it is recorded.
+  // The cycle that was started last, or all of them with acc_events. Fails while it is being
+  // recorded.
   Result<Trace> trace() const;
-  // PyTorch's answers from trace(): empty, with an error to the message handler, if there is none.
+  // PyTorch's answers from trace(). If there is none, they are empty and the message handler gets
+  // an error.
   EventList events() const;
   KeyAverages key_averages(const GroupBy& group_by = {}) const;
 
-  // Write trace() to files, completely or not at all, as often as you like.
-  // A `.sonde` file.
+  // Write trace() to files, completely or not at all, as often as you like. save() writes a
+  // `.sonde` file.
   Result<void> save(const std::string& path) const;
   // Kineto's JSON, compressed if the path ends in `.gz`.
   Result<void> export_chrome_trace(const std::string& path) const;
-  // Collapsed stacks, for flame graphs. The metric is self_cpu_time_total or
-  // self_device_time_total (also by its older names). An error if stacks were not asked for.
+  // Collapsed stacks, for flame graphs. The metric is self_cpu_time_total or self_device_time_total
+  // (or one of its older names). Fails if stacks were not requested.
   Result<void> export_stacks(const std::string& path,
                              std::string_view metric = "self_cpu_time_total") const;
   // What held memory over time, by category, for one device ("cuda:0"; "": the first that is not
-  // the host): memory_timeline.h says what becomes of which suffix. An error if shapes and memory
-  // were not asked for.
+  // the host). The suffix chooses the format; see memory_timeline.h. Fails if shapes and memory
+  // were not requested.
   Result<void> export_memory_timeline(const std::string& path, std::string_view device = "") const;
   // With BufferPolicy::Ring: writes what the ring holds now as a `.sonde` file; recording
   // continues.
   Result<void> snapshot(const std::string& path) const;
-  // The file recorded to, with its pattern filled in. Empty before the first prepare, and for a
-  // file without a name.
+  // The file recorded to, with its pattern filled in. Empty before the first prepare, and for an
+  // unnamed file.
   std::string path() const;
 
   // Empty before the first prepare.
   std::string trace_id() const;
-  // For the cycles prepared from now on.
+  // Applies to cycles prepared from now on.
   void set_custom_trace_id_callback(std::function<std::string()> callback);
 
   // Stored in the file of the current cycle, or of the first if there is none yet. A later value of
   // a key wins.
   void add_metadata(std::string_view key, std::string_view value);
-  // The value is JSON text, and refused if it is not.
+  // The value is JSON text. Fails if it is not valid.
   Result<void> add_metadata_json(std::string_view key, std::string_view json);
   // The same, for every cycle that starts from now on.
   Result<void> preset_metadata_json(std::string_view key, std::string_view json);
@@ -156,15 +159,15 @@ class Profiler {
   std::unique_ptr<Impl> impl_;
 };
 
-// Profiles a block: started when made, stopped and closed at the end of the block, as
-// `with profile() as prof:` does.
+// Profiles a block: starts when constructed, stops and closes at the end of the block, as `with
+// profile() as prof:` does.
 //
 //   {
 //     sonde::ScopedProfiler prof({.output = "step.sonde"});
 //     train(batch);
 //   }
 //
-// For answers inside of the block, call stop() first; on_trace_ready has them at its end.
+// To get answers inside the block, call stop() first. At its end, on_trace_ready has them.
 class ScopedProfiler : public Profiler {
  public:
   [[nodiscard]] explicit ScopedProfiler(ProfilerOptions options = {})
@@ -174,18 +177,19 @@ class ScopedProfiler : public Profiler {
 };
 
 // For on_trace_ready: exports each cycle as `<dir>/<worker>.<time in ns>.pt.trace.json`, with `.gz`
-// if wanted, and creates the folder. The worker's name is `<host>_<pid>` unless given, found at the
-// first cycle and kept from then on.
+// if wanted, and creates the folder. If no worker name is given, it is `<host>_<pid>`, determined
+// at the first cycle and then kept.
 std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir,
                                                          std::string worker_name = "",
                                                          bool use_gzip = false);
 
 enum class MessageLevel : std::uint8_t { Warning, Error };
 
-// Receives messages of profilers, on the thread that caused them, so possibly from several at once.
+// Receives messages of profilers, on the thread that caused them, so possibly on several at once.
 using MessageHandler = std::function<void(MessageLevel level, std::string_view text)>;
 
-// For the whole process. Null restores the default, a line on stderr. Returns the previous handler.
+// Applies to the whole process. Null restores the default, a line on stderr. Returns the previous
+// handler.
 MessageHandler set_message_handler(MessageHandler handler);
 
 }  // namespace sonde

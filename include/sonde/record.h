@@ -10,15 +10,15 @@
 //     SONDE_COUNTER("loss", loss);
 //   }
 //
-// Arguments are keys, which must be literals, and values: integers, floating point, bools, enums,
-// texts. Up to eight. SONDE_CATEGORY as a key gives a category. The values are evaluated only while
-// something records. They cost a third record; a scope without them costs nothing for it. Not for
-// signal handlers.
+// Arguments are pairs of a key, which must be a literal, and a value: an integer, floating point
+// number, bool, enum or text. There may be up to eight. The key SONDE_CATEGORY gives a category.
+// Values are evaluated only while something records. A scope with arguments writes a third record;
+// a scope without them pays nothing for the feature. Do not use arguments in signal handlers.
 //
-// With no session recording, a scope costs one load and one branch. While one records, it writes
-// two words of eight bytes into a buffer that only this thread writes; it never locks, throws or
-// waits. When memory runs out events are dropped and counted, and the count is part of the trace.
-// With SONDE_DISABLE defined, macros and classes compile to nothing.
+// While no session records, a scope costs one load and one branch. While one records, it writes two
+// words of eight bytes into a buffer that only this thread writes; it never locks, throws or waits.
+// If memory runs out, events are dropped and counted, and the count is part of the trace. With
+// SONDE_DISABLE defined, macros and classes compile to nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -87,9 +87,9 @@ class Laps {
   bool begun_ = false;
 };
 
-// A range with a name made at run time; PyTorch's record_function. A text or arguments may go with
-// it: keys, which must be literals, and values. Ends with the object, or earlier by end(), which
-// may be called on another thread. Assigning another ends it at once.
+// A range with a name made at run time, like PyTorch's record_function. It may carry a text or
+// arguments: keys, which must be literals, and values. It ends with the object, or earlier with
+// end(), which may be called on another thread. Assigning another range ends it at once.
 //
 //   sonde::record_function step("step " + id, "batch", i, SONDE_CATEGORY, "io");
 class record_function {  // NOLINT(readability-identifier-naming): the name PyTorch users know
@@ -127,8 +127,8 @@ class record_function {  // NOLINT(readability-identifier-naming): the name PyTo
   sonde_range range_ = {0, 0};
 };
 
-// Work that begins on one thread and may end on another, outside the nesting of both: a request, a
-// transfer. Move it to where the work ends. Assigning another ends it at once.
+// Work that begins on one thread and may end on another, outside the nesting of both, such as a
+// request or a transfer. Move it to where the work ends. Assigning another one ends it at once.
 class AsyncScope {
  public:
   AsyncScope() noexcept = default;
@@ -221,7 +221,7 @@ inline bool is_recording() noexcept {
     (laps).next(sonde_lap_site);             \
   } while (false)
 
-// SONDE_INSTANT(name), SONDE_INSTANT(name, key, value, ...): a moment.
+// SONDE_INSTANT(name), SONDE_INSTANT(name, key, value, ...): marks this moment.
 #define SONDE_INSTANT(...) \
   SONDE_PASTE(SONDE_INSTANT_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define SONDE_INSTANT_OF_ONE(name) SONDE_INSTANT_THEN(name, static_cast<void>(0))
@@ -236,7 +236,7 @@ inline bool is_recording() noexcept {
     }                                              \
   } while (false)
 
-// A value at this moment; `value` is evaluated only while something records.
+// Records a value at this moment. `value` is evaluated only while something records.
 #define SONDE_COUNTER(name, value)                                      \
   do {                                                                  \
     if (::sonde::is_recording()) {                                      \
@@ -245,7 +245,7 @@ inline bool is_recording() noexcept {
     }                                                                   \
   } while (false)
 
-// An expression: a sonde::AsyncScope that has begun. One to a line.
+// An expression: a sonde::AsyncScope that has begun. Use at most one per line.
 #define SONDE_ASYNC(name)                         \
   ([]() -> ::sonde::AsyncScope {                  \
     SONDE_STATIC_SITE(sonde_async_site, name);    \

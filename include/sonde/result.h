@@ -26,7 +26,7 @@ enum class ErrorCode {
   Internal,     // a bug in Sonde
 };
 
-// The message names the thing and the place, for a person: "step.sonde: block 3 at byte 4096 ends
+// The message tells a person what is wrong and where: "step.sonde: block 3 at byte 4096 ends
 // early".
 struct Error {
   ErrorCode code = ErrorCode::Internal;

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* A place in the program, static and never moved. `id` is Sonde's own and starts as 0. */
+/* A place in the program, static and never moved. `id` belongs to Sonde and starts as 0. */
 typedef struct sonde_site { /* NOLINT(readability-identifier-naming): a C name */
   const char* name;
   const char* function;
@@ -32,7 +32,7 @@ typedef struct sonde_site { /* NOLINT(readability-identifier-naming): a C name *
 
 #define SONDE_SITE(name) {(name), __func__, __FILE__, __LINE__, 0}
 
-/* Not 0 while some session records. */
+/* Not 0 while a session records. */
 int sonde_is_recording(void);
 
 /* Scopes nest: sonde_end ends the innermost one of the calling thread. Call it only after a
@@ -42,7 +42,7 @@ void sonde_end(void);
 /* Ends the innermost scope and begins another with one clock read. */
 int sonde_lap(sonde_site* site);
 
-/* A range has a name made at run time and may be ended in any order and from any thread, once. */
+/* A range has a name made at run time. It may be ended in any order and from any thread, once. */
 typedef struct sonde_range { /* NOLINT(readability-identifier-naming): a C name */
   uint64_t position;         /* 0: nothing was recorded */
   uint64_t thread;
@@ -52,9 +52,9 @@ void sonde_range_end(sonde_range range);
 /* Text that belongs to the range or scope that this thread began last. */
 void sonde_text(const char* text, size_t text_bytes);
 
-/* Arguments of the scope, range or instant that this thread recorded last, and its category. Keys
- * and categories are texts that end with a 0. Use few different ones: each is kept for the life of
- * the process. Not for signal handlers. */
+/* Arguments of the scope, range or instant that this thread recorded last, and its category.
+ * Keys and categories are 0-terminated texts. Use few different ones: each is kept for the life
+ * of the process. Not for signal handlers. */
 void sonde_arg_int(const char* key, int64_t value);
 void sonde_arg_uint(const char* key, uint64_t value);
 void sonde_arg_double(const char* key, double value);

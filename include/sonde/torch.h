@@ -22,7 +22,7 @@ namespace sonde::torch {
 // library without the CMake target: linkers may leave out a library whose symbols are not used.
 void attach();
 
-// Marks which module of a network runs until the end of the block: operators inside it, and later
+// Marks which module of a network runs until the end of the block. Operators inside it, and later
 // their gradients, belong to `Net.layer1.conv`. It is also a span, "nn.Module: Net.layer1.conv".
 //
 //   torch::Tensor NetImpl::forward(torch::Tensor x) {
@@ -30,14 +30,14 @@ void attach();
 //     return fc(conv(x));
 //   }
 //
-// A module has the name under which the module around it registered it; the outermost has the name
+// A module has the name under which the module around it registered it. The outermost has the name
 // of its class. While nothing records, this costs a nanosecond.
 class ModuleScope {
  public:
   template <typename Module>
   explicit ModuleScope(const Module& module, const char* method = "forward") {
     if (!is_recording()) return;
-    // torch's base class of all modules, as which it keeps children.
+    // torch's base class of all modules, the type in which it stores children.
     using Base = std::decay_t<decltype(*module.named_children().begin()->value())>;
     const Base* const base = &module;
     begun_ = begin(base, base->name().c_str(), method, &write_name<Base>);
@@ -49,7 +49,7 @@ class ModuleScope {
   ModuleScope& operator=(const ModuleScope&) = delete;
 
  private:
-  // Writes the name of `module` in `parent`, with a 0 at its end; "" if it is not a child of it.
+  // Writes the name of `module` in `parent`, 0-terminated; "" if it is not a child of `parent`.
   using WriteName = void(const void* parent, const void* module, char* name, std::size_t room);
 
   template <typename Base>

@@ -57,14 +57,14 @@ class Trace {
   const TensorUseTable& tensor_uses() const noexcept { return data_->tables.tensor_uses; }
 
   const StringPool& strings() const noexcept { return data_->strings; }
-  // Empty for an invalid id. The view lives as long as some copy of this trace.
+  // Empty for an invalid id. The view is valid as long as some copy of this trace lives.
   std::string_view string(StringId id) const noexcept { return data_->strings[id]; }
   std::string_view name(SpanId span) const noexcept { return string(spans().name[span]); }
   Nanos end_ns(SpanId span) const noexcept {
     return spans().start_ns[span] + spans().duration_ns[span];
   }
 
-  // What the span was called with; empty if nothing is known.
+  // The arguments of the span's call; empty if nothing is known.
   IdRange<OpArgumentId> arguments(SpanId span) const noexcept {
     const ArgumentListId list = spans().arguments[span];
     if (!list.valid() || argument_lists().count[list] <= 0) return {};

@@ -25,7 +25,7 @@ namespace sonde {
 // their own.
 struct GroupBy {
   bool group_by_input_shape = false;
-  int group_by_stack_n = 0;  // that many innermost frames
+  int group_by_stack_n = 0;  // how many innermost frames count
   bool group_by_overload_name = false;
 };
 
@@ -62,7 +62,7 @@ struct EventAverage {
   std::uint64_t flops = 0;
 };
 
-// As Python prints it: "<FunctionEventAvg key=aten::mm …>".
+// Python's format: "<FunctionEventAvg key=aten::mm …>".
 std::string to_string(const EventAverage& row, std::string_view use_device = "cuda");
 
 namespace detail {
@@ -88,7 +88,7 @@ class KeyAverages {
   Result<std::string> table(const TableOptions& options = {}) const;
   // The rows that table() would show, in its order.
   Result<std::vector<std::size_t>> rows(const TableOptions& options) const;
-  // One for each row, computed now.
+  // One entry per row, computed by this call.
   std::vector<ExtraFigures> extra_figures() const;
 
  private:

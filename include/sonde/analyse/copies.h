@@ -36,7 +36,7 @@ struct CopyTime {
 };
 
 struct CopyTimes {
-  std::vector<CopyTotal> totals;   // the longest first
+  std::vector<CopyTotal> totals;   // longest first
   std::vector<CopyTime> pageable;  // one end is pageable host memory
   // Data that came to the host and went back: a copy to the device with the size of an earlier copy
   // from it, each matched once. The time is that of both directions.

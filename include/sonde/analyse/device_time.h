@@ -21,7 +21,7 @@
 
 namespace sonde {
 
-// Why nothing ran, by what ran next. These are HTA's three causes, in its order.
+// Why nothing ran, judged by what ran next. These are HTA's three causes, in its order.
 enum class IdleCause : std::uint8_t {
   HostWait,    // it was launched when the device was already idle
   KernelWait,  // it was launched in time and began within 30 us: the device's own delay
@@ -43,9 +43,9 @@ struct DeviceGap {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
   IdleCause cause = IdleCause::Other;
-  HostDoing host = HostDoing::InOperators;  // only of HostWait
+  HostDoing host = HostDoing::InOperators;  // only for HostWait
   SpanId after;                             // the work that ended it
-  SpanId wait;                              // the call of HadWaited
+  SpanId wait;                              // the call, for HadWaited
 
   Nanos length_ns() const noexcept { return end_ns - begin_ns; }
 };
@@ -61,18 +61,18 @@ struct DeviceTime {
   ProcessId process;
   std::int32_t device = 0;
   Nanos begin_ns = 0;  // of the first work
-  Nanos end_ns = 0;    // of the last
+  Nanos end_ns = 0;    // of the last work
   Nanos busy_ns = 0;
   Nanos idle_ns = 0;
   std::array<Nanos, kIdleCauses> idle_by_cause{};
-  std::array<Nanos, kHostDoings> host_wait_by_doing{};  // they add up to the host wait
+  std::array<Nanos, kHostDoings> host_wait_by_doing{};  // these add up to the host wait
   WorkTime compute;                                     // kernels that do not communicate
   WorkTime communication;                               // collectives
   WorkTime memory;                                      // copies and fills
-  WorkTime other;                                       // work of which the trace says no more
+  WorkTime other;                                       // work about which the trace says no more
   Nanos communication_hidden_ns = 0;                    // while kernels computed
   Nanos memory_hidden_ns = 0;                           // while kernels computed
-  std::vector<DeviceGap> gaps;                          // in the order of time
+  std::vector<DeviceGap> gaps;                          // in time order
 
   Nanos extent_ns() const noexcept { return end_ns - begin_ns; }
   Nanos idle_of(IdleCause cause) const noexcept {

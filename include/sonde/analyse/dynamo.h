@@ -24,25 +24,25 @@ namespace sonde::dynamo {
 // The name of a call of a captured graph.
 inline constexpr std::string_view kRegionName = "TORCHDYNAMO";
 
-// Amounts, or shares of other amounts, so not integers.
+// Amounts, or shares of other amounts, and therefore not integers.
 struct ProfileMetrics {
   double microseconds = 0;
   double operators = 0;
   double fusions = 0;
   std::int64_t graphs = 0;
 
-  // Graphs are not added: the left side's stay.
+  // Graphs are not added: those of the left side stay.
   ProfileMetrics& operator+=(const ProfileMetrics& other) noexcept;
-  // Without graphs.
+  // The result has no graphs.
   friend ProfileMetrics operator+(const ProfileMetrics& a, const ProfileMetrics& b) noexcept;
-  // By at least 1, and without graphs.
+  // Divides by at least 1. The result has no graphs.
   friend ProfileMetrics operator/(const ProfileMetrics& a, const ProfileMetrics& b) noexcept;
   friend ProfileMetrics operator/(const ProfileMetrics& a, std::int64_t divisor) noexcept;
 
-  // Operators, microseconds.
+  // Operators and microseconds.
   std::vector<double> tocsv() const;
 };
-// Of shares: " 60% ops  80% time".
+// For shares: " 60% ops  80% time".
 std::string to_string(const ProfileMetrics& metrics);
 
 struct ProfileResult {
@@ -57,14 +57,14 @@ struct ProfileResult {
 };
 std::string to_string(const ProfileResult& result);
 
-// `unique_graphs` is what a trace does not say: how many different graphs were called.
+// `unique_graphs` is how many different graphs were called, which a trace does not say.
 ProfileResult profile_result(const EventList& events, std::int64_t unique_graphs);
 
 // The operators that profile_result() found outside graphs, as indexes into the list.
 std::vector<std::size_t> missing_ops(const EventList& events);
-// The line that PyTorch prints for its stack; empty if it prints none.
+// The line that PyTorch prints for a stack; empty if it prints none.
 std::string missing_line(const std::vector<std::string>& stack);
-// The lines of all of them, each once, in the order of the events.
+// The lines of all such operators, each once, in the order of the events.
 std::vector<std::string> missing_lines(const EventList& events);
 
 }  // namespace sonde::dynamo

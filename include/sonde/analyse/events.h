@@ -32,24 +32,24 @@ namespace detail {
 struct EventData;
 }  // namespace detail
 
-// One event of a list: a handle that is cheap to copy. It and the views it gives live as long as
-// some copy of the list.
+// One event of a list: a handle that is cheap to copy. It and the views it returns are valid as
+// long as some copy of the list lives.
 class FunctionEvent {
  public:
   std::size_t index() const noexcept { return index_; }
-  // Joins operators and device work: the external id of an operator, the correlation of a call.
+  // Joins operators and device work: the external id of an operator, or the correlation of a call.
   std::int64_t id() const noexcept;
-  // Steps are all named `ProfilerStep*`.
+  // All steps are named `ProfilerStep*`.
   std::string_view name() const noexcept;
   std::string_view overload_name() const noexcept;
-  // The row it was made from; invalid for separate memory events.
+  // The row it was made from; invalid for memory events without a span.
   SpanId span() const noexcept;
 
   // Since EventList::start_ns().
   Nanos start_ns() const noexcept;
   Nanos end_ns() const noexcept;
 
-  // PyTorch's number of the thread, from 1, as far as the trace says.
+  // PyTorch's number of the thread, from 1, if the trace has it.
   std::int64_t thread() const noexcept;
   std::int64_t forward_thread() const noexcept;
   std::int64_t sequence_number() const noexcept;  // -1: none
@@ -79,8 +79,8 @@ class FunctionEvent {
 
   // "[[64, 3], []]": the sizes of its inputs, [] for an input that is not a tensor.
   std::string input_shapes() const;
-  // "{"batch": 3, "path": "a.bin"}": the arguments of a scope or range, or what a foreign file says
-  // of it besides; empty if there are none.
+  // "{"batch": 3, "path": "a.bin"}": the arguments of a scope or range, or what another tool's file
+  // says about it in addition; empty if there are none.
   std::string arguments() const;
   // Innermost first, as `file(line): function`.
   std::vector<std::string> stack() const;
@@ -93,12 +93,12 @@ class FunctionEvent {
   std::size_t index_;
 };
 
-// As Python prints it: "<FunctionEvent id=2 name=aten::mm …>", with the list's use_device().
+// Python's format: "<FunctionEvent id=2 name=aten::mm …>", with the list's use_device().
 std::string to_string(const FunctionEvent& event, std::string_view use_device);
 
 // The weight of a stack in export_stacks().
 enum class StackMetric : std::uint8_t { SelfCpuTime, SelfDeviceTime };
-// From PyTorch's names: self_cpu_time_total, self_device_time_total and its older spellings.
+// Takes PyTorch's names: self_cpu_time_total, self_device_time_total and its older spellings.
 Result<StackMetric> parse_stack_metric(std::string_view name);
 
 // Copies share their data. Events and views of a temporary list would dangle and do not compile:
@@ -137,12 +137,12 @@ class EventList {
 
   const Trace& trace() const& noexcept;
   const Trace& trace() const&& = delete;
-  // When recording began; times of events count from here.
+  // When recording began. Times of events count from here.
   Nanos start_ns() const noexcept;
   // "cuda", "xpu", …; empty if no device was recorded.
   std::string_view use_device() const& noexcept;
   std::string_view use_device() const&& = delete;
-  // What was asked for when recording.
+  // What was requested when recording.
   bool with_stack() const noexcept;
   bool profile_memory() const noexcept;
   bool with_flops() const noexcept;

@@ -34,16 +34,16 @@ struct ExecutionTraceSummary {
   std::uint64_t operators = 0;
   std::uint64_t annotations = 0;
   std::uint64_t threads = 0;
-  std::uint64_t process_groups = 0;  // nodes that describe them
-  std::uint64_t deepest = 0;         // operators and annotations inside each other
+  std::uint64_t process_groups = 0;  // nodes that describe process groups
+  std::uint64_t deepest = 0;         // the deepest nesting of operators and annotations
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
   std::uint64_t tensors = 0;
   std::uint64_t tensors_from_outside = 0;  // read by an operator before any operator made them
   std::uint64_t storages = 0;
-  std::vector<Name> names;  // of operators and annotations, the most frequent first
+  std::vector<Name> names;  // of operators and annotations, most frequent first
 
-  // Errors: each list has the numbers concerned, in the order of the file.
+  // Errors. Each list has the numbers concerned, in the order of the file.
   std::vector<std::uint64_t> repeated_ids;
   std::vector<std::uint64_t> without_parent;       // nodes whose parent does not exist
   std::vector<std::uint64_t> before_their_parent;  // nodes that begin before their caller
@@ -61,7 +61,7 @@ ExecutionTraceSummary execution_trace_summary(const ExecutionTrace& et);
 // Nodes and spans of one run, joined by their record-function ids.
 struct ExecutionTraceJoin {
   std::uint64_t joined = 0;
-  std::vector<std::string> other_names;  // "12: aten::mm, aten::add": the same id, another name
+  std::vector<std::string> other_names;  // "12: aten::mm, aten::add": same id, another name
   std::vector<std::string> only_nodes;   // "12: aten::mm"
   std::vector<std::string> only_spans;
 

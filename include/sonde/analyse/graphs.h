@@ -75,7 +75,7 @@ struct GraphCoverage {
   GraphShare outside;
   GraphOverhead overhead;
   std::vector<GraphRegion> regions;    // most host time first
-  std::vector<GraphBreak> breaks;      // the most frequent first
+  std::vector<GraphBreak> breaks;      // most frequent first
   std::vector<OutsideOp> outside_ops;  // most host time first
   // What the trace does not show, as sentences without full stops.
   std::vector<std::string> missing;

@@ -30,20 +30,20 @@ std::string_view ledger_phrase(LedgerKind kind);
 // sum.
 struct LedgerTotal {
   std::uint64_t count = 0;
-  std::vector<std::string_view> details;  // the non-empty ones, each once, in their order
+  std::vector<std::string_view> details;  // those that are not empty, each once, in order
 };
 
 using LedgerTotals = std::map<LedgerKind, LedgerTotal>;
 
-// Its views live as long as `trace`.
+// Its views are valid as long as `trace` lives.
 LedgerTotals ledger_totals(const Trace& trace);
 
 // Whether something of that class was counted.
 bool has(const LedgerTotals& ledger, LedgerClass wanted);
-// 0 if there is none of that kind.
+// 0 if there is no row of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
-// What recording cost all recorded threads together: the number of events times the cost of one. 0:
-// not known.
+// What recording cost all recorded threads together: the number of events times the cost of one; 0
+// if it is unknown.
 Nanos recording_ns(const LedgerTotals& ledger);
 
 }  // namespace sonde

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Who held memory, and when: the blocks of memory in a trace, what each was for, and everything
+// What held memory, and when: the blocks of memory in a trace, what each was for, and everything
 // that happened to them.
 //
 //   const MemoryProfile memory = memory_profile(trace);
@@ -55,20 +55,21 @@ struct MemoryDevice {
     return a.type == b.type && a.index == b.index;
   }
 };
-// "cpu", "cuda:0", and back.
+// Converts "cpu" and "cuda:0" to and from a device.
 std::string to_string(const MemoryDevice& device);
 Result<MemoryDevice> parse_memory_device(std::string_view text);
 
-// Numbered as PyTorch numbers them.
+// The numbers are PyTorch's.
 enum class MemoryAction : std::uint8_t { Preexisting = 1, Create, IncrementVersion, Destroy };
 
 struct MemoryBlock {
-  std::uint64_t address = 0;  // 0: not known
-  std::int64_t bytes = 0;     // if it was held before and never freed: as far as tensors show
-  AllocationId birth;         // invalid: it was held before recording began
-  AllocationId death;         // invalid: it was still held at the end
+  std::uint64_t address = 0;  // 0 if unknown
+  std::int64_t bytes = 0;     // if it was held before and never freed: estimated from its tensors
+  AllocationId birth;         // invalid if it was held before recording began
+  AllocationId death;         // invalid if it was still held at the end
   SpanId span;                // the innermost span around its allocation
-  // The program's call in which it was allocated: the outermost operator, or a gradient's.
+  // The program's call in which it was allocated: the outermost operator, or the call of a
+  // gradient.
   SpanId op;
 };
 
@@ -88,12 +89,12 @@ inline constexpr std::size_t kNoEventNumber = static_cast<std::size_t>(-1);
 struct MemoryProblems {
   std::uint64_t double_frees = 0;       // frees of a free address; ignored
   std::uint64_t double_births = 0;      // allocations at an address in use; the earlier block ends
-  std::uint64_t sizes_that_differ = 0;  // frees of another size than allocated, which counts
+  std::uint64_t sizes_that_differ = 0;  // frees of another size than allocated; the latter counts
   std::uint64_t without_meaning = 0;    // records with an impossible size; ignored
 };
 
 struct MemoryPeak {
-  std::size_t event = kNoEventNumber;  // after which it was reached; none: nothing was ever live
+  std::size_t event = kNoEventNumber;  // the event that reached it; none if nothing was ever live
   Nanos time_ns = 0;
   std::int64_t live_bytes = 0;
   BytesByCategory by_category{};
@@ -104,7 +105,7 @@ struct DeviceMemory {
   MemoryDevice device;
   ProcessId process;
   std::vector<MemoryBlock> blocks;
-  // In the order in which they happened; blocks held before come first.
+  // In time order; blocks held before come first.
   std::vector<MemoryEvent> events;
   MemoryPeak peak;
   MemoryProblems problems;
@@ -114,9 +115,9 @@ struct DeviceMemory {
 struct MemoryProfile {
   Trace trace;
   std::vector<DeviceMemory> devices;  // the host first; only devices with memory
-  // Sentences that say what the trace does not show, and what that means for the result.
+  // Sentences about what the trace does not show, and what that means for the result.
   std::vector<std::string> missing;
-  bool has_tensors = false;  // the trace says which tensors were passed to operators
+  bool has_tensors = false;  // the trace says which tensors operators received
 
   // A device by name ("cuda:0"); "" is PyTorch's choice: the first that is not the host, else the
   // host. The error names the devices that exist.

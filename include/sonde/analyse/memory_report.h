@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Answers from a MemoryProfile: what was held at a given time, what operators and steps did, and
-// what was never freed.
+// Answers from a MemoryProfile: what was held at a given time, what operators and steps allocated,
+// and what was never freed.
 //
 //   const MemoryProfile memory = memory_profile(trace);
 //   const DeviceMemory& device = memory.devices.front();
@@ -22,7 +22,7 @@
 namespace sonde {
 
 struct MemoryShare {
-  std::string name;  // of an operator or a module; frames of a stack with " < " between them
+  std::string name;  // an operator, a module, or frames of a stack separated by " < "
   std::int64_t bytes = 0;
   std::uint64_t blocks = 0;
 };
@@ -31,10 +31,10 @@ struct MemoryMoment {
   Nanos time_ns = 0;
   std::int64_t live_bytes = 0;
   BytesByCategory by_category{};
-  // As the allocator counted them; -1: not known.
+  // The allocator's own count; -1 if unknown.
   std::int64_t allocated_bytes = -1;
   std::int64_t reserved_bytes = -1;
-  // What the allocator had handed out before recording began.
+  // What was allocated before recording began.
   std::int64_t unseen_bytes = 0;
   // Largest first.
   std::vector<MemoryShare> by_op;
@@ -44,10 +44,10 @@ struct MemoryMoment {
   std::vector<MemoryCategory> categories;  // of each block at that time
 };
 
-// After the event with that number; kNoEventNumber: before the first.
+// The state after the event with that number; kNoEventNumber: before the first.
 MemoryMoment memory_moment(const MemoryProfile& profile, const DeviceMemory& device,
                            std::size_t event);
-// The last event at or before a time, kNoEventNumber if there is none.
+// The last event at or before a time; kNoEventNumber if there is none.
 std::size_t memory_event_at(const DeviceMemory& device, Nanos time_ns) noexcept;
 
 struct OpMemory {
@@ -58,8 +58,8 @@ struct OpMemory {
   std::int64_t live_at_peak_bytes = 0;  // at the device's peak; all rows add up to it
   std::int64_t live_at_end_bytes = 0;
 };
-// One row for each operator that the program called, and one for what was held before. Those that
-// held most at the peak come first.
+// One row for each operator that the program called, and one for what was held before, ordered by
+// what they held at the peak, most first.
 std::vector<OpMemory> memory_by_op(const MemoryProfile& profile, const DeviceMemory& device);
 
 struct StepMemory {
@@ -74,18 +74,18 @@ struct StepMemory {
   std::int64_t growth_bytes =
       0;  // of the live bytes since the end of the previous step; 0 for the first
 };
-// In the order of time; empty if the trace has no steps.
+// In time order; empty if the trace has no steps.
 std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device);
 
 // Blocks with the same place and category that were allocated before the last step and still held
-// when it ended. Blocks that the program frees only as it ends count too.
+// when it ended. This includes blocks that the program frees only as it ends.
 struct MemoryLeak {
   std::string op;
-  std::string stack;  // " < " between frames; empty if none was recorded
+  std::string stack;  // frames separated by " < "; empty if none was recorded
   MemoryCategory category = MemoryCategory::Unknown;
   std::uint64_t blocks = 0;
   std::int64_t bytes = 0;
-  std::uint64_t steps = 0;  // in which such a block was allocated; many for a leak
+  std::uint64_t steps = 0;  // steps in which such a block was allocated; many for a leak
 };
 // Most steps first, then the largest.
 std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceMemory& device);

@@ -28,7 +28,7 @@ namespace sonde {
 enum class Pattern : std::uint8_t {
   ExtraCudaCopy,           // a tensor is filled on the host and copied
   ForLoopIndexing,         // a loop over the elements of a tensor
-  Fp32MatMul,              // products in full precision on a device that has TF32
+  Fp32MatMul,              // products in full precision although the device has TF32
   OptimizerSingleTensor,   // an optimiser updates one parameter at a time
   SynchronizedDataLoader,  // data is loaded while nothing else happens
   GradientNotSetToNone,    // zero_grad() fills with zeros
@@ -39,30 +39,30 @@ inline constexpr std::size_t kPatterns = 8;
 
 // For programs: "extra_cuda_copy", …
 std::string_view id(Pattern pattern) noexcept;
-// As PyTorch prints it: "Extra CUDA Copy Pattern", …
+// PyTorch's name: "Extra CUDA Copy Pattern", …
 std::string_view torch_name(Pattern pattern) noexcept;
 // What is wrong and what to do, in a sentence or two.
 std::string_view advice(Pattern pattern) noexcept;
 
 struct PatternMatches {
   Pattern pattern = Pattern::ExtraCudaCopy;
-  std::vector<SpanId> spans;  // what PyTorch calls matched events, in the order of the trace
-  // The most that fixing it could save.
+  std::vector<SpanId> spans;  // PyTorch's matched events, in the order of the trace
+  // The most time that fixing it could save.
   Nanos saving_ns = 0;
-  // Why it could not be checked, as a sentence without a full stop; empty if it could.
+  // Why it could not be checked, as a sentence without a full stop; empty if it was.
   std::string missing;
 };
 
-// One for each pattern, in their order, matched or not.
+// One entry per pattern, in order, matched or not.
 std::vector<PatternMatches> match_patterns(const Trace& trace);
 
-// "train.py:12": the innermost caller of the span that is not PyTorch's own; a gradient has that of
-// its operator. Empty if the trace does not say.
+// "train.py:12": the innermost caller of the span that is not PyTorch's own. For a gradient, the
+// caller of its operator. Empty if the trace does not say.
 std::string source_location(const Trace& trace, SpanId span);
 
-// What PyTorch's matcher says of one match: the advice, and where.
+// The text of PyTorch's matcher for one match: the advice and the place.
 std::string report_text(const Trace& trace, Pattern pattern, SpanId span);
-// What it prints of all: the different texts of the matches, then a line for each pattern.
+// The text it prints for all: the distinct texts of the matches, then a line for each pattern.
 std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& matches);
 
 }  // namespace sonde

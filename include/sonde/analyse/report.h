@@ -27,17 +27,17 @@
 namespace sonde {
 
 struct Finding {
-  std::string id = "";             // for programs: "stalling_synchronisation", …
+  std::string id = "";             // a key for programs: "stalling_synchronisation", …
   std::string title = "";          // what is wrong, in a few words
   std::string detail = "";         // what was seen, with its numbers: sentences
   std::string advice = "";         // what to do: sentences
-  std::string command = "";        // that shows more of it; TRACE stands for the file
+  std::string command = "";        // a command that shows more; TRACE is the file
   Nanos saving_ns = 0;             // at most; 0: for information only
   std::uint64_t count = 0;         // how often it was seen
-  std::vector<SpanId> spans = {};  // where: some of them, the worst first
+  std::vector<SpanId> spans = {};  // where: some of them, worst first
 };
 
-// Its command for this file, quoted for a shell.
+// The command of a finding for this file, quoted for a shell.
 std::string command_text(const Finding& finding, std::string_view name);
 
 // The peak of one device.

@@ -26,10 +26,10 @@ struct StepTime {
   ProcessId process;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  Nanos in_operators_ns = 0;  // in which its thread was in operators or device calls
-  Nanos device_busy_ns = -1;  // in which some device of its process worked; -1: there is none
-  Nanos device_idle_ns = -1;  // the rest of it
-  Nanos copies_ns = 0;        // in which some copy or fill ran
+  Nanos in_operators_ns = 0;  // time that its thread spent in operators or device calls
+  Nanos device_busy_ns = -1;  // time in which a device of its process worked; -1: no device
+  Nanos device_idle_ns = -1;  // the rest of the step
+  Nanos copies_ns = 0;        // time in which a copy or fill ran
   std::int64_t peak_bytes =
       -1;  // most live on one device, the host if there is no other; -1: not known
   bool is_outlier = false;

@@ -11,8 +11,8 @@
 namespace sonde {
 
 struct TableOptions {
-  // Any of sort_keys(); "cuda", "xpu", "hpu", "mtia" and "privateuse1" in it mean
-  // "device". Empty: as they are.
+  // One of sort_keys(). "cuda", "xpu", "hpu", "mtia" and "privateuse1" in it mean "device". Empty:
+  // not sorted.
   std::string sort_by = "";
   int row_limit = 100;  // negative: all
   // Without a value: no limit.
@@ -21,18 +21,18 @@ struct TableOptions {
   std::optional<int> max_shapes_column_width = 80;
   std::string header = "";
   bool top_level_events_only = false;
-  // "s", "ms" or "us" for every time. Empty: the unit that fits each value.
+  // "s", "ms" or "us" for every time. Empty: a unit that fits each value.
   std::string time_unit = "";
-  // Further columns after PyTorch's own; see extra_columns() for their names.
+  // Further columns after PyTorch's own; extra_columns() has their names.
   std::vector<std::string> columns = {};
 };
 
-// What a table can be sorted by.
+// The keys that a table can be sorted by.
 const std::vector<std::string_view>& sort_keys();
-// Whether `sort_by` is one of them, in the old or the new spelling.
+// Whether `sort_by` is a sort key, in the old or the new spelling.
 bool is_sort_key(std::string_view sort_by);
 
-// What TableOptions::columns may name. docs/metrics.md defines them.
+// The names that TableOptions::columns may contain. docs/metrics.md defines them.
 const std::vector<std::string_view>& extra_columns();
 bool is_extra_column(std::string_view name);
 

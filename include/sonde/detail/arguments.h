@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The arguments of SONDE_SCOPE and its kin on their way to the recorder. They are made only while
-// something records, and live for one expression: texts are not copied before they are recorded.
+// The arguments of SONDE_SCOPE and similar macros on their way to the recorder. They exist only
+// while something records, and for one expression: texts are not copied before they are recorded.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace detail {
 struct Argument {
   const char* key;
   ArgumentType kind;
-  std::uint64_t bits;  // of the number; of a text how many bytes it has
+  std::uint64_t bits;  // of the number; for a text, its length in bytes
   const char* text;
 };
 
-// What SONDE_CATEGORY begins with.
+// The first character of SONDE_CATEGORY.
 constexpr char kCategoryMark = '\x1f';
 
 template <typename T>
@@ -57,7 +57,7 @@ Argument argument(const char* key, const T& value) noexcept {
   } else if constexpr (kIsText<T>) {
     return text_argument(key, value);
   } else {
-    return {};  // after the message above, not a second one
+    return {};  // avoids a second message after the one above
   }
 }
 
@@ -72,17 +72,17 @@ Argument checked_argument(const char* key, const T& value) noexcept {
   return argument(key, value);
 }
 
-// Of the span or instant that this thread recorded last.
+// Writes arguments of the span or instant that this thread recorded last.
 void write_arguments(const Argument* arguments, std::size_t count) noexcept;
 
 inline void record_arguments(std::initializer_list<Argument> arguments) noexcept {
   write_arguments(arguments.begin(), arguments.size());
 }
 
-// For the compiler alone.
+// Only lets the compiler check the arguments.
 inline void pass_over(std::initializer_list<Argument> /*arguments*/) noexcept {}
 
-// Keys and values in turns; keys are arrays of characters, as literals are.
+// Takes keys and values in turn. Keys are arrays of characters, as literals are.
 inline void put_arguments(Argument* /*at*/) noexcept {}
 template <std::size_t N, typename T, typename... Rest>
 void put_arguments(Argument* at, const char (&key)[N], const T& value,
@@ -108,10 +108,10 @@ void record_keys_and_values(const KeysAndValues&... all) noexcept {
 }  // namespace detail
 }  // namespace sonde
 
-// The name of the pair whose value is the category of what it stands in.
+// The key of the pair whose value is the category.
 #define SONDE_CATEGORY "\x1f"
 
-// One SONDE_ARGUMENT for each key and value, with commas between. `"" key` makes anything but a
+// One SONDE_ARGUMENT for each key and value, separated by commas. `"" key` makes anything but a
 // literal an error.
 #define SONDE_ARGUMENT(key, value) \
   ::sonde::detail::checked_argument<::sonde::detail::is_category("" key)>("" key, value)
@@ -131,7 +131,7 @@ void record_keys_and_values(const KeysAndValues&... all) noexcept {
   SONDE_ARGUMENT(key, value), SONDE_ARGUMENTS_12(__VA_ARGS__)
 #define SONDE_ARGUMENTS_16(key, value, ...) \
   SONDE_ARGUMENT(key, value), SONDE_ARGUMENTS_14(__VA_ARGS__)
-// What the compiler says of a key without a value.
+// The compiler shows this name for a key without a value.
 #define SONDE_ARGUMENTS_1(...) ::sonde::detail::every_argument_must_be_a_key_and_a_value
 #define SONDE_ARGUMENTS_3(...) SONDE_ARGUMENTS_1()
 #define SONDE_ARGUMENTS_5(...) SONDE_ARGUMENTS_1()
@@ -141,11 +141,11 @@ void record_keys_and_values(const KeysAndValues&... all) noexcept {
 #define SONDE_ARGUMENTS_13(...) SONDE_ARGUMENTS_1()
 #define SONDE_ARGUMENTS_15(...) SONDE_ARGUMENTS_1()
 
-// `condition` is looked at first, and values only if it holds.
+// Evaluates `condition` first, and the values only if it is true.
 #define SONDE_RECORD_ARGUMENTS(condition, ...) \
   if (condition) ::sonde::detail::record_arguments({SONDE_ARGUMENTS(__VA_ARGS__)})
 
-// The compiler looks at names and arguments, and makes nothing of them.
+// The compiler checks names and arguments but generates nothing for them.
 #define SONDE_NOTHING_OF(...) \
   SONDE_PASTE(SONDE_NOTHING_OF_, SONDE_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define SONDE_NOTHING_OF_ONE(name) static_assert(true, "" name)
@@ -153,11 +153,11 @@ void record_keys_and_values(const KeysAndValues&... all) noexcept {
   SONDE_NOTHING_OF_ONE(name);            \
   if (false) ::sonde::detail::pass_over({SONDE_ARGUMENTS(__VA_ARGS__)})
 
-// SONDE_FUNCTION with a single argument.
+// For SONDE_FUNCTION with a single argument.
 #define SONDE_ASSERT_NOTHING(nothing) \
   static_assert(sizeof("" nothing) == 1, "every argument must be a key and a value")
 
-// How many arguments a macro got, up to 17; and whether it is one or more, in these words.
+// The number of arguments of a macro, up to 17, and whether it is ONE or MORE.
 #define SONDE_COUNT(...) \
   SONDE_EIGHTEENTH(__VA_ARGS__, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define SONDE_ONE_OR_MORE(...)                                                                    \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The classes of sonde/record.h where SONDE_DISABLE is defined: they do nothing. Elsewhere this is
-// empty, or names would be ambiguous.
+// The classes of sonde/record.h if SONDE_DISABLE is defined: they do nothing. Otherwise this is
+// empty, because names would be ambiguous.
 
 #ifdef SONDE_DISABLE
 
@@ -17,7 +17,7 @@ namespace sonde {
 
 using Site = ::sonde_site;
 
-// Of another name for the linker, so that units with and without recording may be mixed.
+// Has another name for the linker, so that units with and without recording may be mixed.
 inline namespace disabled {
 
 class [[maybe_unused]] Scope {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Records that are more than a word, where the thread's chunk has room for them and nothing else is
-// to be done. Inlined for the same reason as thread_cursor.h.
+// Writes records longer than a word, if the thread's chunk has room and nothing else needs to be
+// done. Inlined for the same reason as thread_cursor.h.
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace sonde {
 namespace detail {
 
-// Where a record was put; `chunk` is null if it was not.
+// Where a record was written; `chunk` is null if it was not.
 struct PutAt {
   ChunkHeader* chunk;
   std::uint32_t offset;
@@ -23,15 +23,15 @@ struct PutAt {
 
 inline void prefetch_for_writing(const std::uint64_t* at) noexcept {
 #if defined(__x86_64__)
-  // The builtin gives a read's prefetch unless one compiles for newer processors. Those that do not
-  // know this one pass over it.
+  // The builtin emits a prefetch for reading unless one compiles for newer processors. Processors
+  // that do not know this instruction ignore it.
   __asm__ volatile("prefetchw %0" : : "m"(*at));
 #else
   __builtin_prefetch(at, 1);
 #endif
 }
 
-// store(address) writes the payload's words.
+// store(address) must write the words of the payload.
 template <typename Store>
 inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, ExtendedKind kind,
                                                      std::uint32_t payload_count,
@@ -42,15 +42,15 @@ inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, Exten
   ChunkHeader* const chunk = cursor.chunk;
   const std::uint32_t offset = chunk->committed;
   const std::uint32_t bytes = (payload_count + 1) * 8;
-  // In 64 bits: the chunk without room is full to the last of 32.
+  // Computed in 64 bits, because the chunk without room is full up to the last of 32 bits.
   if (__builtin_expect(std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit),
                        0)) {
     cursor.busy = was_busy;
     return {nullptr, 0};
   }
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  // Nobody has touched these lines on this core: asked for now, the words some records on do not
-  // wait for them.
+  // This core has not touched these cache lines yet. Prefetched now, they are ready for the records
+  // that follow.
   prefetch_for_writing(at + 32);
   store(at + 1);
   const std::uint64_t low_bits = make_extended(0, kind, payload_count);
@@ -62,7 +62,7 @@ inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, Exten
   return {chunk, offset};
 }
 
-// The record's position, 0 if it was not written.
+// Returns the record's position; 0 if it was not written.
 inline std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind,
                                   const std::uint64_t* payload,
                                   std::uint32_t payload_count) noexcept {
@@ -73,13 +73,13 @@ inline std::uint64_t put_extended(ThreadCursor& cursor, ExtendedKind kind,
   return put.chunk != nullptr ? make_position(put.chunk->sequence, put.offset) : 0;
 }
 
-// The first word of an OpBegin's payload, see ExtendedKind.
+// The first word of an OpBegin's payload; see ExtendedKind.
 inline std::uint64_t op_name_word(std::uint32_t name, std::uint8_t scope) noexcept {
   return name | (std::uint64_t{scope} << 32);
 }
 
-// sonde_op_begin for the one who calls it at every operator. By value: what the quick way needs
-// stays in registers. The cursor is the thread's own.
+// sonde_op_begin for a caller that uses it at every operator. Arguments are passed by value, so
+// that what the fast path needs stays in registers. The cursor is the thread's own.
 __attribute__((noinline, unused)) static bool op_begin_by_call(
     std::uint32_t name, std::uint8_t scope, std::int64_t sequence_number,
     std::uint64_t forward_thread, std::uint64_t record_function_id) noexcept {
@@ -104,7 +104,7 @@ inline __attribute__((always_inline)) bool write_op_begin(
   return op_begin_by_call(name, scope, sequence_number, forward_thread, record_function_id);
 }
 
-// The first word of an ApiBegin's payload, see ExtendedKind.
+// The first word of an ApiBegin's payload; see ExtendedKind.
 inline std::uint64_t api_name_word(const sonde_api_call& call) noexcept {
   return call.name | (std::uint64_t{call.kind} << 32) | (std::uint64_t{call.callback_id} << 40);
 }
@@ -113,7 +113,7 @@ __attribute__((noinline, unused)) static bool api_begin_by_call(sonde_api_call c
   return sonde_api_begin(&call) != 0;
 }
 
-// sonde_api_begin for the one who calls it at every launch.
+// sonde_api_begin for a caller that uses it at every launch.
 inline __attribute__((always_inline)) bool write_api_begin(ThreadCursor& cursor,
                                                            const sonde_api_call& call) noexcept {
   const auto store = [&](std::uint64_t* at) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The part of the recorder that must be inlined. Everything here is nanoseconds: each instruction
-// is counted by tests/codegen.
+// The part of the recorder that must be inlined. Every nanosecond counts here: tests/codegen counts
+// the instructions.
 
 #include <atomic>
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace sonde {
 namespace detail {
 
-// A thread's place in its chunk. Only the thread itself touches it, except for the limits, which
-// the drainer sets to 0 to make the thread take the slow path at its next record. Trivial, in
-// static TLS: a constructor, a destructor or the dynamic model would cost a call at every event.
+// A thread's place in its chunk. Only the thread itself uses it, except for the limits, which the
+// drainer sets to 0 to make the thread's next record take the slow path. Trivial, in static TLS: a
+// constructor, a destructor or the dynamic model would cost a call at every event.
 struct ThreadCursor {
-  ChunkHeader* chunk;         // never null: before the first record a chunk without room
+  ChunkHeader* chunk;         // never null: before the first record, a chunk without room
   std::uint32_t begin_limit;  // scopes begin while `committed` is below this
   std::uint32_t end_limit;    // and end while it is below this
-  std::uint32_t busy;  // a record is being written: what a signal handler records now is lost
+  std::uint32_t busy;  // a record is being written; what a signal handler records now is lost
   std::uint32_t payload_words;  // of this chunk so far, see ChunkHeader
 };
 
@@ -28,12 +28,12 @@ struct ThreadCursor {
 constexpr std::uint32_t kBusy = 0x80000000;
 
 extern "C" {
-// Not 0 while some session records, or another tool listens (src/record/listeners.h).
+// Not 0 while a session records or another tool listens (src/record/listeners.h).
 extern std::uint32_t sonde_detail_recording;
 extern __thread ThreadCursor sonde_detail_cursor __attribute__((tls_model("initial-exec")));
 }
 
-// Out of line: first record of a thread, a chunk that is full, a site not yet known, a slow clock.
+// Not inlined: the first record of a thread, a full chunk, an unknown site, a slow clock.
 bool begin_slow(sonde_site* site, WordKind kind) noexcept;
 void end_slow() noexcept;
 
@@ -41,11 +41,12 @@ inline bool recording() noexcept {
   return __atomic_load_n(&sonde_detail_recording, __ATOMIC_RELAXED) != 0;
 }
 
-// The clock's low 46 bits where a word has them. Only used where the inlined path is on: without a
-// counter to read at user level the limits stay 0.
+// The low 46 bits of the clock, at their place in a word. Only used where the inlined path is on:
+// if the counter cannot be read at user level, the limits stay 0.
 inline std::uint64_t fast_word_ticks() noexcept {
 #if defined(__x86_64__)
-  // The halves are shifted into place at once, not joined first; rdtsc clears what is above them.
+  // The halves are shifted into place directly instead of being joined first. rdtsc clears the bits
+  // above them.
   std::uint64_t low;
   std::uint64_t high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
@@ -59,7 +60,7 @@ inline std::uint64_t fast_word_ticks() noexcept {
 #endif
 }
 
-// g++ and clang say it in different ways.
+// g++ and clang have different macros for this.
 #if defined(__SANITIZE_THREAD__)
 #define SONDE_DETAIL_THREAD_SANITIZER 1
 #elif defined(__has_feature)
@@ -68,8 +69,9 @@ inline std::uint64_t fast_word_ticks() noexcept {
 #define SONDE_DETAIL_THREAD_SANITIZER 0
 #endif
 
-// A limit, which the drainer may be setting to 0. Plain where no tool watches: a load of 32 aligned
-// bits is whole anyway, and compares straight from memory, which an atomic one does not.
+// Reads a limit, which the drainer may be setting to 0. Without the thread sanitizer this is a
+// plain load: an aligned load of 32 bits is never torn, and unlike an atomic load it can be a
+// memory operand of the comparison.
 inline std::uint32_t read_limit(const std::uint32_t& limit) noexcept {
 #if SONDE_DETAIL_THREAD_SANITIZER
   return __atomic_load_n(&limit, __ATOMIC_RELAXED);
@@ -78,25 +80,25 @@ inline std::uint32_t read_limit(const std::uint32_t& limit) noexcept {
 #endif
 }
 
-// Writes one word into the thread's chunk while `committed` is below `limit`; false if the slow
+// Writes one word into the thread's chunk while `committed` is below `limit`. False if the slow
 // path must be taken.
 inline bool put_word(ThreadCursor& cursor, const std::uint32_t& limit,
                      std::uint32_t low_bits) noexcept {
   const std::uint32_t was_busy = cursor.busy;
   cursor.busy = kBusy;
-  // `committed` must be read after `busy` is set, or what a handler writes in between is
-  // overwritten.
+  // `committed` must be read after `busy` is set. Otherwise words that a handler writes in between
+  // are overwritten.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   ChunkHeader* const chunk = cursor.chunk;
   const std::uint32_t offset = chunk->committed;
-  // One test for both: kBusy is above every limit.
+  // One test for two conditions: kBusy is above every limit.
   if (__builtin_expect((offset | was_busy) >= read_limit(limit), 0)) {
     cursor.busy = was_busy;
     return false;
   }
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
-  // The word is written before `committed` moves, for the drainer on another core and for whoever
-  // reads the mapping after a crash.
+  // The word is written before `committed` moves, for the drainer on another core and for readers
+  // of the mapping after a crash.
   __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->committed, offset + 8, __ATOMIC_RELEASE);  // pairs with committed_bytes
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -104,7 +106,7 @@ inline bool put_word(ThreadCursor& cursor, const std::uint32_t& limit,
   return true;
 }
 
-// A Begin or Lap. False if it was not recorded; the loss is counted.
+// Writes a Begin or Lap. False if it was not recorded; the loss is counted.
 inline bool write_begin(sonde_site* site, WordKind kind) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
   const std::uint32_t id = __atomic_load_n(&site->id, __ATOMIC_ACQUIRE);  // pairs with site_id
@@ -115,7 +117,8 @@ inline bool write_begin(sonde_site* site, WordKind kind) noexcept {
   return begin_slow(site, kind);
 }
 
-// Only after a write_begin on this thread that gave true; the cursor is the thread's own.
+// Call it only after a write_begin on this thread that returned true. The cursor is the thread's
+// own.
 inline void write_end(ThreadCursor& cursor = sonde_detail_cursor) noexcept {
   if (!put_word(cursor, cursor.end_limit, static_cast<std::uint32_t>(WordKind::End))) end_slow();
 }

@@ -21,7 +21,7 @@
 
 namespace sonde::cuda::profiler {
 
-// cudaProfilerStart and cudaProfilerStop. The message of an error is CUDA's own, with its number.
+// Call cudaProfilerStart and cudaProfilerStop. An error has CUDA's own message and number.
 Result<void> start();
 Result<void> stop();
 
@@ -29,7 +29,7 @@ Result<void> stop();
 class profile {
  public:
   profile() : started_(start()) {}
-  // Stops also what did not start.
+  // Stops even if starting failed.
   ~profile() { static_cast<void>(stop()); }
   profile(const profile&) = delete;
   profile& operator=(const profile&) = delete;

@@ -2,7 +2,7 @@
 #pragma once
 
 // `torch._dynamo.profiler`: how much of a program runs in captured graphs. A graph is any callable
-// that stands for one, such as a compiled module. Wrap each once; its calls are then marked while
+// that represents one, such as a compiled module. Wrap each once. Its calls are then marked while
 // something records.
 //
 //   auto forward = sonde::dynamo::insert_profiling(
@@ -29,7 +29,7 @@ bool should_print_missing();
 
 class Profiler {
  public:
-  // Host operators only; with stacks if should_print_missing().
+  // Records only host operators; with stacks if should_print_missing().
   Profiler();
 
   void start() { prof_.start(); }

@@ -24,7 +24,7 @@ namespace sonde {
 class ExecutionTraceObserver {
  public:
   ExecutionTraceObserver();
-  // cleanup().
+  // Calls cleanup().
   ~ExecutionTraceObserver();
   ExecutionTraceObserver(const ExecutionTraceObserver&) = delete;
   ExecutionTraceObserver& operator=(const ExecutionTraceObserver&) = delete;

@@ -28,8 +28,8 @@ namespace sonde {
 
 // NOLINTBEGIN(readability-identifier-naming): the names PyTorch users know
 
-// Lasts until the end of the block, for all threads; may be nested. Scopes that are open when it
-// ends are still ended for the tool.
+// Lasts until the end of the block, for all threads. May be nested. The tool still sees the end of
+// scopes that are open when it ends.
 class emit_nvtx {
  public:
   // With `record_shapes`, ranges of operators also show the sizes of their inputs, and which
@@ -65,7 +65,7 @@ class emit_itt {
 namespace nvtx {
 
 bool is_available();
-// The depth of the range that begins or ends, counted from 0; negative without a tool.
+// Return the depth of the range that begins or ends, counted from 0; negative without a tool.
 int range_push(std::string_view message);
 int range_pop();
 // A range that may end on another thread.

@@ -12,7 +12,7 @@
 
 namespace sonde {
 
-// Numbered as PyTorch's ProfilerActivity.
+// The numbers are those of PyTorch's ProfilerActivity.
 enum class Activity : std::uint8_t {
   Cpu = 0,
   Xpu = 1,
@@ -26,20 +26,20 @@ enum class Activity : std::uint8_t {
 enum class GpuLevel : std::uint8_t {
   Linked = 0,  // its work, and the calls that launch, copy, wait, allocate or concern graphs
                // (launches as the driver sees them: cuLaunchKernel)
-  Lean = 1,    // its work alone, which then belongs to no operator
-  Full = 2,    // also waits with what they waited for, and every call that Kineto shows
+  Lean = 1,    // only its work, which then belongs to no operator
+  Full = 2,    // also what waits waited for, and every call that Kineto shows
 };
 
-// Cpu, and what the sources that were added (source.h) serve.
+// Cpu, and the activities of all added sources (source.h).
 std::vector<Activity> supported_activities();
 
-// Members have PyTorch's names. In C++17, assign to those of a default one.
+// Members have PyTorch's names. In C++17, assign to the members of a default object.
 struct RecordOptions {
   std::vector<Activity> activities = supported_activities();
   bool record_shapes = false;   // shapes and types of the inputs of operators
   bool profile_memory = false;  // allocations and frees
   bool with_stack = false;      // the stack at each operator
-  bool with_flops = false;      // estimates of FLOPs; asks for shapes too
+  bool with_flops = false;      // estimates of FLOPs; implies shapes
   bool with_modules = false;    // the module of each operator
   GpuLevel gpu_level = GpuLevel::Linked;
 };

@@ -20,12 +20,12 @@
 
 namespace sonde {
 
-// Numbered as PyTorch's.
+// The numbers are PyTorch's.
 enum class ProfilerAction : std::uint8_t {
   None = 0,
   Warmup = 1,         // sources are ready, nothing is kept
   Record = 2,         // the step belongs to a cycle
-  RecordAndSave = 3,  // the same, and it is the cycle's last
+  RecordAndSave = 3,  // the same, and it is the last of the cycle
   // The device stopped before the end of the cycle. Set by the profiler; a schedule must not return
   // it.
   DeviceStopped = 4,
@@ -61,9 +61,9 @@ class Schedule {
 
 // All are numbers of steps, except `repeat` (cycles) and `skip_first_wait` (yes or no).
 struct ScheduleOptions {
-  std::int64_t wait = 0;             // of each cycle, not recorded
+  std::int64_t wait = 0;             // at the start of each cycle, not recorded
   std::int64_t warmup = 0;           // then prepared, not recorded
-  std::int64_t active = 0;           // then recorded; must be given
+  std::int64_t active = 0;           // then recorded; required
   std::int64_t repeat = 0;           // 0: for ever
   std::int64_t skip_first = 0;       // once, before the first cycle
   std::int64_t skip_first_wait = 0;  // not 0: the first cycle has no `wait`

@@ -2,16 +2,17 @@
 #ifndef SONDE_EXECUTION_TRACE_SOURCE_H
 #define SONDE_EXECUTION_TRACE_SOURCE_H
 
-/* Who writes the nodes of execution traces: a library that sees a tensor library from inside, in C,
- * whatever C++ library it was built with. Users have execution_trace.h.
+/* The interface of a library that writes the nodes of execution traces because it sees a tensor
+ * library from inside. It is C, whatever C++ library it was built with. Users have
+ * execution_trace.h.
  *
  *   static const sonde_et_source source = {sizeof(source), begin, start, stop};
  *   sonde_add_et_source(&source);
  *
- * Its functions are called one at a time. start() comes when operators are to be written, stop()
- * when they are not any more; what is open then is to be written as far as it is known.
+ * Its functions are called one at a time. After start() it writes operators; after stop(), no
+ * more. In stop() it writes open operators as far as they are known.
  *
- * The size that begins each struct is its version: structs grow at their ends only. */
+ * The size at the beginning of each struct is its version: structs only grow at their end. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,9 +36,8 @@ typedef struct sonde_et_values {
   sonde_et_text strides;
 } sonde_et_values;
 
-/* sonde/trace/execution_trace_nodes.h says what they mean. 1 is the root's id, which is written for
- * you.
- */
+/* sonde/trace/execution_trace_nodes.h describes the fields. 1 is the id of the root, which Sonde
+ * writes itself. */
 typedef struct sonde_et_node {
   uint32_t size;
   uint64_t id;
@@ -54,24 +54,25 @@ typedef struct sonde_et_node {
   sonde_et_text schema;
   sonde_et_text kernel_backend;
   sonde_et_text kernel_file;
-  sonde_et_text more_attributes; /* JSON objects with commas between */
+  sonde_et_text more_attributes; /* JSON objects, separated by commas */
 } sonde_et_node;
 
-/* Nothing if no execution trace is open. */
+/* Does nothing if no execution trace is open. */
 void sonde_et_write(const sonde_et_node* node);
 
-/* Hands `text` as a JSON string with its quotes to put(). */
+/* Passes `text` as a JSON string, with its quotes, to put(). */
 void sonde_et_string(sonde_et_text text, void (*put)(void* to, sonde_et_text json), void* to);
 
 typedef struct sonde_et_source {
-  uint32_t size;       /* sizeof(sonde_et_source), as its library was built */
+  uint32_t size;       /* sizeof(sonde_et_source) when its library was built */
   void (*begin)(void); /* a new file: numbers begin again */
-  /* Of a job of several processes: PyTorch's JSON list of their groups; "" otherwise. */
+  /* For a job of several processes: PyTorch's JSON list of their groups; else "". */
   void (*start)(const char* process_groups);
   void (*stop)(void);
 } sonde_et_source;
 
-/* The struct must stay. Not 0: there is another, or it is not one that this Sonde understands. */
+/* The struct must stay valid. Returns non-zero if there is another source, or if this Sonde does
+ * not understand it. */
 int sonde_add_et_source(const sonde_et_source* source);
 
 /* NOLINTEND(readability-identifier-naming,modernize-use-using) */

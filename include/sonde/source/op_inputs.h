@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What an operator is called with, packed into the words that sonde_op_inputs takes.
+// The arguments of an operator, packed into the words that sonde_op_inputs takes.
 //
-//   sonde::OpInputs inputs;             // 8 KiB; keep one a thread, and clear() it
+//   sonde::OpInputs inputs;             // 8 KiB; keep one per thread, and clear() it
 //   inputs.tensor(float_name, sizes, 2, strides, 2);
 //   inputs.scalar("0.5");
 //   sonde_op_inputs(inputs.words(), inputs.word_count());
 //
-// Calls with the same arguments have the same words: a trace keeps them once. Nothing is allocated.
-// What does not fit becomes an argument of which nothing is known.
+// Calls with the same arguments have the same words, and a trace keeps them once. Nothing is
+// allocated. An argument that does not fit is recorded as unknown.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class OpInputs {
   static constexpr Tag kScalar = 3;
   static constexpr Tag kScalarList = 4;
   static constexpr Tag kString = 5;
-  static constexpr Tag kDevice = 6;  // where the tensor after it lies: type, index + 1
+  static constexpr Tag kDevice = 6;  // the device of the next tensor: type, index + 1
 
   void clear() noexcept { used_ = left_in_list_ = left_out_ = 0; }
   bool empty() const noexcept { return used_ == 0; }
@@ -39,7 +39,7 @@ class OpInputs {
     if (is_next()) put(kNone);
   }
 
-  // `dtype` is a number of sonde_name; a layout without strides has 0 of them.
+  // `dtype` is a number from sonde_name. A layout without strides has 0 of them.
   void tensor(std::uint32_t dtype, const std::int64_t* sizes, std::size_t dims,
               const std::int64_t* strides, std::size_t stride_count) noexcept {
     if (!is_next()) return;
@@ -49,15 +49,15 @@ class OpInputs {
     numbers(sizes, dims);
     numbers(strides, stride_count);
   }
-  // Where the next tensor() lies, as PyTorch numbers DeviceType; not called for the host's memory.
+  // Sets the device of the next tensor(), by PyTorch's DeviceType. Do not call it for host memory.
   void device(std::uint8_t type, std::int32_t index) noexcept {
     if (left_out_ > 0 || !has_room(1 + 2 * kMostOfANumber)) return;
     put(kDevice);
     number(type);
     number(static_cast<std::uint32_t>(index + 1));
   }
-  // `count` tensors follow, by tensor() or none(). Of a list too long for a byte each nothing is
-  // known.
+  // `count` tensors follow, each by tensor() or none(). A list too long for one byte per tensor is
+  // recorded as unknown.
   void tensor_list(std::size_t count) noexcept {
     if (!has_room(1 + kMostOfANumber + count)) {
       put(kNone);
@@ -83,7 +83,7 @@ class OpInputs {
 
  private:
   static constexpr std::size_t kMostOfANumber = 10;
-  // Some bytes stay free, so that arguments of which nothing is known always fit.
+  // Some bytes stay free, so that unknown arguments always fit.
   static constexpr std::size_t kCapacity = std::size_t{detail::kMaxPayloadWords - 1} * 8;
   static constexpr std::size_t kReserve = 512;
 
@@ -91,7 +91,7 @@ class OpInputs {
   bool has_room(std::size_t bytes) const noexcept {
     return used_ + bytes + left_in_list_ + kReserve <= kCapacity;
   }
-  // Whether the argument that comes is written: not one of a list that was left out.
+  // Whether the next argument is written: not if it belongs to a list that was left out.
   bool is_next() noexcept {
     if (left_out_ > 0) {
       --left_out_;
@@ -124,8 +124,8 @@ class OpInputs {
   }
 
   std::size_t used_ = 0;
-  std::size_t left_in_list_ = 0;  // tensors that are still to come, a byte each at least
-  std::size_t left_out_ = 0;      // the same of a list that was left out
+  std::size_t left_in_list_ = 0;  // tensors still to come, at least a byte each
+  std::size_t left_out_ = 0;      // the same for a list that was left out
   std::uint64_t words_[detail::kMaxPayloadWords];
 };
 

@@ -2,9 +2,9 @@
 #ifndef SONDE_PLUGIN_H
 #define SONDE_PLUGIN_H
 
-/* A source of events that comes as a shared library, in whatever language and with whatever C++
- * library it was built: the C form of sonde/source/source.h. It records through sonde.h and op.h
- * like everybody else; sessions only say when to record, and what.
+/* A source of events in a shared library, whatever language and C++ library it was built with:
+ * the C form of sonde/source/source.h. It records through sonde.h and op.h like everyone else.
+ * Sessions only say when to record, and what.
  *
  *   static int prepare(void* self, const sonde_request* request, char* why, size_t why_bytes);
  *   static void start(void* self);
@@ -13,14 +13,14 @@
  *                                       start, stop, 0};
  *   sonde_add_plugin(&plugin);
  *
- * They are called from the thread that starts or stops a session, one call at a time, and must
- * return fast. start() comes when a window has opened, stop() while it is still open: in stop() a
- * plugin records what it still holds back, such as times that a device has reported since
- * (device.h), or counts it as lost.
+ * The functions are called from the thread that starts or stops a session, one call at a time,
+ * and must return fast. start() is called when a window has opened, stop() while it is still
+ * open. In stop() a plugin records what it still holds back, such as times that a device has
+ * reported since (device.h), or counts it as lost.
  *
- * A plugin that holds back much, or for long, has a fourth, flush(): see below.
+ * A plugin that holds back much, or for long, has a fourth function, flush(): see below.
  *
- * The size that begins each struct is its version: structs grow at their ends only. */
+ * The size at the beginning of each struct is its version: structs only grow at their end. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
 
-/* As PyTorch numbers ProfilerActivity. */
+/* PyTorch's numbers of ProfilerActivity. */
 enum { SONDE_ACTIVITY_CPU = 0, SONDE_ACTIVITY_CUDA = 2, SONDE_ACTIVITY_PRIVATEUSE1 = 5 };
 
 /* What a session wants. It may grow at its end: `size` says how much of it there is. */
@@ -42,27 +42,27 @@ typedef struct sonde_request {
   uint8_t with_stack;
   uint8_t with_flops;
   uint8_t with_modules;
-  uint8_t gpu_level; /* of CUDA: 0 linked, 1 lean, 2 full */
+  uint8_t gpu_level; /* for CUDA: 0 linked, 1 lean, 2 full */
 } sonde_request;
 
 typedef struct sonde_plugin {
-  uint32_t size; /* sizeof(sonde_plugin), as its library was built */
+  uint32_t size; /* sizeof(sonde_plugin) when its library was built */
   uint32_t activity;
   const char* name;
-  void* self; /* given to the functions */
-  /* Before the first window. Not 0: it leaves this session to others, and the session's ledger says
-   * what was written to `why` as text with a 0 at its end. Comes again right before each start(),
-   * and before a stop() after which others still record, with what all of them want together: that
-   * holds from that start() or stop() on. One that cannot change what it does while it runs goes on
-   * as it is. */
+  void* self; /* passed to the functions */
+  /* Called before the first window. If it does not return 0, the plugin takes no part in this
+   * session, and the session's ledger has the reason, which it writes to `why` as 0-terminated
+   * text. Called again right before each start(), and before a stop() after which others still
+   * record, with the options of all of them combined; these apply from that start() or stop()
+   * on. A plugin that cannot change its options while it runs continues unchanged. */
   int (*prepare)(void* self, const sonde_request* request, char* why, size_t why_bytes);
   void (*start)(void* self);
   void (*stop)(void* self);
-  /* May be 0. Records what is held back and complete, so that little of it is lost when the program
-   * is killed, and a snapshot has what happened just before. Comes some times a second while a
-   * window is open, from a thread of Sonde's own, and before a snapshot, from the one that takes
-   * it: two may come at once, and with several sessions also while another of them starts or stops.
-   */
+  /* May be 0. Records what is held back and complete, so that little is lost if the program is
+   * killed, and so that a snapshot has what happened just before. Called a few times a second
+   * while a window is open, from one of Sonde's threads, and before a snapshot, from the thread
+   * that takes it. Two calls may come at once, and with several sessions also while another
+   * session starts or stops. */
   void (*flush)(void* self);
 } sonde_plugin;
 

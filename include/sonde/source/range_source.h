@@ -2,9 +2,9 @@
 #ifndef SONDE_RANGE_SOURCE_H
 #define SONDE_RANGE_SOURCE_H
 
-/* For sources of operators (plugin.h): how they take part in emit_nvtx and emit_itt (ranges.h).
- * The recorder shows scopes of sonde.h and record.h to the tools; operators have names that only
- * their source can make.
+/* How sources of operators (plugin.h) take part in emit_nvtx and emit_itt (ranges.h). The
+ * recorder itself shows scopes of sonde.h and record.h to the tools. Only a source can make the
+ * names of its operators.
  *
  *   static void listen(uint32_t tools, int record_shapes);   // remember, and watch operators
  *   static const sonde_range_source source = {sizeof(source), listen};
@@ -12,7 +12,7 @@
  *
  *   sonde_range range = sonde_tell_begin(SONDE_TOOL_NVTX, "aten::mm, seq = 3, op_id = 7");
  *   ...
- *   sonde_range_end(range);                                   // also after they ceased to listen
+ *   sonde_range_end(range);                                   // even if they listen no longer
  */
 
 #include <stdint.h>
@@ -28,8 +28,8 @@ extern "C" {
 enum { SONDE_TOOL_NVTX = 2, SONDE_TOOL_ITT = 4 };
 
 typedef struct sonde_range_source {
-  uint32_t size; /* sizeof(sonde_range_source), as its library was built */
-  /* Which tools listen from now on: called whenever that changes, one call at a time. */
+  uint32_t size; /* sizeof(sonde_range_source) when its library was built */
+  /* Called whenever the tools that listen change, one call at a time. */
   void (*listen)(uint32_t tools, int record_shapes);
 } sonde_range_source;
 
@@ -37,7 +37,7 @@ typedef struct sonde_range_source {
  * called now. Returns non-zero if this Sonde does not understand it. */
 int sonde_add_range_source(const sonde_range_source* source);
 
-/* Which tools listen now, as SONDE_TOOL_…; 0: none. */
+/* The tools that listen now, as SONDE_TOOL_…; 0: none. */
 uint32_t sonde_tools(void);
 /* Begins a range for each of `tools` on this thread; sonde_range_end ends it. */
 sonde_range sonde_tell_begin(uint32_t tools, const char* name);

@@ -2,7 +2,7 @@
 #pragma once
 
 // A Source brings events of another API (a tensor library, a GPU runtime) into a session. It
-// records through sonde.h like everyone else; a session only says when to record, and what.
+// records through sonde.h like everyone else. A session only says when to record, and what.
 //
 // The thread that starts or stops the session calls its sources, one call at a time. They must
 // return fast; slow work belongs after stop(). Only flush() is called from another thread.
@@ -19,22 +19,22 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::string name() const = 0;
-  // Which activity it serves; sessions that ask for this activity call it.
+  // The activity it serves. Sessions that ask for this activity call it.
   virtual Activity activity() const = 0;
-  // Before the first window: load libraries, take buffers. A failure goes into the session's ledger
-  // and leaves this source out; it never fails the program. Comes again right before each start(),
-  // and before a stop() after which others still record, with what all of them want together: that
-  // holds from that start() or stop() on. A source that cannot change what it does while it runs
-  // goes on as it is.
+  // Called before the first window: load libraries, allocate buffers. A failure goes into the
+  // session's ledger and leaves this source out; it never fails the program. Called again right
+  // before each start(), and before a stop() after which others still record, with the options of
+  // all of them combined; these apply from that start() or stop() on. A source that cannot change
+  // its options while it runs continues unchanged.
   virtual Result<void> prepare(const RecordOptions& wanted) = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
 
-  // Whether it holds back events, such as times that a device reports in batches.
+  // Whether it holds back events, for example times that a device reports in batches.
   virtual bool is_flushed() const { return false; }
-  // If so: record what is held back and complete. Comes some times a second while a window is open,
-  // from a thread of Sonde's own, and before a snapshot, from the one that takes it: two may come
-  // at once, and with several sessions also while another of them starts or stops.
+  // If so: record what is held back and complete. Called a few times a second while a window is
+  // open, from one of Sonde's threads, and before a snapshot, from the thread that takes it. Two
+  // calls may come at once, and with several sessions also while another session starts or stops.
   virtual void flush() {}
 };
 

@@ -22,7 +22,7 @@ namespace sonde {
 // Nanoseconds since the Unix epoch on the trace's one clock, or a length of time.
 using Nanos = std::int64_t;
 
-// A row of the table that `Tag` stands for, or none.
+// A row of the table that `Tag` identifies, or none.
 template <typename Tag>
 class Id {
  public:
@@ -51,7 +51,7 @@ struct IsId : std::false_type {};
 template <typename Tag>
 struct IsId<Id<Tag>> : std::true_type {};
 
-// Neighbouring rows: for (SpanId span : trace.track_spans(track)) …
+// A range of neighbouring rows: for (SpanId span : trace.track_spans(track)) …
 template <typename IdType>
 class IdRange {
  public:
@@ -97,10 +97,10 @@ class Column {
 
   std::size_t size() const noexcept { return values_.empty() ? null_rows_ : values_.size(); }
   bool empty() const noexcept { return size() == 0; }
-  // Whether some value was ever set that is not null.
+  // Whether a value other than null was ever set.
   bool materialised() const noexcept { return !values_.empty(); }
   T null_value() const noexcept { return null_; }
-  // size() values if materialised(), else a null pointer.
+  // size() values if materialised(), else null.
   const T* data() const noexcept { return values_.empty() ? nullptr : values_.data(); }
 
   T operator[](std::size_t row) const noexcept { return values_.empty() ? null_ : values_[row]; }
@@ -160,7 +160,7 @@ class Column {
     null_rows_ = 0;
   }
 
-  // Writable values, size() of them; a null pointer if there are no rows.
+  // size() writable values; null if there are no rows.
   T* mutable_data() {
     materialise();
     return values_.empty() ? nullptr : values_.data();
@@ -212,7 +212,7 @@ class Column {
   friend bool operator!=(const Column& a, const Column& b) { return !(a == b); }
 
  private:
-  // By bits for floating point: -0.0 and NaN are values to be kept.
+  // Compares bits of floating point numbers: -0.0 and NaN are values to be kept.
   static bool same(const T& a, const T& b) noexcept {
     if constexpr (std::is_floating_point_v<T>) {
       static_assert(sizeof(T) == sizeof(std::uint64_t));

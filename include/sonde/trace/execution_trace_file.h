@@ -24,9 +24,9 @@ bool is_execution_trace(const std::string& path, const OpenOptions& options = {}
 Result<ExecutionTrace> open_execution_trace(const std::string& path,
                                             const OpenOptions& options = {});
 
-// The suffix chooses the format: `.json` and `.json.gz` as PyTorch writes it, `.et` and `.chakra`
-// as Chakra's protobuf. `times`, if given, is a trace of the same run, from which Chakra's nodes
-// get their times. A file appears complete or not at all.
+// The suffix chooses the format: `.json` and `.json.gz` for PyTorch's, `.et` and `.chakra` for
+// Chakra's protobuf. `times`, if given, is a trace of the same run, from which Chakra's nodes get
+// their times. A file appears complete or not at all.
 Result<void> export_execution_trace(const ExecutionTrace& et, const std::string& path,
                                     const Trace* times = nullptr);
 

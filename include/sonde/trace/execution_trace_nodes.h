@@ -31,21 +31,21 @@ struct ExecutionTraceValues {
 
 struct ExecutionTraceNode {
   std::uint64_t id = 0;
-  std::uint64_t parent = 0;  // the root is its own
+  std::uint64_t parent = 0;  // the root is its own parent
   std::string_view name;
   ExecutionTraceValues inputs;
   ExecutionTraceValues outputs;
   std::uint64_t record_function_id = 0;  // 0: none
-  std::uint64_t forward_parent = 0;      // of a gradient: what its forward thread was in
+  std::uint64_t forward_parent = 0;      // for a gradient: the node its forward thread was in
   std::int64_t sequence_number = -1;
-  std::uint64_t scope = 0;   // as PyTorch numbers RecordScope
-  std::uint64_t thread = 0;  // as the tensor library numbers them
+  std::uint64_t scope = 0;   // PyTorch's number of the RecordScope
+  std::uint64_t thread = 0;  // the tensor library's number of the thread
   std::uint64_t forward_thread = 0;
   std::string_view schema;  // "aten::t(Tensor(a) self) -> Tensor(a)"
   std::string_view kernel_backend;
   std::string_view kernel_file;
   std::string_view tensor_range;
-  std::string_view more_attributes;  // JSON objects with commas between, such as a collective's
+  std::string_view more_attributes;  // JSON objects separated by commas, such as a collective's
 };
 
 // Names of nodes that are not operators.
@@ -59,7 +59,7 @@ struct ExecutionTrace {
   std::string schema;
   std::int64_t pid = 0;
   std::string time;           // when it began, in local time: "2026-03-01 12:00:00"
-  std::int64_t start_ms = 0;  // of a clock that does not jump
+  std::int64_t start_ms = 0;  // on a clock that does not jump
   std::int64_t finish_ms = 0;
   std::vector<ExecutionTraceNode> nodes;
   std::vector<std::string> problems;  // what is missing in a damaged file

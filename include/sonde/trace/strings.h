@@ -23,7 +23,7 @@ class StringPool {
  public:
   // The same text gives the same id. Invalidates views into the pool.
   StringId intern(std::string_view text);
-  // Adds without looking for the same text, to read a stored pool.
+  // Adds without searching for the same text, for reading a stored pool.
   StringId add(std::string_view text);
 
   std::size_t size() const noexcept { return ends_.size(); }

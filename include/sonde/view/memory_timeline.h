@@ -18,9 +18,10 @@
 
 namespace sonde {
 
-// By suffix: `.html`; `.svg`; `raw.json.gz`, every event; other `.gz`, times and bytes by category,
-// compressed; anything else, the same as plain JSON. `device` is "cuda:0" or the like; "" means the
-// first that is not the host, else the host. The file appears complete or not at all.
+// The suffix chooses the format: `.html`; `.svg`; `raw.json.gz` for every event; other `.gz` for
+// times and bytes by category, compressed; anything else for the same as plain JSON. `device` is
+// "cuda:0" or similar; "" means the first that is not the host, else the host. The file appears
+// complete or not at all.
 Result<void> export_memory_timeline(const Trace& trace, const std::string& path,
                                     std::string_view device = "");
 // The same, for a device of an existing profile.
@@ -29,7 +30,7 @@ Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMe
 
 // The texts of those files. PyTorch's `[[times in us], [[0, bytes of each category], …]]`.
 std::string memory_series_json(const DeviceMemory& device);
-// PyTorch's `[[time in ns, action, signed bytes, category], …]`; a version more is two of them.
+// PyTorch's `[[time in ns, action, signed bytes, category], …]`; a new version is two of them.
 std::string memory_events_json(const DeviceMemory& device);
 std::string memory_svg(const MemoryProfile& profile, const DeviceMemory& device);
 Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory& device);

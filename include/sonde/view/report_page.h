@@ -13,8 +13,8 @@
 
 namespace sonde {
 
-// `name` is what the page calls the trace, such as its file; it and all names in the trace may
-// contain anything. The page shows the beginning of long lists, and says so.
+// `name` is the page's name for the trace, such as its file. It and all names in the trace may
+// contain anything. The page shows the beginning of long lists and says so.
 std::string report_page(const Report& report, std::string_view name);
 
 }  // namespace sonde
