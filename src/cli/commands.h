@@ -5,6 +5,7 @@
 // returns an error for main() to print. One file per command; only main.cpp knows the parser.
 
 #include <string>
+#include <vector>
 
 #include "cli/output.h"
 #include "sonde/analyse/averages.h"
@@ -100,6 +101,26 @@ struct ReportCommand {
 };
 Result<void> check(const ReportCommand& options);
 Result<void> run_report(const ReportCommand& options, Output& out);
+
+// What would be different; at least one of them.
+struct WhatIfCommand {
+  std::string file;
+  OpenOptions open;
+  std::vector<std::string> scale;   // "PATTERN=FACTOR"
+  std::vector<std::string> remove;  // patterns
+  bool no_sync = false;
+  Format format = Format::Text;
+};
+Result<void> check(const WhatIfCommand& options);
+Result<void> run_whatif(const WhatIfCommand& options, Output& out);
+
+struct CriticalPathCommand {
+  std::string file;
+  OpenOptions open;
+  int row_limit = 20;  // -1: all
+  Format format = Format::Text;
+};
+Result<void> run_critical_path(const CriticalPathCommand& options, Output& out);
 
 // Sends a request to a program that `sonde run` started (cli/run.h).
 struct CtlCommand {

@@ -52,6 +52,8 @@ struct Parser {
   EtCommand et;
   GraphsCommand graphs;
   ReportCommand report;
+  WhatIfCommand whatif;
+  CriticalPathCommand critical_path;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -78,6 +80,8 @@ struct Parser {
     add_et();
     add_graphs();
     add_report();
+    add_whatif();
+    add_critical_path();
   }
 
   static constexpr const char* kTraceFile =
@@ -352,6 +356,54 @@ struct Parser {
     command->callback([this] {
       require(check(report));
       action = [this](Output& out) { return run_report(report, out); };
+    });
+  }
+
+  void add_whatif() {
+    CLI::App* command = app.add_subcommand(
+        "whatif", "Simulate how long it would have taken if something were different");
+    add_input(command, "TRACE", kTraceFile, whatif);
+    command
+        ->add_option("--scale", whatif.scale,
+                     "Spans with such names take this much of their time: 'aten::conv*=0.5'. An "
+                     "operator includes the device work that it launched. May be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("PATTERN=FACTOR");
+    command
+        ->add_option("--remove", whatif.remove,
+                     "Spans with such names take no time and do not wait. May be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("PATTERN");
+    command->add_flag("--no-sync", whatif.no_sync, "No call waits for a device");
+    add_text_or_json(command);
+    command->footer(
+        "Replays the trace with what waited for what; with nothing changed that gives the recorded "
+        "time. What is left takes as long as before.\nExample:\n  sonde whatif step.json.gz "
+        "--scale 'aten::convolution*=0.5' --remove aten::copy_ --no-sync");
+    command->callback([this] {
+      require(check(whatif));
+      whatif.format = chosen_format();
+      action = [this](Output& out) { return run_whatif(whatif, out); };
+    });
+  }
+
+  void add_critical_path() {
+    CLI::App* command = app.add_subcommand(
+        "critical-path", "Show what the program's time consists of, and what comes next");
+    add_input(command, "TRACE", kTraceFile, critical_path);
+    command
+        ->add_option("--row-limit", critical_path.row_limit,
+                     "Show at most N rows (default 20; all in json); -1 shows all")
+        ->type_name("N");
+    add_text_or_json(command);
+    command->footer(
+        "Each part of the path waited for the part before it. `without it` is the length if that "
+        "took no time.\nExample:\n  sonde critical-path step.pt.trace.json.gz --row-limit 10");
+    command->callback([this] {
+      critical_path.format = chosen_format();
+      action = [this](Output& out) { return run_critical_path(critical_path, out); };
     });
   }
 

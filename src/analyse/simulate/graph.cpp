@@ -40,9 +40,8 @@ void GraphBuilder::depend(GraphNode node, GraphNode on, Nanos usual_delay_ns) {
 void GraphBuilder::sort_nodes() {
   graph_.order_.resize(graph_.size());
   std::iota(graph_.order_.begin(), graph_.order_.end(), GraphNode{0});
-  run_sort(graph_.order_, [this](GraphNode a, GraphNode b) {
-    return graph_.begin_ns_[a] < graph_.begin_ns_[b];
-  });
+  run_sort(graph_.order_,
+           [this](GraphNode a, GraphNode b) { return graph_.begin_ns_[a] < graph_.begin_ns_[b]; });
 }
 
 void GraphBuilder::group_edges() {

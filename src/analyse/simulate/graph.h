@@ -105,13 +105,13 @@ class GraphBuilder {
   void fit_delays(GraphNode node);
 
   Graph graph_;
-  std::vector<GraphNode> last_;             // of each lane
+  std::vector<GraphNode> last_;  // of each lane
   std::vector<Dependency> dependencies_;
 };
 
 // When everything ran.
 struct Replay {
-  std::vector<Nanos> begin_ns;   // of each node
+  std::vector<Nanos> begin_ns;  // of each node
   std::vector<Nanos> duration_ns;
   std::vector<GraphEdge> cause;  // the edge that held a node up; kNoEdge: it waited for nothing
   Nanos first_ns = 0;            // the first begin

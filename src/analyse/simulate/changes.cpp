@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <tuple>
+
+#include "analyse/simulate/program.h"
+
+namespace sonde::detail {
+namespace {
+
+Nanos scaled_ns(Nanos time_ns, double left) {
+  constexpr double kMost = 9e18;
+  return static_cast<Nanos>(std::min(static_cast<double>(time_ns) * left, kMost));
+}
+
+}  // namespace
+
+void Changes::cut(TrackId thread, Nanos begin_ns, Nanos end_ns, double left) {
+  if (thread.valid() && begin_ns < end_ns)
+    cuts_.push_back({thread.value(), begin_ns, end_ns, left});
+}
+
+void Changes::scale(SpanId work, double left) {
+  const GraphNode node = program_.node_of(work);
+  if (node != kNoNode) works_.push_back({node, left});
+}
+
+void Changes::no_wait(SpanId call) {
+  const auto& waits = program_.waits_;
+  const auto at = std::lower_bound(
+      waits.begin(), waits.end(), call.value(),
+      [](const Program::Wait& wait, std::uint32_t row) { return wait.call < row; });
+  if (at != waits.end() && at->call == call.value()) calls_.push_back(at->piece);
+}
+
+void Changes::no_waits() {
+  for (const Program::Wait& wait : program_.waits_) calls_.push_back(wait.piece);
+}
+
+void Changes::scale_call(SpanId span, double left) {
+  const Trace& trace = program_.trace_;
+  cut(trace.spans().track[span], trace.spans().start_ns[span], trace.end_ns(span), left);
+  for (const Launch& launch : program_.launches_.below(span)) scale(launch.work, left);
+  if (left > 0) return;
+  const std::uint32_t end = rows_end(trace, span);
+  auto at = std::lower_bound(
+      program_.waits_.begin(), program_.waits_.end(), span.value(),
+      [](const Program::Wait& wait, std::uint32_t row) { return wait.call < row; });
+  for (; at != program_.waits_.end() && at->call < end; ++at) calls_.push_back(at->piece);
+}
+
+// Pieces and cuts are both in order of time: one pass over each.
+void Changes::shorten_pieces(std::vector<Nanos>& durations) const {
+  std::vector<Cut> cuts = cuts_;
+  std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
+    return std::tie(a.thread, a.begin_ns, b.end_ns) < std::tie(b.thread, b.begin_ns, a.end_ns);
+  });
+  const Graph& graph = program_.graph_;
+  GraphNode node = 0;
+  std::uint32_t thread = 0xffffffff;
+  Nanos done_ns = 0;  // up to where the thread's time is changed
+  for (Cut cut : cuts) {
+    const auto [first, last] = program_.pieces(TrackId(cut.thread));
+    if (cut.thread != thread) {
+      node = first;
+    } else {
+      cut.begin_ns = std::max(cut.begin_ns, done_ns);
+    }
+    done_ns = cut.thread == thread ? std::max(done_ns, cut.end_ns) : cut.end_ns;
+    thread = cut.thread;
+    while (node < last && graph.end_ns(node) <= cut.begin_ns) ++node;
+    for (GraphNode at = node; at < last && graph.begin_ns(at) < cut.end_ns; ++at) {
+      const Nanos both_ns =
+          std::min(cut.end_ns, graph.end_ns(at)) - std::max(cut.begin_ns, graph.begin_ns(at));
+      if (both_ns > 0) durations[at] += scaled_ns(both_ns, cut.left) - both_ns;
+    }
+  }
+  for (Nanos& duration_ns : durations) duration_ns = std::max<Nanos>(duration_ns, 0);
+}
+
+std::vector<Nanos> Changes::durations() const {
+  std::vector<Nanos> durations = program_.graph_.durations();
+  shorten_pieces(durations);
+  for (const Scaled& one : works_)
+    durations[one.node] = scaled_ns(program_.graph_.duration_ns(one.node), one.left);
+  return durations;
+}
+
+// Edges from device work to the pieces after calls that do not wait any more.
+std::vector<bool> Changes::without() const {
+  std::vector<bool> without;
+  if (calls_.empty()) return without;
+  const Graph& graph = program_.graph_;
+  const GraphNode first_work = program_.first_piece_.back();
+  without.resize(graph.edge_count());
+  for (const GraphNode piece : calls_) {
+    GraphEdge edge = graph.first_edge(piece);
+    for (const Graph::Edge& one : graph.incoming(piece)) without[edge++] = one.from >= first_work;
+  }
+  return without;
+}
+
+}  // namespace sonde::detail
