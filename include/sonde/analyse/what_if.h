@@ -21,7 +21,7 @@ namespace sonde {
 
 struct WhatIf {
   // A pattern with * and ? for names. An operator or other span of a thread stands for its time and
-  // for the device work that it launched; a kernel or copy for itself.
+  // for the device work that it launched; a kernel, a copy or a runtime call for itself.
   struct Scale {
     std::string pattern;
     double factor = 1;

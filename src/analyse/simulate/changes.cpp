@@ -29,27 +29,28 @@ void Changes::no_wait(SpanId call) {
   const auto at = std::lower_bound(
       waits.begin(), waits.end(), call.value(),
       [](const Program::Wait& wait, std::uint32_t row) { return wait.call < row; });
-  if (at != waits.end() && at->call == call.value()) calls_.push_back(at->piece);
+  if (at != waits.end() && at->call == call.value()) calls_.push_back(at->stint);
 }
 
 void Changes::no_waits() {
-  for (const Program::Wait& wait : program_.waits_) calls_.push_back(wait.piece);
+  for (const Program::Wait& wait : program_.waits_) calls_.push_back(wait.stint);
 }
 
 void Changes::scale_call(SpanId span, double left) {
   const Trace& trace = program_.trace_;
   cut(trace.spans().track[span], trace.spans().start_ns[span], trace.end_ns(span), left);
-  for (const Launch& launch : program_.launches_.below(span)) scale(launch.work, left);
+  if (!is_call(trace.spans().kind[span]))
+    for (const Launch& launch : program_.launches_.below(span)) scale(launch.work, left);
   if (left > 0) return;
   const std::uint32_t end = rows_end(trace, span);
   auto at = std::lower_bound(
       program_.waits_.begin(), program_.waits_.end(), span.value(),
       [](const Program::Wait& wait, std::uint32_t row) { return wait.call < row; });
-  for (; at != program_.waits_.end() && at->call < end; ++at) calls_.push_back(at->piece);
+  for (; at != program_.waits_.end() && at->call < end; ++at) calls_.push_back(at->stint);
 }
 
-// Pieces and cuts are both in order of time: one pass over each.
-void Changes::shorten_pieces(std::vector<Nanos>& durations) const {
+// Stints and cuts are both in order of time: one pass over each.
+void Changes::shorten_stints(std::vector<Nanos>& durations) const {
   std::vector<Cut> cuts = cuts_;
   std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
     return std::tie(a.thread, a.begin_ns, b.end_ns) < std::tie(b.thread, b.begin_ns, a.end_ns);
@@ -59,7 +60,7 @@ void Changes::shorten_pieces(std::vector<Nanos>& durations) const {
   std::uint32_t thread = 0xffffffff;
   Nanos done_ns = 0;  // up to where the thread's time is changed
   for (Cut cut : cuts) {
-    const auto [first, last] = program_.pieces(TrackId(cut.thread));
+    const auto [first, last] = program_.stints(TrackId(cut.thread));
     if (cut.thread != thread) {
       node = first;
     } else {
@@ -79,22 +80,22 @@ void Changes::shorten_pieces(std::vector<Nanos>& durations) const {
 
 std::vector<Nanos> Changes::durations() const {
   std::vector<Nanos> durations = program_.graph_.durations();
-  shorten_pieces(durations);
+  shorten_stints(durations);
   for (const Scaled& one : works_)
     durations[one.node] = scaled_ns(program_.graph_.duration_ns(one.node), one.left);
   return durations;
 }
 
-// Edges from device work to the pieces after calls that do not wait any more.
+// Edges from device work to the stints after calls that do not wait any more.
 std::vector<bool> Changes::without() const {
   std::vector<bool> without;
   if (calls_.empty()) return without;
   const Graph& graph = program_.graph_;
-  const GraphNode first_work = program_.first_piece_.back();
+  const GraphNode first_work = program_.first_stint_.back();
   without.resize(graph.edge_count());
-  for (const GraphNode piece : calls_) {
-    GraphEdge edge = graph.first_edge(piece);
-    for (const Graph::Edge& one : graph.incoming(piece)) without[edge++] = one.from >= first_work;
+  for (const GraphNode stint : calls_) {
+    GraphEdge edge = graph.first_edge(stint);
+    for (const Graph::Edge& one : graph.incoming(stint)) without[edge++] = one.from >= first_work;
   }
   return without;
 }

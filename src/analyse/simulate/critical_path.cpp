@@ -123,15 +123,15 @@ class PathReader {
             track, 0, 0, times_.duration_ns[part.node]);
         continue;
       }
-      read_piece(readers.try_emplace(track.value(), trace_, track).first->second, part.node, track,
+      read_stint(readers.try_emplace(track.value(), trace_, track).first->second, part.node, track,
                  visit);
     }
   }
 
  private:
-  // A piece that was shortened has its parts shortened alike.
+  // A stint that was shortened has its parts shortened alike.
   template <typename Visit>
-  void read_piece(OwnTimeReader& reader, GraphNode node, TrackId track, Visit visit) {
+  void read_stint(OwnTimeReader& reader, GraphNode node, TrackId track, Visit visit) {
     const Graph& graph = program_.graph();
     const auto recorded = static_cast<double>(graph.duration_ns(node));
     const auto left = static_cast<double>(times_.duration_ns[node]);

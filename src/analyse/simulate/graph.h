@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Pieces of work that wait for each other, and how long they would take together if some were
-// shorter.
+// Work that waits for other work, and how long all of it would take if some were shorter.
 //
 //   GraphBuilder builder;
 //   const GraphNode launch = builder.add(thread, 0, 10);

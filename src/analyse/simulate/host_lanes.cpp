@@ -18,6 +18,9 @@ constexpr Nanos kShortestHandoverNs = 20'000;
 // … the other is busy for half of it, and it goes on this soon after the other is done.
 constexpr Nanos kLongestReturnNs = 200'000;
 
+// A tenth of what the busiest thread does.
+constexpr Nanos kFairShare = 10;
+
 bool nests(const Trace& trace, SpanId span) {
   const SpanKind kind = trace.spans().kind[span];
   return (trace.spans().flags[span] & SpanFlags::kAsync) == 0 && kind != SpanKind::TraceSpan &&
@@ -107,17 +110,22 @@ void HostLanes::look_at_threads(bool only_operators) {
   }
 }
 
+// Steps decide; then whether it is the thread that the process began with, if that runs a fair
+// share of the operators (gradients have a thread of their own, and may be most of the work).
 void HostLanes::find_mains() {
   struct Weight {
     bool has_steps = false;
     Nanos busy_ns = -1;
   };
   std::vector<Weight> best(trace_.processes().size());
+  std::vector<TrackId> first(trace_.processes().size());
   mains_.resize(trace_.processes().size());
   for (std::size_t row = 0; row < lanes_.size(); ++row) {
     const Lane& lane = lanes_[row];
     const ProcessId process = trace_.tracks().process[row];
     if (!lane.has_spans || !process.valid()) continue;
+    if (trace_.tracks().id[row] == trace_.processes().pid[process])
+      first[process.index()] = TrackId(row);
     const Weight weight{!lane.cuts.empty(), lane.busy.total_ns()};
     Weight& most = best[process.index()];
     const bool is_more =
@@ -125,6 +133,11 @@ void HostLanes::find_mains() {
     if (!is_more) continue;
     most = weight;
     mains_[process.index()] = TrackId(row);
+  }
+  for (std::size_t row = 0; row < first.size(); ++row) {
+    if (!first[row].valid() || best[row].has_steps) continue;
+    if (lanes_[first[row].index()].busy.total_ns() >= best[row].busy_ns / kFairShare)
+      mains_[row] = first[row];
   }
 }
 
@@ -212,25 +225,25 @@ void HostLanes::finish() {
   }
 }
 
-std::vector<HostPiece> HostLanes::pieces(TrackId thread) const {
+std::vector<HostStint> HostLanes::stints(TrackId thread) const {
   const Lane& lane = lanes_[thread.index()];
-  std::vector<HostPiece> out;
+  std::vector<HostStint> out;
   if (!lane.has_spans) return out;
   auto next_cut = lane.cuts.begin();
-  HostPiece piece{lane.begin_ns, lane.begin_ns, false, {}};
+  HostStint stint{lane.begin_ns, lane.begin_ns, false, {}};
   const auto fill_until = [&](Nanos end_ns) {
     for (; next_cut != lane.cuts.end() && *next_cut < end_ns; ++next_cut) {
-      if (*next_cut <= piece.begin_ns) continue;
-      piece.end_ns = *next_cut;
-      out.push_back(piece);
-      piece = {*next_cut, *next_cut, false, {}};
+      if (*next_cut <= stint.begin_ns) continue;
+      stint.end_ns = *next_cut;
+      out.push_back(stint);
+      stint = {*next_cut, *next_cut, false, {}};
     }
-    piece.end_ns = end_ns;
-    if (piece.end_ns > piece.begin_ns || piece.is_after_hole || out.empty()) out.push_back(piece);
+    stint.end_ns = end_ns;
+    if (stint.end_ns > stint.begin_ns || stint.is_after_hole || out.empty()) out.push_back(stint);
   };
   for (const HostHole& hole : lane.holes) {
     fill_until(hole.begin_ns);
-    piece = {hole.end_ns, hole.end_ns, true, hole.call};
+    stint = {hole.end_ns, hole.end_ns, true, hole.call};
   }
   fill_until(lane.end_ns);
   return out;

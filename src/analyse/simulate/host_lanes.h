@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The threads of a trace as pieces of work: where one piece ends and the next begins, and where a
+// The threads of a trace as stints of work: where one stint ends and the next begins, and where a
 // thread waited.
 //
-//   |--- piece ---|--- piece ---|   hole: waits   |--- piece ---|
+//   |--- stint ---|--- stint ---|   hole: waits   |--- stint ---|
 //                 launch        wait begins       wait ends
 //
-// A piece is time in which the thread ran, in operators or outside. A hole is time in which it
+// A stint is time in which the thread ran, in operators or outside. A hole is time in which it
 // waited: for a device, or for another thread.
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct HostHole {
   SpanId call;  // that waited for a device; invalid: it waited for a thread
 };
 
-struct HostPiece {
+struct HostStint {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
   bool is_after_hole = false;
@@ -59,12 +59,12 @@ class HostLanes {
     return mains_;
   }  // by process; may be invalid
   // Of a thread, in order.
-  std::vector<HostPiece> pieces(TrackId thread) const;
+  std::vector<HostStint> stints(TrackId thread) const;
   const std::vector<HostHole>& holes(TrackId thread) const { return lanes_[thread.index()].holes; }
   const std::vector<Handover>& handovers() const noexcept { return handovers_; }
   const std::vector<Wakeup>& wakeups() const noexcept { return wakeups_; }
 
-  // A piece ends there.
+  // A stint ends there.
   void cut(TrackId thread, Nanos time_ns) { lanes_[thread.index()].cuts.push_back(time_ns); }
   // After the last cut().
   void finish();

@@ -16,7 +16,7 @@ constexpr Nanos kLaunchDelayNs = 3'000;
 constexpr Nanos kNextWorkDelayNs = 1'000;
 // What a call takes that finds nothing to wait for.
 constexpr Nanos kWaitCallNs = 2'000;
-// A device's delay between one piece of work and the next; longer ones have a reason.
+// A device's delay between one kernel or copy and the next; longer ones have a reason.
 constexpr Nanos kLongestNextWorkDelayNs = 30'000;
 // Work that began this much later than its launch and its stream explain waited for something else.
 constexpr Nanos kUnexplainedNs = 5'000;
@@ -42,7 +42,7 @@ class Program::Maker {
   void make() {
     cut_at_launches();
     lanes_.finish();
-    add_pieces();
+    add_stints();
     find_usual_delays();
     add_work();
     join_streams();
@@ -77,17 +77,17 @@ class Program::Maker {
     }
   }
 
-  void add_pieces() {
-    std::vector<GraphNode>& first = program_.first_piece_;
+  void add_stints() {
+    std::vector<GraphNode>& first = program_.first_stint_;
     for (std::size_t row = 0; row < trace_.tracks().size(); ++row) {
       first.push_back(static_cast<GraphNode>(builder_.size()));
       if (is_lane_of_work(row)) continue;
-      for (const HostPiece& piece : lanes_.pieces(TrackId(row))) {
-        const Nanos usual_ns = piece.call.valid() ? kWaitCallNs : 0;
-        const GraphNode node = builder_.add(static_cast<std::uint32_t>(row), piece.begin_ns,
-                                            piece.end_ns - piece.begin_ns, usual_ns);
-        begins_.push_back(piece.begin_ns);
-        if (piece.call.valid()) program_.waits_.push_back({piece.call.value(), node});
+      for (const HostStint& stint : lanes_.stints(TrackId(row))) {
+        const Nanos usual_ns = stint.call.valid() ? kWaitCallNs : 0;
+        const GraphNode node = builder_.add(static_cast<std::uint32_t>(row), stint.begin_ns,
+                                            stint.end_ns - stint.begin_ns, usual_ns);
+        begins_.push_back(stint.begin_ns);
+        if (stint.call.valid()) program_.waits_.push_back({stint.call.value(), node});
       }
     }
     first.push_back(static_cast<GraphNode>(builder_.size()));
@@ -95,15 +95,15 @@ class Program::Maker {
               [](const Wait& a, const Wait& b) { return a.call < b.call; });
   }
 
-  // The piece that was over at this time, kNoNode: none was.
-  GraphNode piece_until(TrackId thread, Nanos time_ns) const {
-    const auto [first, last] = program_.pieces(thread);
+  // The stint that was over at this time, kNoNode: none was.
+  GraphNode stint_until(TrackId thread, Nanos time_ns) const {
+    const auto [first, last] = program_.stints(thread);
     const auto at = std::lower_bound(begins_.begin() + first, begins_.begin() + last, time_ns);
     const auto node = static_cast<GraphNode>(at - begins_.begin());
     return node == first ? kNoNode : node - 1;
   }
-  GraphNode piece_from(TrackId thread, Nanos time_ns) const {
-    const auto [first, last] = program_.pieces(thread);
+  GraphNode stint_from(TrackId thread, Nanos time_ns) const {
+    const auto [first, last] = program_.stints(thread);
     const auto at = std::lower_bound(begins_.begin() + first, begins_.begin() + last, time_ns);
     const auto node = static_cast<GraphNode>(at - begins_.begin());
     return node == last ? kNoNode : node;
@@ -118,7 +118,7 @@ class Program::Maker {
     }
   }
 
-  // From launch to begin on an idle stream, and from one piece of work to the next on a busy one.
+  // From launch to begin on an idle stream, and from one kernel or copy to the next on a busy one.
   void find_usual_delays() {
     std::vector<Nanos> after_launch;
     std::vector<Nanos> after_work;
@@ -153,8 +153,8 @@ class Program::Maker {
       Nanos launch_ns = begin_ns;
       if (const TrackId thread = launcher(span); thread.valid()) {
         launch_ns = spans_.start_ns[spans_.launch[span]];
-        const GraphNode piece = piece_until(thread, launch_ns);
-        if (piece != kNoNode) builder_.depend(node, piece, launch_delay_ns_);
+        const GraphNode stint = stint_until(thread, launch_ns);
+        if (stint != kNoNode) builder_.depend(node, stint, launch_delay_ns_);
       }
       ends_[process_at(track)].push_back({trace_.end_ns(span), launch_ns, node});
     });
@@ -206,7 +206,7 @@ class Program::Maker {
     for (const Wait& wait : program_.waits_) {
       const SpanId call(wait.call);
       const GraphNode work = awaited(call);
-      if (work != kNoNode) builder_.depend(wait.piece, work, kWaitCallNs);
+      if (work != kNoNode) builder_.depend(wait.stint, work, kWaitCallNs);
     }
   }
 
@@ -225,13 +225,13 @@ class Program::Maker {
 
   void join_threads() {
     for (const Handover& one : lanes_.handovers()) {
-      const GraphNode resumed = piece_from(one.waiting, one.end_ns);
-      const GraphNode done = piece_until(one.working, one.worked_until_ns);
+      const GraphNode resumed = stint_from(one.waiting, one.end_ns);
+      const GraphNode done = stint_until(one.working, one.worked_until_ns);
       if (resumed != kNoNode && done != kNoNode) builder_.depend(resumed, done);
     }
     for (const Wakeup& one : lanes_.wakeups()) {
-      const GraphNode woken = piece_from(one.woken, one.begin_ns);
-      const GraphNode by = piece_until(one.by, one.by_ns);
+      const GraphNode woken = stint_from(one.woken, one.begin_ns);
+      const GraphNode by = stint_until(one.by, one.by_ns);
       if (woken != kNoNode && by != kNoNode) builder_.depend(woken, by);
     }
   }
@@ -245,7 +245,7 @@ class Program::Maker {
     for (const TrackId main : lanes_.mains()) {
       if (!main.valid()) continue;
       counted[main.index()] = true;
-      const auto [first, last] = program_.pieces(main);
+      const auto [first, last] = program_.stints(main);
       if (first == last) continue;
       const Nanos length_ns = program_.graph_.end_ns(last - 1) - program_.graph_.begin_ns(first);
       if (length_ns > most_ns) program_.main_ = main;
@@ -258,7 +258,7 @@ class Program::Maker {
   const SpanTable& spans_;
   HostLanes lanes_;
   GraphBuilder builder_;
-  std::vector<Nanos> begins_;           // of the pieces
+  std::vector<Nanos> begins_;           // of the stints
   std::vector<std::vector<End>> ends_;  // of work, by process; those without one last
   Nanos launch_delay_ns_ = kLaunchDelayNs;
   Nanos next_delay_ns_ = kNextWorkDelayNs;
@@ -272,18 +272,18 @@ Program::Program(const Trace& trace, const HostCalls& calls) : trace_(trace), la
 }
 
 SpanId Program::work(GraphNode node) const {
-  const GraphNode first = first_piece_.back();
+  const GraphNode first = first_stint_.back();
   return node < first ? SpanId() : SpanId(work_rows_[node - first]);
 }
 
 GraphNode Program::node_of(SpanId work) const {
   const auto at = std::lower_bound(work_rows_.begin(), work_rows_.end(), work.value());
   if (at == work_rows_.end() || *at != work.value()) return kNoNode;
-  return first_piece_.back() + static_cast<GraphNode>(at - work_rows_.begin());
+  return first_stint_.back() + static_cast<GraphNode>(at - work_rows_.begin());
 }
 
 Nanos Program::time_ns(const Replay& times, TrackId thread, Nanos recorded_ns) const {
-  const auto [first, last] = pieces(thread);
+  const auto [first, last] = stints(thread);
   if (first == last) return recorded_ns;
   GraphNode low = first;
   for (GraphNode high = last; low < high;) {

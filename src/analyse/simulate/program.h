@@ -51,12 +51,12 @@ class Program {
   GraphNode last_node(const Replay& times) const;
 
   TrackId track(GraphNode node) const { return TrackId(graph_.lane(node)); }
-  // The device work that a node is; invalid: a piece of a thread.
+  // The device work that a node is; invalid: a stint of a thread.
   SpanId work(GraphNode node) const;
   GraphNode node_of(SpanId work) const;
-  // The pieces of a thread: from the first to before the last.
-  std::pair<GraphNode, GraphNode> pieces(TrackId thread) const {
-    return {first_piece_[thread.index()], first_piece_[thread.index() + 1]};
+  // The stints of a thread: from the first to before the last.
+  std::pair<GraphNode, GraphNode> stints(TrackId thread) const {
+    return {first_stint_[thread.index()], first_stint_[thread.index() + 1]};
   }
   // When a thread would come to what it did at a recorded time.
   Nanos time_ns(const Replay& times, TrackId thread, Nanos recorded_ns) const;
@@ -68,14 +68,14 @@ class Program {
 
   struct Wait {
     std::uint32_t call;  // row of a span
-    GraphNode piece;     // after it
+    GraphNode stint;     // after it
   };
 
   const Trace& trace_;
   const Launches launches_;
   Graph graph_;
-  std::vector<GraphNode> first_piece_;    // of each track, then the end
-  std::vector<std::uint32_t> work_rows_;  // of spans, ascending; their nodes follow the pieces
+  std::vector<GraphNode> first_stint_;    // of each track, then the end
+  std::vector<std::uint32_t> work_rows_;  // of spans, ascending; their nodes follow the stints
   std::vector<Wait> waits_;               // by call
   std::vector<bool> is_counted_;          // of each lane: whether its end counts
   TrackId main_;
@@ -95,7 +95,7 @@ class Changes {
   void no_wait(SpanId call);
   void no_waits();
   // As if the span of a thread, and the device work that it launched, took this much of their
-  // time. With 0 it also does not wait.
+  // time. With 0 it also does not wait. A call of a device's runtime stands for itself alone.
   void scale_call(SpanId span, double left);
   void remove(SpanId span) { scale_call(span, 0); }
 
@@ -116,12 +116,12 @@ class Changes {
 
   std::vector<Nanos> durations() const;
   std::vector<bool> without() const;
-  void shorten_pieces(std::vector<Nanos>& durations) const;
+  void shorten_stints(std::vector<Nanos>& durations) const;
 
   const Program& program_;
   std::vector<Cut> cuts_;
   std::vector<Scaled> works_;
-  std::vector<GraphNode> calls_;  // pieces after calls that do not wait
+  std::vector<GraphNode> calls_;  // stints after calls that do not wait
 };
 
 }  // namespace sonde::detail
