@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What tracing costs a kernel launch: rounds of LAUNCHES of an empty kernel. With 400 they are few
-// enough for the queue and nobody waits for the device; with 100,000 buffers fill, are handed over
-// and decoded while the program goes on.
+// Measures what tracing costs a kernel launch, in rounds of LAUNCHES launches of an empty kernel.
+// 400 are few enough for the queue, so nothing waits for the device. With 100,000, buffers fill,
+// are passed on and decoded while the program continues.
 //
 //   cuda_launches MODE LAUNCHES [checked]
 //       none; kernel: with CUPTI's records of kernels; callback: and its callback in the driver,
 //       which does nothing; noted: it keeps the time and the correlation, the least that links a
 //       kernel to its launch; kineto: with the set of records that Kineto asks for; residue: after
-//       kernels were recorded and are no more. Checked: each launch is followed by
-//       cudaGetLastError(), as in programs that look at errors
+//       the recording of kernels has ended. Checked: each launch is followed by
+//       cudaGetLastError(), as in programs that check for errors
 //
-// It reads numbers of cores, a line each, moves there and answers with nanoseconds a launch, one
-// figure for each round. bench/cuda_turns.py asks one process of each mode in turn, so that all of
-// them are measured on the same core within the same moment. Under `sonde run --gpu=LEVEL --
+// It reads core numbers, one per line, moves to that core, and answers with nanoseconds per launch,
+// one figure for each round. bench/cuda_turns.py asks one process of each mode in turn, so that all
+// of them are measured on the same core within the same moment. Under `sonde run --gpu=LEVEL --
 // cuda_launches none LAUNCHES` it shows what Sonde costs.
 
 #include <cuda_runtime.h>
@@ -90,7 +90,7 @@ double launch_ns(int launches, bool tag) {
   return took.count() / launches;
 }
 
-// The calling thread alone: those that CUDA and tracers have started stay free.
+// Moves only the calling thread: threads of CUDA and of tracers stay free.
 void move_to(int core) {
   cpu_set_t one;
   CPU_ZERO(&one);

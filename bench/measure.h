@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the benchmarks share: timing of small things, and what the process takes of memory.
+// What the benchmarks share: timing of small things, and the memory use of the process.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -17,7 +17,7 @@
 
 namespace sonde::bench {
 
-// Ends the program with its usage if an option was given: they have none but --help.
+// Prints the usage and ends the program if an option was given: --help is the only one.
 inline void explain_if_asked(int argc, char** argv, const char* usage) {
   if (argc < 2 || argv[1][0] != '-') return;
   const std::string_view option = argv[1];
@@ -38,8 +38,8 @@ inline double process_cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Work that the compiler cannot leave out. Without a "memory" clobber: that would make g++ keep
-// what a scope remembers on the stack, which no real work does.
+// Work that the compiler cannot leave out. It has no "memory" clobber, which would make g++ keep a
+// scope's state on the stack; no real work does that.
 inline void barrier() {
   __asm__ volatile("");
 }
@@ -50,7 +50,7 @@ struct Timing {
   double mean = 0;
 };
 
-// Nanoseconds an iteration, over `batches` batches of `iterations`.
+// Nanoseconds per iteration, over `batches` batches of `iterations`.
 template <typename Body>
 Timing time_loop(int batches, int iterations, Body&& body) {
   std::vector<double> times;
@@ -73,7 +73,7 @@ inline long thread_faults() {
   return usage.ru_minflt;
 }
 
-// A "VmRSS:" like line of /proc/self/status, in bytes.
+// The value of a line such as "VmRSS:" in /proc/self/status, in bytes.
 inline std::uint64_t status_bytes(const std::string& key) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -83,7 +83,7 @@ inline std::uint64_t status_bytes(const std::string& key) {
   return 0;
 }
 
-// Makes VmHWM start again from the present.
+// Resets VmHWM to the present value.
 inline void reset_peak_rss() {
   std::ofstream("/proc/self/clear_refs") << "5";
 }

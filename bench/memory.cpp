@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How long it takes to find who held memory, from an open trace, on one thread.
+// How long it takes to find what held memory, from an open trace, on one thread.
 //
 //   build/release/bin/bench_memory [page.html]
 //
-// With a file name: the page of the smaller trace goes there. Traces of 1 and 10 million
-// allocations and releases: steps of training in which every operator is given two tensors and
+// With a file name, the page of the smaller trace is written there. The traces have 1 and 10
+// million allocations and releases: training steps in which every operator reads two tensors and
 // makes one, and gradients free them again.
 
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kParameters = 64;
 constexpr std::int64_t kBytes = 4096;
 
-// Operators in a row, each with its arguments and its allocation.
+// A sequence of operators, each with its arguments and its allocation.
 class Training {
  public:
   Training() {
@@ -99,7 +99,7 @@ class Training {
     builder_.tensor_uses().push_back({.span = span, .index = 1, .storage_address = b});
     return span;
   }
-  // As a caching allocator gives out again what came back last.
+  // Like a caching allocator: what came back last is handed out first.
   std::uint64_t take(SpanId span = {}) {
     if (free_.empty()) free_.push_back(next_ += kBytes);
     const std::uint64_t address = free_.back();

@@ -63,7 +63,7 @@ Timing time_scopes() {
   });
 }
 
-// Both threads' medians while the other one was running too; the larger of the two.
+// The medians of two threads that ran at the same time; the larger of the two.
 Timing time_scopes_on_two_threads() {
   std::atomic<int> running{0};
   Timing results[2];
@@ -93,7 +93,7 @@ void measure_small_costs(double& two_clocks) {
 
   const auto session = open_session(BufferPolicy::Ring, 1u << 20);
   begin(*session);
-  time_scopes();  // every chunk once
+  time_scopes();  // uses every chunk once
   row("scope, recording, warm", time_scopes(), two.median);
   static sonde_site site = SONDE_SITE("c api");
   row("scope, recording, warm, through the C API",
@@ -132,12 +132,12 @@ void record_scopes(std::uint64_t count) {
   }
 }
 
-// Records `count` scopes with nothing drained meanwhile and prints the mean, then stop and file.
+// Records `count` scopes while nothing is drained; prints the mean, then stop and file.
 void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, const char* how) {
   const std::string name = "bench_kept.sonde";
   const auto session = open_session(policy, std::uint64_t{256} << 20, name);
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(50));  // as a program that does not start at once
+      std::chrono::milliseconds(50));  // like a program that does not start at once
   reset_peak_rss();
   begin(*session);
   const long faults_before = thread_faults();
@@ -161,13 +161,13 @@ void measure_kept(std::uint64_t count, double two_clocks, BufferPolicy policy, c
       static_cast<double>(peak) / 1048576.0, faults);
 }
 
-// Work of a random length, up to some 400 ns: real programs do not tick like a clock.
+// Work of random length, up to some 400 ns, because real programs do not run in a fixed rhythm.
 void random_work(std::uint32_t& state) {
   state = state * 1664525u + 1013904223u;
   for (std::uint32_t i = state >> 23; i > 0; --i) barrier();
 }
 
-// Nested scopes of eight sites with work of random length in each; what one takes on disk.
+// Nested scopes of eight sites with work of random length in each; prints what one takes on disk.
 void measure_disk(bool compress) {
   constexpr std::uint64_t kRounds = 200'000;
   SessionOptions options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading big JSON traces, beside what the same bytes cost when they are only parsed or inflated.
+// Reads big JSON traces, and compares with only parsing or inflating the same bytes.
 //
 //   build/release/bin/bench_read_json TRACE.json[.gz] [folder, default .]
 //                                     [millions of events, default 1 4 10]
@@ -41,7 +41,7 @@ constexpr std::uint64_t kIdStep = 1'000'000;
 // An event as text with holes.
 struct Pattern {
   struct Hole {
-    std::size_t at;       // in the text, where the number was taken out
+    std::size_t at;       // in the text, where the number was removed
     std::uint64_t value;  // nanoseconds for times
     bool is_time;
   };
@@ -82,7 +82,7 @@ void append_time(std::string& out, std::uint64_t nanos) {
   out += text.data();
 }
 
-// The events of a trace that can be repeated, and what stands around them.
+// The events of a trace that can be repeated, and the text around them.
 class Repeater {
  public:
   explicit Repeater(std::string_view text) {
@@ -136,7 +136,7 @@ class Repeater {
   }
 
   static void append(std::string& out, const Pattern& pattern, std::uint64_t k) {
-    constexpr std::uint64_t kPeriodNs = 100'000'000;  // longer than what is repeated
+    constexpr std::uint64_t kPeriodNs = 100'000'000;  // longer than the repeated part
     std::size_t copied = 0;
     for (const Pattern::Hole& hole : pattern.holes) {
       out.append(pattern.text, copied, hole.at - copied);
@@ -198,12 +198,12 @@ Memory memory_of(const Trace& trace) {
   return memory;
 }
 
-// The best of some runs, by the clock and by CPU time; the latter says more while others use
-// the machine too.
+// The best of some runs, by the clock and by CPU time. CPU time says more while others use the
+// machine.
 struct Cost {
   double seconds = 1e30;
   double cpu_seconds = 1e30;
-  double kernel_seconds = 0;  // of those
+  double kernel_seconds = 0;  // part of these
 };
 
 double kernel_seconds() {
@@ -244,7 +244,7 @@ void print(const char* what, Cost cost, double bytes, double events, const Cost*
 }
 
 // The last text that simdjson could take: its tape alone has eight times the size of the text. A
-// larger one is compared with as many bytes of this one, parsed again and again.
+// larger text is compared with as many bytes of this one, parsed repeatedly.
 using SmallText = std::optional<simdjson::padded_string>;
 
 Cost parse_dom(std::string_view text, double events, SmallText& small) {
@@ -276,15 +276,16 @@ Cost parse_dom(std::string_view text, double events, SmallText& small) {
   return again;
 }
 
-// What a reader finds when it asks for memory.
+// The state of memory that a reader asks for.
 enum class Pages {
-  Fresh,  // clears every page, as in a new process
-  Kept,   // has what the last run used, as simdjson's parser has
+  Fresh,  // every page must be cleared, as in a new process
+  Kept,   // memory of the last run is reused, as by simdjson's parser
 };
 
-// Fresh: gives back what the allocator kept, then touches memory once and gives it up too: a reader
-// gets fresh pages, but such that the system has at hand. A guest that hands what is free to its
-// host gets it back at ten times the price of clearing it, which says nothing about a reader.
+// Fresh: returns what the allocator kept to the system, then touches memory once and returns that
+// too. So a reader gets fresh pages that the system has at hand. A virtual machine that gives free
+// memory to its host gets it back at ten times the cost of clearing it, which says nothing about a
+// reader.
 void prepare_memory(Pages pages, double bytes) {
   if (pages == Pages::Kept) return;
   ::malloc_trim(0);
@@ -292,7 +293,7 @@ void prepare_memory(Pages pages, double bytes) {
   reserve_filled(memory, static_cast<std::size_t>(bytes));
 }
 
-// From now on the allocator gives nothing back.
+// From now on, the allocator returns nothing to the system.
 void keep_pages() {
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_MAX, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A big trace out of a small real one.
+// Makes a big trace from a small real one.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace sonde::bench {
 
-// The rows of `trace` one time after the other, `times` times: times and ids are shifted, so that
-// each copy is a recording of its own right after the last; strings, tracks, argument lists and
-// stacks are shared, as those of a loop are. What has no row of its own in a step (extras) is left
-// out.
+// Repeats the rows of `trace` `times` times. Times and ids are shifted, so that each copy is a
+// recording of its own right after the previous one. Strings, tracks, argument lists and stacks are
+// shared, like those of a loop. Extras are left out.
 class Repeat {
  public:
   Repeat(const Trace& trace, std::size_t times) : trace_(trace), times_(times) {

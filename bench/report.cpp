@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How long a report takes from an open trace, on one thread, and its page; by the clock and in
-// CPU time.
+// How long a report and its page take from an open trace, on one thread, by the clock and in CPU
+// time.
 //
 //   build/release/bin/bench_report tests/data/torch-2.11-h200/transformer.pt.trace.json.gz
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two threads record at full speed for a long time; prints every few seconds how much memory they
+// Two threads record at full speed for a long time. Prints every few seconds how much memory they
 // take.
 //
 //   build/release/bin/bench_soak [seconds, default 600] [folder, default .] [spill|drop|ring]

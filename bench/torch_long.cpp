@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A long LibTorch program with shapes and memory recorded: does it stay within its budget, how fast
-// does it stop, and what was lost?
+// A long LibTorch program, recorded with shapes and memory: does it stay within its budget, how
+// fast does it stop, and what was lost?
 //
 //   build/release/bin/bench_torch_long [operators, default 10000000] [folder, default .]
 

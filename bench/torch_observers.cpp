@@ -38,7 +38,7 @@ Context begin_nothing(const at::RecordFunction& /*fn*/) {
 }
 void end_nothing(const at::RecordFunction& /*fn*/, at::ObserverContext* /*context*/) {}
 
-// The floor: what nobody who stamps both ends of an operator and keeps them can leave out.
+// The floor: what every observer must do that stamps both ends of an operator and keeps the stamps.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What recording costs an operator of LibTorch: tiny operators, watched by everything that
-// torch_observers.h has, all in one run.
+// What recording costs an operator of LibTorch: tiny operators, watched by all observers of
+// torch_observers.h, in one run.
 //
 //   build/release/bin/bench_torch_ops [rounds, default 15] [operators, default 20000]
 
@@ -23,7 +23,7 @@ double thread_cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The operators. Made once, since they are what the loops run on.
+// The tensors that the loops work on, made once.
 struct Tensors {
   at::Tensor a = at::ones({1});
   at::Tensor b = at::ones({1});
@@ -55,8 +55,8 @@ constexpr Case kCases[] = {
     {"a + b, one of them with a gradient", &add_with_grad},
 };
 
-// Nanoseconds an event: the loop itself by its thread's CPU time, and what comes after it by
-// the process's, since the drainer is at work too.
+// Nanoseconds per event: the loop itself in its thread's CPU time, and what follows in the
+// process's, because the drainer works too.
 struct Sample {
   double loop = 0;
   double loop_and_others = 0;
@@ -66,7 +66,7 @@ struct Sample {
 
 Sample measure(Observer& observer, const Case& what, int ops, double events) {
   observer.start();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for pages to be prepared
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // lets pages be prepared
   for (int i = 0; i < ops / 20; ++i) what.op();
   const double process_before = process_cpu_ns();
   const double before = thread_cpu_ns();
@@ -87,7 +87,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// One observer's samples, and what they are above those of no observer just before.
+// One observer's samples, and how far they are above a run without observer just before.
 class Column {
  public:
   void add(const Sample& sample, const Sample& base) {
@@ -110,7 +110,7 @@ class Column {
   std::vector<double> loop_, added_, stop_, answer_, whole_;
 };
 
-constexpr std::size_t kFloor = 2;  // of all_observers()
+constexpr std::size_t kFloor = 2;  // in all_observers()
 
 void run_case(const Case& what, int rounds, int ops) {
   const std::vector<std::unique_ptr<Observer>> observers = all_observers();
@@ -122,7 +122,8 @@ void run_case(const Case& what, int rounds, int ops) {
   std::vector<Column> columns(observers.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < observers.size(); ++i) {
-      // Speed changes from second to second: each is held against a run just before it.
+      // The machine's speed changes from second to second, so each run is compared with one just
+      // before it.
       const Sample base = measure(*observers[0], what, ops, ops * events_each);
       columns[i].add(measure(*observers[i], what, ops, ops * events_each), base);
     }

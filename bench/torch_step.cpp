@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How much slower a training step of realistic size becomes: a ResNet-18 and a transformer block,
-// with and without recording, step by step in turn.
+// step by step with and without recording in turn.
 //
 //   build/release/bin/bench_torch_step [rounds, default 15] [resnet|transformer, default both]
 
@@ -86,8 +86,8 @@ Step transformer_step() {
   };
 }
 
-// Processor time of the whole process, so that the drainer's is in it. What a profiler does once
-// when it starts is not.
+// CPU time of the whole process, which includes the drainer. What a profiler does once when it
+// starts is not included.
 double step_ms(Observer& observer, const Step& step) {
   observer.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));

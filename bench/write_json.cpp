@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How fast a trace is written as JSON: rendered alone, to a file, and compressed, on one core and
-// on two, beside what the machine can do at all. The trace is a real one, repeated.
+// How fast a trace is written as JSON: only rendered, to a file, and compressed, on one core and on
+// two, compared with the machine's limits. The trace is a real one, repeated.
 //
 //   bench_write_json [TRACE [FOLDER]]    FOLDER: where files are written, /dev/shm if there is one
 
@@ -32,7 +32,7 @@ double seconds_of(const std::function<void()>& work) {
   return (now_ns() - before) / 1e9;
 }
 
-// All events, into a buffer that is used again and again; how many bytes.
+// Renders all events into a buffer that is reused; returns how many bytes.
 std::size_t render(const Trace& trace) {
   const KinetoPlan plan(trace);
   KinetoEvents events(plan);
@@ -64,7 +64,7 @@ void print_row(const char* what, std::size_t bytes, std::size_t events, double s
   std::printf("   %.3f s\n", seconds);
 }
 
-// What bounds any writer: moving the bytes, and printing the numbers.
+// The limits of any writer: moving the bytes, and formatting the numbers.
 void measure_bounds() {
   constexpr std::size_t kBytes = std::size_t{4} << 20;
   std::vector<char> from(kBytes, 'x');
@@ -95,7 +95,7 @@ double best_of(int rounds, const std::function<void()>& work) {
   return best;
 }
 
-// How small the file is beside the JSON, and removes it.
+// Prints the file's size relative to the JSON, and removes the file.
 void print_size(const std::string& path, std::size_t json_bytes) {
   const auto bytes = static_cast<double>(std::filesystem::file_size(path));
   if (bytes < static_cast<double>(json_bytes)) {
@@ -119,7 +119,7 @@ void measure_export(const Trace& trace, const std::string& folder, const char* n
   const std::string path = folder + "/" + name;
   double seconds = 1e9;
   for (int i = 0; i < rounds; ++i) {
-    std::filesystem::remove(path);  // so that the file system need not hold two
+    std::filesystem::remove(path);  // so that the file system never holds two
     seconds = std::min(seconds, seconds_of([&] {
                          const auto done = export_chrome_trace(trace, path, {.threads = threads});
                          if (!done) std::printf("%s\n", done.error().message.c_str());

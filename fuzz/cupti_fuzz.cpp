@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Buffers of CUPTI's records of any content, as they are and as a file that Sonde kept.
+// Decodes buffers of CUPTI's records with any content, directly and as a file that Sonde kept.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading databases of other profilers of any content.
+// Reads databases of other profilers with any content.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sonde;
-  // Larger ones say nothing new and take long.
+  // Larger ones find nothing new and take long.
   if (size > (1 << 17)) return 0;
   Result<PaddedBytes> bytes = PaddedBytes::copy_of({reinterpret_cast<const char*>(data), size});
   if (!bytes) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading JSON of any content as an execution trace, checking it and writing it again.
+// Reads JSON of any content as an execution trace, checks it and writes it again.
 
 #include <cstddef>
 #include <cstdint>

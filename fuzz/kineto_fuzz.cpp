@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading JSON traces of any content: as text, and as gzip where it begins so.
+// Reads JSON traces of any content: as text, and as gzip if it begins like gzip.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace sonde;
 
-// What goes by names, wherever they stand and however long their spans are.
+// Runs the analyses that depend on names, wherever names occur and however long their spans are.
 void ask(const Trace& trace) {
   using sonde::testing::require;
   const GraphCoverage graphs = graph_coverage(trace);
@@ -40,8 +40,8 @@ void ask(const Trace& trace) {
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 
-// Without the row of texts that are not JSON: it names the first one found, be it in an event
-// that was left out.
+// Without the ledger row about texts that are not JSON: it names the first one found, even if that
+// is in an event that was left out.
 std::string dumped(const Trace& trace) {
   std::string text = dump_text(trace);
   const std::size_t detail = text.find("texts were not valid JSON and were repaired");

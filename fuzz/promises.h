@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What fuzz targets demand of every trace that was read.
+// What fuzz targets require of every trace that was read.
 
 #include <cstddef>
 #include <cstdlib>
@@ -16,7 +16,7 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// What sonde/trace.h promises of every trace.
+// What sonde/trace.h promises about every trace.
 inline void check_promises(const Trace& trace) {
   const SpanTable& spans = trace.spans();
   for (std::size_t i = 0; i < spans.size(); ++i) {

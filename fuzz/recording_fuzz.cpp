@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading recordings of any content. An input is a row of sections,
+// Reads recordings of any content. An input is a sequence of sections,
 //
 //   u8 what | u16 length | bytes
 //
-// `what` is a BlockKind, or one of the two below. Each becomes a block of a container whose lengths
-// and checksums hold, so that every change of a byte reaches the reader behind them.
+// `what` is a BlockKind or one of the two constants below. Each section becomes a block of a file
+// whose lengths and checksums are right, so that every changed byte reaches the reader.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,9 +28,9 @@ namespace {
 using namespace sonde;
 using Bytes = std::vector<std::uint8_t>;
 
-// A chunk of a live file, its header first.
+// A chunk of a live file, header first.
 constexpr std::uint8_t kLiveChunk = 64;
-// An EventsHead and words as they lie in memory.
+// An EventsHead and words as in memory.
 constexpr std::uint8_t kPlainWords = 65;
 constexpr std::uint64_t kStream = 1;
 
@@ -107,7 +107,7 @@ void add_live_chunk(Container& container, std::span<const std::uint8_t> bytes) {
   for (const Piece& piece : buffers->pieces) container.add_words(piece.head, piece.words);
 }
 
-// Never with live buffers, whose name could be that of any file.
+// Never with live buffers, because their name could be that of any file.
 void add_process(Container& container, std::span<const std::uint8_t> bytes) {
   ByteReader in(bytes);
   ProcessBlock process = ProcessBlock::read(in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs a fuzz target over files and folders of inputs, where there is no libFuzzer.
+// Runs a fuzz target over files and folders of inputs, without libFuzzer.
 
 #include <cstddef>
 #include <cstdint>

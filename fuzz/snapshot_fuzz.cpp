@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading pickles of any content as snapshots of an allocator, and asking what they hold.
+// Reads pickles of any content as snapshots of an allocator, and analyses them.
 
 #include <cstddef>
 #include <cstdint>

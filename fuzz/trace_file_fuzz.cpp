@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading `.sonde` files of any content. Each input is read as it is, and once more with its
-// checksums put right, or no change of a byte would get past them.
+// Reads `.sonde` files of any content. Each input is read unchanged, and once more with its
+// checksums corrected; otherwise no changed byte would get past them.
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ void store(Bytes& bytes, std::size_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
 }
 
-// The same bytes as a file whose headers hold, with whatever kinds, lengths and payloads they have.
+// The same bytes as a file with valid headers, with any kinds, lengths and payloads.
 Bytes repaired(std::span<const std::uint8_t> input) {
   Bytes bytes(input.begin(), input.end());
   if (bytes.size() < sizeof(FileHeader)) return bytes;

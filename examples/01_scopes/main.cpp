@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A first read: mark work, record it, find it again.
+// A first example: mark work, record it, and find it again.
 
 #include <sonde/profiler.h>
 #include <sonde/record.h>
@@ -11,8 +11,8 @@
 
 namespace {
 
-// A scope lasts from where it stands to the closing brace. This one is named after the function.
-// An argument is a key and a value, which is evaluated only while something records.
+// A scope lasts from its line to the closing brace. This one is named after the function. An
+// argument is a key and a value; the value is evaluated only while something records.
 std::vector<double> load(int size) {
   SONDE_FUNCTION("size", size, SONDE_CATEGORY, "io");
   std::vector<double> values;
@@ -21,7 +21,7 @@ std::vector<double> load(int size) {
   return values;
 }
 
-// Scopes nest, and may stand anywhere in a function.
+// Scopes nest and may be anywhere in a function.
 double total(const std::vector<double>& values) {
   SONDE_SCOPE("total");
   double sum = 0;
@@ -35,7 +35,7 @@ double total(const std::vector<double>& values) {
 
 void work(const std::string& who) {
   for (int round = 0; round < 3; ++round) {
-    // Names made at run time go through record_function; SONDE_SCOPE takes literals only.
+    // Names made at run time go through record_function; SONDE_SCOPE takes only literals.
     const sonde::record_function range(who + " round " + std::to_string(round), "round", round);
     const std::vector<double> values = load(100'000);
     // The same around a call.
@@ -54,7 +54,7 @@ int main() {
   helper.join();
   prof.stop();
 
-  // close() waits until the file is whole; the destructor would do it too.
+  // close() waits until the file is complete; the destructor would do so too.
   if (const auto closed = prof.close(); !closed) {
     std::cerr << closed.error().message << "\n";
     return 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Recording some steps of a training loop, and looking at each cycle as it ends.
+// Records some steps of a training loop and prints each cycle as it ends.
 //
-// The program teaches a perceptron of two layers to decide whether a point lies in a circle. Of its
-// steps, a schedule records two cycles of three: wait 5, warm up 1, record 3, twice.
+// The program teaches a perceptron of two layers to decide whether a point is inside a circle. A
+// schedule records two cycles of three steps: wait 5, warm up 1, record 3, twice.
 
 #include <sonde/profiler.h>
 #include <sonde/record.h>

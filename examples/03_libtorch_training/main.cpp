@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A small LibTorch training job, profiled: a convolution and a transformer block over pictures that
-// a thread of its own prepares. Linking Sonde::torch and a Profiler make it profiled,
-// a ModuleScope names the module that operators belong to; the rest is what such a job looks like.
+// another thread prepares. To profile it, it links Sonde::torch and has a Profiler; a ModuleScope
+// names the module that operators belong to. The rest is an ordinary training job.
 
 #include <sonde/profiler.h>
 #include <sonde/record.h>
@@ -71,7 +71,7 @@ class Loader {
   std::condition_variable changed_;
   std::optional<Batch> ready_;
   bool done_ = false;
-  std::thread worker_;  // last: it uses what stands above
+  std::thread worker_;  // last: it uses the members above
 };
 
 struct Net : torch::nn::Module {
@@ -107,7 +107,7 @@ float train(Net& net, torch::optim::Optimizer& optimizer, const Batch& batch) {
   return loss.item<float>();
 }
 
-// What the recording must hold; the example is a test too.
+// Checks what the recording must contain: the example is also a test.
 bool is_complete(const sonde::KeyAverages& averages) {
   bool mm = false;
   bool batches = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops for check_instructions.py to count: codegen_count empty|idle|recording|lap COUNT
+// Loops whose instructions check_instructions.py counts: codegen_count empty|idle|recording|lap
+// COUNT
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What check_assembly.py looks at.
+// The unit whose machine code check_assembly.py examines.
 
 #include <sonde/record.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Built four ways: as C++17 and C++20, recording and with SONDE_DISABLE.
+// Built in four ways: as C++17 and C++20, recording and with SONDE_DISABLE.
 
 #include <gtest/gtest.h>
 #include <sonde/profiler.h>
@@ -21,7 +21,7 @@ constexpr bool kRecords = false;
 constexpr bool kRecords = true;
 #endif
 
-// How often each name was recorded, be it by a span, an instant or a counter.
+// How often each name was recorded, by a span, an instant or a counter.
 using Counts = std::map<std::string, int>;
 
 Counts recorded(const std::function<void()>& work) {

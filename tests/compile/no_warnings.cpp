@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Objects that live for their destructors only, and values used for nothing but a counter.
+// Objects that exist only for their destructors, and values that only a counter uses.
 
 #include <sonde/record.h>
 

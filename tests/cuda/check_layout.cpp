@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// CUPTI's own headers against what Sonde knows of its records. Built where there is a CUDA toolkit:
-// it need not run.
+// Compares CUPTI's own headers with what Sonde knows about its records. Needs a CUDA toolkit to
+// build; it need not run.
 
 #include <cupti.h>
 
@@ -107,7 +107,7 @@ SONDE_SAME(CUpti_ActivityCudaEvent2, deviceTimestamp, layout::CudaEvent::kDevice
 SONDE_SAME(CUpti_ActivityCudaEvent2, cudaEventSyncId, layout::CudaEvent::kSyncId);
 #endif
 
-// How long a record is, by version.
+// The size of a record, by version.
 constexpr std::size_t bytes_of(sonde::cuda::ActivityKind kind, std::uint32_t version) {
   std::size_t bytes = 0;
   for (const layout::RecordBytes& record : layout::kRecordBytes) {

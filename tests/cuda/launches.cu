@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A CUDA program without torch that uses what there is: streams, events, graphs with and without
+// A CUDA program without torch that uses many features: streams, events, graphs with and without
 // conditional nodes, cooperative and cluster launches, pinned and managed memory, eight threads. It
-// prints how often it did what, for the trace to be compared with.
+// prints how often it did what, to compare with the trace.
 //
 //   launches [launches of each thread, default 100]
 
@@ -133,7 +133,7 @@ void graphs(Counts& counts) {
   counts.graph_launches += kReplays;
   counts.graph_kernels += kReplays * kNodes;
 
-  // A loop inside of a graph.
+  // A loop inside a graph.
   int* left;
   CHECK(cudaMallocManaged(&left, sizeof(int)));
   *left = 3;

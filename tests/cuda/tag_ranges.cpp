@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A tool for NVTX that tags calls of CUDA: whatever range a program pushes, CUPTI is told by way of
-// external correlation, so that its records say in which range each call was made. So Kineto joins
-// work and operators, and Sonde does not: check_links.py compares. With
-// NVTX_INJECTION64_PATH=libtag_ranges.so, lines go to the file that TAG_RANGES_FILE names:
+// An NVTX tool that tags CUDA calls: for each range that a program pushes, it uses CUPTI's external
+// correlation, so that CUPTI's records say in which range each call was made. Kineto joins work and
+// operators this way; Sonde does not. check_links.py compares the two. With
+// NVTX_INJECTION64_PATH=libtag_ranges.so, lines go to the file in TAG_RANGES_FILE:
 //
 //   ID START_NS NAME
 
@@ -24,7 +24,7 @@ using namespace sonde::nvtx_abi;
 
 constexpr std::uint32_t kCustom = 3;  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
 
-// The CUPTI that the process has loaded by now.
+// The CUPTI that the process has loaded already.
 template <typename Function>
 Function cupti(const char* name) {
   for (const char* library : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"}) {

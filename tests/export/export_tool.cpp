@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// export_tool IN OUT: opens a trace of any format and writes it in the format that OUT's name says.
+// export_tool IN OUT: opens a trace of any format and writes it in the format of OUT's suffix.
 // export_tool --awkward OUT: writes a trace of everything that is hard to write.
 
 #include <cstdio>

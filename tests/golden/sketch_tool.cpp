@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// sketch_tool FILE < DRAWING: a `.sonde` file from a drawing (trace/testing/sketch.h). Lines that
-// begin with + add what cannot be drawn:
+// sketch_tool FILE < DRAWING: makes a `.sonde` file from a drawing (trace/testing/sketch.h). Lines
+// that begin with + add what cannot be drawn:
 //
 //   + step NAME NUMBER            the spans of that name are steps of a schedule
 //   + window FIRST LAST STEP      recording was on between two columns

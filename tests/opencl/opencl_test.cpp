@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that uses OpenCL and was not changed, under `sonde run --opencl`.
+// An unmodified program that uses OpenCL, under `sonde run --opencl`.
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ constexpr int kNoDevice = 77;
 
 class OpenCl : public ::testing::Test {
  protected:
-  // The trace of a program's run; nothing if there is no device.
+  // The trace of a run of the program; nothing if there is no device.
   void run(const char* program, std::vector<std::string> words = {"--opencl"},
            const std::vector<std::string>& arguments = {}) {
     words.insert(words.end(), {"-o", "run.sonde", "--", program});

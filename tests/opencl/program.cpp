@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that uses OpenCL: two threads, each with a queue in order and one out of order, on
+// A program that uses OpenCL: two threads, each with an in-order and an out-of-order queue, on
 // which it writes, fills, copies, maps, computes and reads, with and without events of its own.
-// Prints how often it put something into a queue; 77 if there is no device. With an argument it
+// Prints how often it enqueued something; exits with 77 if there is no device. With an argument it
 // also leaves a kernel behind that waits for something that never happens.
 
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A recording program ends in every bad way there is; its file opens, and nothing that was recorded
-// is missing.
+// A recording program ends in every bad way. Its file opens, and nothing that was recorded is
+// missing.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 namespace sonde::testing {
 namespace {
 
-// How often a program is killed by each of the tests that do so many times; more by night.
+// How often tests that kill a program repeatedly do so; more with --deep.
 int kills() {
   const char* const wanted = ::getenv("SONDE_KILLS");
   return wanted != nullptr ? std::atoi(wanted) : 10;
@@ -58,7 +58,7 @@ TEST(Killed, LeavesAFileThatOpensEvenWhileItStarts) {
   const TempDir dir;
   for (int i = 0; i < kills(); ++i) {
     const Victim victim(dir, "spill", "wait");
-    // There is nothing yet to wait for: any moment will do.
+    // There is nothing to wait for yet: any moment will do.
     const auto moment =
         std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds(random));
     while (std::chrono::steady_clock::now() < moment) std::this_thread::yield();
@@ -120,7 +120,7 @@ TEST(EndsWithoutStopping, LeavesAWholeFile) {
   EXPECT_NE(trace->spans().flags[find_span(*trace, "for ever")] & SpanFlags::kUnfinished, 0);
 }
 
-// PR_SET_TSC of prctl: reading the counter ends in SIGSEGV.
+// PR_SET_TSC of prctl: reading the counter raises SIGSEGV.
 TEST(MayNotReadTheCounter, IsRecordedWithTheSlowClock) {
 #ifdef SONDE_SANITIZED
   GTEST_SKIP() << "the sanitizer's own code reads the counter";

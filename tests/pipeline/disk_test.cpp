@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The disk is full, or not to be written.
+// The disk is full or cannot be written.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 namespace sonde::testing {
 namespace {
 
-// Runs `body` in a process of its own that sees a file system of `bytes` at `folder`; its exit
-// status. 77: such a file system may not be made here.
+// Runs `body` in a separate process that sees a file system of `bytes` at `folder`; returns its
+// exit status. 77: such a file system cannot be created here.
 template <typename Body>
 int in_small_file_system(const std::string& folder, const std::string& bytes, Body&& body) {
   const pid_t child = ::fork();
@@ -71,7 +71,7 @@ TEST(FullDisk, KeepsWhatFitsAndCountsTheRest) {
   EXPECT_EQ(status, 0);
 }
 
-// What a program needs 5 MB of.
+// Needs 5 MB for a recording and a file beside it.
 void write_beside_a_recording(const TempDir& dir) {
   const auto session = open_session({.output = dir.file("run.sonde")});
   ASSERT_NE(session, nullptr);

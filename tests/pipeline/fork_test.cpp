@@ -60,7 +60,7 @@ TEST(Fork, LeavesTheParentsRecordingAlone) {
 TEST(Fork, LetsTheChildRecordOnItsOwn) {
   const TempDir dir;
   const auto session = open_session({.output = dir.file("parent.sonde")});
-  // It is at work while a child is forked, and does not fill the disk while one is looked at.
+  // Works while a child is forked, but does not fill the disk while one is examined.
   constexpr int kChildren = 5;
   constexpr int kScopesMeanwhile = 50'000;
   std::atomic<int> forked{0};

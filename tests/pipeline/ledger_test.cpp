@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that records more than its buffers hold is killed. What its file has and what the
-// ledger says was lost are together what the program counted.
+// A program that records more than its buffers hold is killed. What its file has, together with
+// what the ledger says was lost, is what the program counted.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 class KilledWhileLosing : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KilledWhileLosing, SaysHowMuchIsMissing) {
-  // Buffers that are moved when the kill comes may be counted twice or not at all.
+  // Buffers that are being moved when the kill comes may be counted twice or not at all.
   constexpr std::uint64_t kMoved = 16 * (detail::kChunkBytes / 8);
   std::mt19937 random(18112026);
   std::uniform_int_distribution<int> milliseconds(0, 300);
@@ -37,8 +37,8 @@ TEST_P(KilledWhileLosing, SaysHowMuchIsMissing) {
     const std::uint64_t kept = ledger_sum(*trace, LedgerKind::EventsWritten);
     const std::uint64_t lost = ledger_sum(*trace, LedgerKind::DroppedByBudget) +
                                ledger_sum(*trace, LedgerKind::Overwritten);
-    // Two scopes at a time, and the one that is open for ever. Each worker may be in a turn that it
-    // has not told.
+    // Two scopes per round, and one that is always open. Each worker may be in a round that it has
+    // not reported.
     const std::uint64_t recorded = 4 * victim.completed() + 1;
     EXPECT_GE(kept + lost + kMoved, recorded) << kept << " kept, " << lost << " lost";
     EXPECT_LE(kept + lost, recorded + 2 * 4 + kMoved) << kept << " kept, " << lost << " lost";

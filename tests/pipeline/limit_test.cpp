@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Limits on what a process may write: they end the recording, never the program.
+// Limits on what a process may write end the recording, never the program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kLimitedScopes = 300'000;
 
-// How a process of its own ended that ran `body` where files may have `bytes` bytes: its exit
-// status, or -N if signal N killed it.
+// Runs `body` in a separate process where files may have `bytes` bytes. Returns its exit status, or
+// -N if signal N killed it.
 template <typename Body>
 int under_limit(std::uint64_t bytes, Body&& body) {
   const pid_t child = ::fork();
@@ -35,7 +35,7 @@ int under_limit(std::uint64_t bytes, Body&& body) {
 
 void record_scopes(const std::string& path) {
   auto session = Session::open({.output = path, .compress = false});
-  if (!session) return;  // not a byte may be written
+  if (!session) return;  // nothing may be written
   EXPECT_TRUE((*session)->begin_window(0));
   for (std::uint64_t i = 0; i < kLimitedScopes; ++i) {
     SONDE_SCOPE("work");
@@ -53,7 +53,7 @@ TEST_P(FileSizeLimit, EndsTheRecordingAndNotTheProgram) {
   const std::string path = dir.file("limited.sonde");
   EXPECT_EQ(under_limit(GetParam(), [&] { record_scopes(path); }), 0);
   EXPECT_FALSE(std::filesystem::exists(path + ".live"));
-  if (GetParam() < (std::uint64_t{256} << 10)) return;  // not even the ledger finds room
+  if (GetParam() < (std::uint64_t{256} << 10)) return;  // no room even for the ledger
   const auto trace = open_sonde(path);
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(ledger_sum(*trace, LedgerKind::EventsWritten) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Names that are taken: by another recording, by links, by files of others.
+// Names that are taken: by another recording, by links, by other users' files.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With LD_PRELOAD naming a flock() that does nothing, if so wanted.
+// If wanted, LD_PRELOAD names a flock() that does nothing.
 class Variables {
  public:
   explicit Variables(bool locks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the victim reports to its killer, in a file that both have mapped.
+// What the victim reports to its killer, in a file that both map.
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Signal handlers that record, arriving at any instruction of a thread that records too.
+// Signal handlers that record, called at any instruction of a thread that also records.
 
 #include <gtest/gtest.h>
 #include <signal.h>

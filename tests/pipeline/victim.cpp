@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that records until it is killed or ends itself in one of several bad ways.
+// A program that records until it is killed or ends in one of several bad ways.
 //
 //   pipeline_victim OUTPUT POLICY ENDING PROGRESS_FILE
 
@@ -20,7 +20,7 @@
 
 namespace {
 
-// `pauses`: now and then, so that the buffers are never full.
+// `pauses`: sleeps now and then, so that the buffers are never full.
 void work(std::atomic<std::uint64_t>& completed, bool pauses) {
   for (std::uint64_t i = 1;; ++i) {
     {
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     const sigset_t awaited = only_sigterm();
     ::sigprocmask(SIG_BLOCK, &awaited, nullptr);  // in all threads
   }
-  auto* profiler = new sonde::Profiler(options);  // as a global: nobody destroys it in time
+  auto* profiler = new sonde::Profiler(options);  // like a global: never destroyed in time
   profiler->add_metadata("purpose", "to be killed");
   profiler->start();
   SONDE_SCOPE("for ever");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// pipeline_victim as a test sees it: started, watched, killed, and what is left of it.
+// Runs pipeline_victim for a test: starts it, watches it, kills it, and examines what is left.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ namespace sonde::testing {
 
 class Victim {
  public:
-  // `environment`: its variables, if they are not this process's.
+  // `environment`: its variables; by default those of this process.
   Victim(const TempDir& dir, const std::string& policy, const std::string& ending,
          char** environment = environ)
       : output_(dir.file("victim.sonde")),
@@ -46,7 +46,7 @@ class Victim {
   bool both_work() const {
     return progress_->completed[0].load() > 0 && progress_->completed[1].load() > 0;
   }
-  // Or until it has died.
+  // Also returns if it has died.
   void wait_until_both_work() const {
     while (!both_work() && lives()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
@@ -62,7 +62,7 @@ class Victim {
     return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            ended.si_pid == 0;
   }
-  // Whether it records more than it has till now.
+  // Whether it records more than so far.
   bool goes_on() const {
     const std::uint64_t before = completed();
     while (completed() == before && lives()) std::this_thread::yield();
@@ -85,7 +85,7 @@ class Victim {
   pid_t pid_ = 0;
 };
 
-// Every scope that was ended before the kill is there, and what was open is shown so.
+// Every scope that ended before the kill is there, and open ones are shown as unfinished.
 inline void expect_all_there(const Victim& victim, const std::string& output) {
   const auto trace = open_sonde(output);
   ASSERT_TRUE(trace) << trace.error().message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda::profiler against runtimes that count their calls, opened so that only their opener sees
-// them, as Python opens torch's.
+// Tests cuda::profiler with fake runtimes that count their calls. They are loaded with local scope,
+// as Python loads torch's.
 
 #include "sonde/profile/cuda_profiler.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Scopes as ranges of other tools.
+// Scopes as ranges in other tools.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A CUDA runtime that counts its calls. Built once as of CUDA 11 and once as of CUDA 12, which has
-// no cudaProfilerInitialize.
+// A CUDA runtime that counts its calls. Built once as CUDA 11's and once as CUDA 12's, which has no
+// cudaProfilerInitialize.
 
 #include <cstdio>
 #include <cstring>
@@ -11,7 +11,7 @@ extern "C" {
 
 int fake_starts = 0;
 int fake_stops = 0;
-int fake_status = 0;          // what every call gives
+int fake_status = 0;          // what every call returns
 char fake_initialized[1024];  // "flags|output file|mode"
 
 int cudaProfilerStart() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What programs say by way of NVTX is in their traces.
+// The program's NVTX ranges and marks are in its trace.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The text that goes with a span; "" if there is none.
+// The text of a span; "" if there is none.
 std::string text_of(const Trace& trace, SpanId span) {
   const auto& extras = trace.extras();
   for (std::size_t i = 0; i < extras.size(); ++i) {

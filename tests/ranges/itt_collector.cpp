@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A collector that INTEL_LIBITTNOTIFY64 can name: logs the calls it receives, one line each, in the
-// file that COLLECTED names. Built twice: with __itt_api_init, and as the older ones, without.
+// A collector for INTEL_LIBITTNOTIFY64: logs the calls it receives, one line each, to the file in
+// COLLECTED. Built twice: with __itt_api_init, and without, like older collectors.
 
 #include <dlfcn.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// NVTX as a program sees it, for where its headers are not: the calls of nvtx_program.cpp, under
-// their own names, each going to the tool that NVTX_INJECTION64_PATH names at the first of them.
+// NVTX from a program's side, for machines without its headers: the calls of nvtx_program.cpp under
+// their own names. Each goes to the tool in NVTX_INJECTION64_PATH, which the first call loads.
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A tool that NVTX_INJECTION64_PATH can name: logs the calls it receives, one line each, in the
-// file that COLLECTED names.
+// A tool for NVTX_INJECTION64_PATH: logs the calls it receives, one line each, to the file in
+// COLLECTED.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that uses NVTX and knows nothing of Sonde. With USE_NVTX_HEADERS it is built with
-// NVTX's own headers; without, it does what they do.
+// A program that uses NVTX and knows nothing about Sonde. With USE_NVTX_HEADERS it is built with
+// NVTX's own headers; without, it does the same as they do.
 
 #include <thread>
 
@@ -40,7 +40,7 @@ void in_a_domain() {
   registered.payloadType = NVTX_PAYLOAD_TYPE_INT64;
   registered.payload.llValue = -12;
   nvtxDomainRangePushEx(domain, &registered);
-  nvtxRangePushW(L"größer");  // another domain's: it ends after the one around it
+  nvtxRangePushW(L"größer");  // in another domain: ends after the one around it
   nvtxDomainRangePop(domain);
   nvtxRangePop();
 }

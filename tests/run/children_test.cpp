@@ -21,13 +21,13 @@ TEST(Children, AreRecordedEachToAFileOfItsOwn) {
   EXPECT_EQ(run_to_end(dir, {"--", RUN_SCOPES, "spawn", RUN_SCOPES, "spawn", RUN_SCOPES, "work",
                              "50", "6"}),
             6);
-  // Those that only started others have recorded nothing.
+  // Processes that only started others have recorded nothing.
   const auto files = files_ending_in(dir.path(), ".sonde");
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(spans_in(files.front(), "work"), 50u);
 }
 
-// Also those that end while their recording begins.
+// Includes children that end while their recording begins.
 TEST(Children, ThatDidNothingLeaveNoFile) {
   for (const char* const how : {"fork-idle", "fork-brief"}) {
     const TempDir dir;
@@ -61,7 +61,7 @@ TEST(Children, AreNamedFirstWhereTheyHaveMoreToShow) {
 
 TEST(Children, ThatAreKilledAndLeftBehindHaveEnded) {
   const TempDir dir;
-  // Nobody reaps what the shell leaves: it comes to this process.
+  // This process reaps the shell's orphans.
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   const std::string begun = dir.file("begun");
   const std::string shell = "'" RUN_SCOPES "' wait '" + begun + "' & while [ ! -e '" + begun +
@@ -118,7 +118,7 @@ TEST(Children, OfForkRecordToFilesOfTheirOwn) {
   EXPECT_GT(std::max(spans[0], spans[1]), 100u) << "the child's, but for its first moments";
 }
 
-// As those of Python's multiprocessing do.
+// Like the children of Python's multiprocessing.
 TEST(Children, OfForkThatEndWithoutCleaningUpLoseNothing) {
   const TempDir dir;
   Launched launched(dir, sonde_run({"--", RUN_SCOPES, "fork-_exit", "5"}));

@@ -21,7 +21,7 @@ class Controlled : public ::testing::Test {
     program_ = program_of(*run_, RUN_SCOPES);
     ASSERT_GT(program_, 0);
   }
-  // What `sonde ctl` answers or complains.
+  // The answer or the error message of `sonde ctl`.
   std::string ctl(std::vector<std::string> request, int expected_status = 0) const {
     request.insert(request.begin(), {SONDE_PROGRAM, "ctl", std::to_string(program_)});
     Launched asked(dir_, std::move(request));
@@ -40,7 +40,7 @@ class Controlled : public ::testing::Test {
     EXPECT_TRUE(opened) << opened.error().message;
     return opened ? *opened : Trace();
   }
-  // Until the file holds more than that of its work.
+  // Whether the file has more than that many of its spans.
   bool is_recorded(std::size_t spans, std::size_t windows = 1) const {
     return eventually([&] {
       const Trace so_far = trace();
@@ -113,7 +113,7 @@ TEST_F(Controlled, OneSignalStartsAndStopsInTurns) {
 }
 
 TEST_F(Controlled, SaysWhichSignalNeverCame) {
-  for (const char* signal : {"USR1", "40"}) {  // those of POSIX's realtime have no name
+  for (const char* signal : {"USR1", "40"}) {  // realtime signals have no names
     launch({"--signal-start", signal});
     end();
     EXPECT_NE(run_->errors().find(std::string("waited for signal ") + signal + ","),
@@ -131,12 +131,12 @@ TEST_F(Controlled, TimesBeginAndEndTheWindow) {
   const Trace recorded = trace();
   ASSERT_EQ(recorded.windows().size(), 1u);
   const Nanos length = recorded.windows().end_ns[0] - recorded.windows().start_ns[0];
-  EXPECT_GE(length, 95'000'000);  // by another clock than the timer's
+  EXPECT_GE(length, 95'000'000);  // measured by another clock than the timer's
   EXPECT_LT(length, 5'000'000'000);
   EXPECT_GT(count_spans(recorded, "work"), 20u);
 }
 
-// Sockets that listen under such names and never accept, with as many connections as they take.
+// Sockets that listen under such names and never accept, filled with connections.
 class Strangers {
  public:
   explicit Strangers(pid_t pid) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// However a program ends, its file is there and its exit status is ours; and what `sonde run` says.
+// However a program ends, its file exists and its exit status is passed on; and the messages of
+// `sonde run`.
 
 #include <sys/stat.h>
 
@@ -42,7 +43,7 @@ TEST_F(Run, RecordsEveryScopeOfAProgramThatWasNotChanged) {
   EXPECT_TRUE(said(", nothing lost; next: sonde table run.sonde\n")) << errors_;
 }
 
-// The metadata of that key.
+// The value of a metadata key.
 std::string metadata_in(const std::string& path, std::string_view key) {
   const auto trace = open_sonde(path);
   if (!trace) return trace.error().message;
@@ -93,7 +94,7 @@ TEST_F(Run, FinishesTheFileOfAProgramThatKillsItself) {
   }
 }
 
-// Whoever takes the names of processes to come.
+// Someone has taken the socket names of processes to come.
 TEST_F(Run, FinishesTheFileWhateverSocketsOthersHave) {
   std::vector<int> sockets;
   for (pid_t pid = ::getpid(); pid < ::getpid() + 200; ++pid) {
@@ -108,8 +109,8 @@ TEST_F(Run, FinishesTheFileWhateverSocketsOthersHave) {
   for (const int socket : sockets) ::close(socket);
 }
 
-// A child of vfork() has the memory of its parent; a signal that is blocked waits, and one that is
-// handled need not end the program.
+// A child of vfork() uses its parent's memory. A blocked signal waits, and a handled one need not
+// end the program.
 TEST_F(Run, GoesOnWhenTheProgramDoes) {
   for (const char* const how : {"vfork", "waits", "survives"}) {
     EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 0) << how;
@@ -177,7 +178,7 @@ TEST_F(Run, SaysLikeAShellThatAProgramCannotBeStarted) {
   EXPECT_EQ(errors_, "sonde: ./data: Permission denied\n");
 }
 
-// Under their numbers it has files of its own then, which nobody else may write to.
+// The program then has its own files under these numbers, to which nobody else may write.
 TEST_F(Run, RecordsAProgramThatClosesAllDescriptors) {
   EXPECT_EQ(run({RUN_SCOPES, "daemon", "200000"}), 0);
   EXPECT_EQ(spans_in(file(), "work"), 400'000u);
@@ -204,7 +205,7 @@ TEST_F(Run, SaysThatItsFileWasRemoved) {
       << launched.errors();
 }
 
-// Nor is /dev/null, which would be gone for everybody.
+// Nor /dev/null, which would be gone for everyone.
 TEST_F(Run, DoesNotReplaceWhatIsNoFile) {
   ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
   EXPECT_EQ(run({RUN_SCOPES, "work", "10"}), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an adapter does, for the stand-in: a source that records operators. It is built for the old
-// ABI of the C++ library, as some torches are: nothing between it and Sonde may depend on that.
+// A fake adapter: a source that records operators. It is built for the old ABI of the C++ library,
+// as some torches are: nothing between it and Sonde may depend on the ABI.
 
 #include <sonde/sonde.h>
 #include <sonde/source/op.h>

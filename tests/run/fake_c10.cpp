@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A stand-in for libc10: how its allocators report to a profiler, under the same names.
+// A fake libc10: its allocators report to a profiler under the same names.
 
 #include "fake_c10.h"
 

@@ -13,7 +13,7 @@ std::atomic<FakeTorchObserver> observer{nullptr};
 std::atomic<bool> initialised{false};
 std::atomic<int> in_time{-1};
 
-// As a library that the real one brings does: whoever acts on this call acts inside a constructor.
+// Like a library that the real one loads: whatever reacts to this call runs inside a constructor.
 __attribute__((constructor)) void initialise() {
   if (void* program = ::dlopen(nullptr, RTLD_LAZY)) ::dlclose(program);
   initialised = true;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A stand-in for libtorch: a library of its name with operators that someone may observe.
+// A fake libtorch: a library of that name with operators that can be observed.
 
 extern "C" {
-// Called at the begin (1) and the end (0) of each operator.
+// Called with 1 when an operator begins and with 0 when it ends.
 using FakeTorchObserver = void (*)(int begins);
 void fake_torch_observe(FakeTorchObserver observer);
 // Returns when there is an observer.
 void fake_torch_await_observer(void);
 // Operators that allocate, and one allocation that fails.
 void fake_torch_run(int operators);
-// How often its own profiler saw them.
+// How often its own profiler saw allocations.
 int fake_torch_memory_reports(void);
-// Whether its constructor had run when the observer came: 1, or 0 if it came too early.
+// 1 if its constructor had run when the observer was set, 0 if the observer came too early.
 int fake_torch_observed_in_time(void);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What `sonde run` must never do: harm another's recording, lose the program's status, or keep a
+// What `sonde run` must never do: damage another recording, lose the program's status, or keep a
 // program from running where little may be written.
 
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ TEST(TwoRuns, OfOneNameLeaveEachOtherAlone) {
       << "the moved file still needs its own";
 }
 
-// The program waits while this one takes memory from `sonde run`, which needs it for its summary.
+// While the program waits, takes the memory away that `sonde run` needs for its summary.
 int status_with_little_memory(const TempDir& dir, const std::vector<std::string>& options) {
   std::vector<std::string> words = options;
   words.insert(words.end(),
@@ -53,7 +53,7 @@ TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
   }
 }
 
-// Which is what a summary in constant memory can say.
+// That is what a summary in constant memory can say.
 TEST(Summary, OfALargeRecordingComesFromItsLedger) {
   const TempDir dir;
   std::ofstream(dir.file("go")) << "";
@@ -74,7 +74,7 @@ TEST(Status, IsTheProgramsWhenItsFileIsDamaged) {
   EXPECT_EQ(launched.wait(), 42);
 }
 
-// `blocks` of 512 bytes, as sh counts.
+// `blocks` of 512 bytes, as in sh.
 int run_limited(const TempDir& dir, const std::string& blocks, std::string& errors) {
   const std::string command = "ulimit -f " + blocks +
                               "; exec '" SONDE_PROGRAM "' run -o run.sonde -- '" RUN_SCOPES
@@ -96,7 +96,7 @@ TEST(FileSizeLimit, DoesNotKillTheProgramNorTheRun) {
 
 TEST(FileSizeLimit, IsNamedWhereNothingMayBeWritten) {
   const TempDir dir;
-  // What is said goes through a pipe: files may hold nothing.
+  // Messages go through a pipe, because files may hold nothing.
   const std::string command = "(ulimit -f 0; '" SONDE_PROGRAM "' run -o run.sonde -- '" RUN_SCOPES
                               "' work 1000 5 2>&1; echo status $?) | cat";
   Launched launched(dir, {"/bin/sh", "-c", command});
@@ -105,7 +105,7 @@ TEST(FileSizeLimit, IsNamedWhereNothingMayBeWritten) {
   EXPECT_NE(launched.output().find("ulimit -f"), std::string::npos) << launched.output();
 }
 
-// There it is process 1, which in this namespace never ends.
+// There it is process 1, a number that in this namespace never ends.
 TEST(PidNamespace, OfItsOwnDoesNotMakeARecordingLookUnfinished) {
   const TempDir dir;
   Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/usr/bin/unshare", "--fork", "--pid",
@@ -116,7 +116,7 @@ TEST(PidNamespace, OfItsOwnDoesNotMakeARecordingLookUnfinished) {
   EXPECT_EQ(launched.errors().find("still runs"), std::string::npos) << launched.errors();
 }
 
-// A program that goes to another root cannot reach the live file to remove it.
+// A program that changes its root cannot reach the live file to remove it.
 TEST(LiveFile, IsRemovedWhereTheProgramCouldNot) {
   const TempDir dir;
   if (::geteuid() != 0) GTEST_SKIP() << "no permission to change the root";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A program that a test starts, with what it says: `sonde run` and `sonde ctl` above all.
+// A program that a test starts, with its output: above all `sonde run` and `sonde ctl`.
 //
 //   Launched run(dir, {SONDE_PROGRAM, "run", "--", "/bin/true"});
 //   EXPECT_EQ(run.wait(), 0) << run.errors();
@@ -29,7 +29,7 @@ namespace sonde::testing {
 
 class Launched {
  public:
-  // In a process group of its own, in the folder `dir`.
+  // Starts it in its own process group, in the folder `dir`.
   Launched(const TempDir& dir, std::vector<std::string> words,
            const std::vector<std::pair<std::string, std::string>>& environment = {})
       : output_path_(dir.file("stdout-" + std::to_string(++count()))),
@@ -40,8 +40,8 @@ class Launched {
     if (::chdir(dir.path().c_str()) != 0) ::_exit(98);
     redirect(output_path_, STDOUT_FILENO);
     redirect(errors_path_, STDERR_FILENO);
-    ::setenv("TMPDIR", dir.path().c_str(), 1);  // a `sonde run` that is killed cannot tidy up
-    // A sanitizer's runtime minds that the preload library comes before it.
+    ::setenv("TMPDIR", dir.path().c_str(), 1);  // a killed `sonde run` cannot tidy up
+    // A sanitizer's runtime objects to a preload library that comes before it.
     ::setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> pointers;
@@ -88,7 +88,8 @@ inline std::vector<std::string> sonde_run(std::vector<std::string> words) {
   return words;
 }
 
-// Waits for a file that a program makes when it is ready, or for whatever else; 20 seconds at most.
+// Waits for a file that a program makes when it is ready, or for another condition; at most 20
+// seconds.
 template <typename Condition>
 bool eventually(Condition condition) {
   for (int i = 0; i < 20'000; ++i) {
@@ -112,7 +113,7 @@ inline std::vector<std::string> files_ending_in(const std::string& folder,
   return found;
 }
 
-// How many spans of that name a file holds; fails the test if it does not open.
+// How many spans of that name a file has; fails the test if it does not open.
 inline std::size_t spans_in(const std::string& path, std::string_view name) {
   const auto trace = open_sonde(path);
   if (!trace) {
@@ -134,7 +135,8 @@ inline std::vector<pid_t> children_of(const Launched& run) {
   return found;
 }
 
-// The process that a `sonde run` started: the child that is not its witness, known by its command.
+// The process that a `sonde run` started, recognised by its command: the other child is its
+// witness.
 inline pid_t program_of(const Launched& run, const std::string& program) {
   pid_t found = 0;
   eventually([&] {

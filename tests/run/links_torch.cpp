@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Linked to the stand-in for libtorch, with operators before main() and in it.
+// Linked to the fake libtorch, with operators before and in main().
 
 #include "fake_torch.h"
 

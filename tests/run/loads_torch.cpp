@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Opens the stand-in for libtorch while it runs, by a path or by a bare name that only its RUNPATH
-// finds, and runs operators: `run_loads_torch LIBRARY COUNT [wait|fork]`. With `wait` it first
-// waits for somebody to observe them; with `fork` a child runs them at once, and ends by _exit().
+// Opens the fake libtorch while it runs, by a path or by a bare name that only its RUNPATH finds,
+// and runs operators: `run_loads_torch LIBRARY COUNT [wait|fork]`. With `wait` it first waits for
+// an observer; with `fork` a child runs them at once and ends with _exit().
 
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -158,7 +158,7 @@ int wait_for_signal_and_work(int count) {
   ::sigaddset(&awaited, SIGTERM);
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   ::raise(SIGTERM);
-  ::raise(SIGCHLD);  // ends nobody
+  ::raise(SIGCHLD);  // does not end the process
   int number = 0;
   ::sigwait(&awaited, &number);
   work(count);
@@ -192,7 +192,7 @@ int close_all_and_work(int count) {
     const std::string name = "own-" + std::to_string(i);
     if (::open(name.c_str(), O_RDWR | O_CREAT, 0600) < 0) return 98;
   }
-  for (int i = 0; i < 20; ++i) {  // what is recorded is written meanwhile
+  for (int i = 0; i < 20; ++i) {  // recorded events are written meanwhile
     work(count / 20);
     pause_ms(20);
   }

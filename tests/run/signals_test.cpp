@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program gets the signals that it would get without `sonde run`, and is seen to stop.
+// The program gets the same signals as without `sonde run`, and its stopping is visible.
 
 #include <memory>
 
@@ -24,7 +24,7 @@ TEST(Signals, ToSondeAloneArePassedOn) {
   EXPECT_EQ(run.wait(), 1) << run.errors();
 }
 
-// The program tells of those that reach it.
+// The program reports the signals that reach it.
 class SignalsToSonde : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -83,7 +83,7 @@ TEST(Signals, OfTheCLibraryEndTheProgramToo) {
   EXPECT_EQ(run.wait(), 128 + SIGRTMIN - 1) << run.errors();
 }
 
-// As a shell sees it.
+// The signal that stopped it, from a shell's point of view.
 int stopped_by(const Launched& run) {
   int status = 0;
   if (::waitpid(run.pid(), &status, WUNTRACED) != run.pid() || !WIFSTOPPED(status)) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs that load libtorch, or what goes by its name: at start, later by a path, later by a
+// Programs that load libtorch, or a library with its name: at start, later by a path, later by a
 // name.
 
 #include "agent/adapter_name.h"

@@ -16,7 +16,7 @@ namespace {
 namespace theirs = ::torch::autograd::profiler;
 namespace impl = ::torch::profiler::impl;
 
-// What both sides know of an operator. The forward thread means something where there is a sequence
+// What both sides know about an operator. The forward thread has a meaning only with a sequence
 // number.
 std::string line(const std::string& name, std::int64_t sequence, std::uint64_t forward_thread,
                  int scope, const std::string& shapes, std::uint64_t flops) {

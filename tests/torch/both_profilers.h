@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A program under torch's own profiler and under Sonde at once, and what each saw of it.
+// Runs a program under torch's own profiler and Sonde at once, and compares what each saw.
 //
 //   const Both both = profile([&] { net.forward(x).backward(); });
 //   EXPECT_EQ(differences(both), "");
@@ -22,14 +22,14 @@ struct Seen {
   std::vector<std::string> ops;
   // Depth and name of every operator.
   std::vector<std::string> tree;
-  // Of each allocation, and negative of each free.
+  // The bytes of each allocation, negative for frees.
   std::vector<std::int64_t> bytes;
   // How often each key of the operator table occurs.
   std::map<std::string, std::uint64_t> counts;
 };
 
-// Torch's profiler sees the calling thread and those that autograd and at::launch use for it. Its
-// tree is the nesting as RecordFunction itself goes through it, on the calling thread.
+// Torch's profiler sees the calling thread and the threads that autograd and at::launch use for it.
+// Its tree is the nesting that RecordFunction itself goes through on the calling thread.
 struct Both {
   Seen torchs;
   Seen ours;
@@ -41,7 +41,7 @@ Both profile(const std::function<void()>& program);
 // The first place where two lists differ; empty if they are equal.
 std::string difference(const std::vector<std::string>& ours,
                        const std::vector<std::string>& torchs);
-// The same over everything that both saw.
+// The same for everything that both saw.
 std::string differences(const Both& both);
 
 }  // namespace sonde::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Execution traces of LibTorch programs: ours and torch's own of the same steps.
+// Execution traces of LibTorch programs: ours compared with torch's own of the same steps.
 
 #include "sonde/profile/execution_trace.h"
 
@@ -38,7 +38,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Torch's observer, by the names of this version.
+// Torch's observer, under the names of this version.
 class TorchsObserver {
  public:
   explicit TorchsObserver(const std::string& path) {
@@ -86,7 +86,7 @@ ExecutionTrace opened(const std::string& path) {
   return et ? *std::move(et) : ExecutionTrace();
 }
 
-// What can be said of a node without the numbers that differ between two observers.
+// Describes a node without the numbers that differ between two observers.
 std::map<std::uint64_t, std::string> lines_of(const ExecutionTrace& et) {
   std::map<std::uint64_t, const ExecutionTraceNode*> by_id;
   for (const ExecutionTraceNode& node : et.nodes) by_id[node.id] = &node;
@@ -109,7 +109,7 @@ std::map<std::uint64_t, std::string> lines_of(const ExecutionTrace& et) {
   return lines;
 }
 
-// Both number tensors by their addresses: each number of one stands for one of the other.
+// Both number tensors by address, so each number of one corresponds to one number of the other.
 std::string differing_tensors(const ExecutionTrace& ours, const ExecutionTrace& theirs) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> ids[2];
   for (int side = 0; side < 2; ++side) {
@@ -198,8 +198,8 @@ TEST(LibTorchsExecutionTrace, DefinesEveryTensorBeforeItsUse) {
   EXPECT_THAT(replay.undefined, IsEmpty());
   EXPECT_GT(replay.operators.size(), 60U);
   EXPECT_EQ(replay.operators.front(), "aten::randn");
-  // Even the parameters were made while it ran. What is left is made without an operator: in each
-  // step a number that becomes a tensor, and one that autograd unpacks.
+  // Even the parameters were made while it ran. The rest is made without an operator: in each step
+  // a number that becomes a tensor, and one that autograd unpacks.
   EXPECT_LE(replay.outside.size(), 4U);
 }
 

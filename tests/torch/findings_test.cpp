@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Programs with one fault each: the report's first finding names it, and has nothing of it to say
-// of the same program without the fault.
+// Programs with one fault each: the first finding of the report names it. For the same program
+// without the fault, the report does not have that finding.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using ::testing::Not;
 namespace nn = ::torch::nn;
 using ::torch::Tensor;
 
-constexpr int kSteps = 3;  // too few for one to be an outlier on a busy machine
+constexpr int kSteps = 3;  // too few for an outlier on a busy machine
 
 std::vector<std::string> findings_of(const std::function<void()>& step) {
   sonde::torch::attach();
@@ -43,8 +43,8 @@ std::vector<std::string> findings_of(const std::function<void()>& step) {
   return ids;
 }
 
-// Of several recordings: where others take the processor away between two operators, that is what a
-// report must say first.
+// Tries several recordings: if other processes take the processor away between two operators, a
+// report must say that first.
 std::vector<std::string> findings_with_first(const std::string& id,
                                              const std::function<void()>& step) {
   std::vector<std::string> found;

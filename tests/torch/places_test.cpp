@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where operators were called from, and whose they are: native stacks, modules of torch::nn, and
-// TorchScript's stacks and modules.
+// Where operators were called from and which module they belong to: native stacks, modules of
+// torch::nn, and TorchScript's stacks and modules.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ EventList recorded(const std::function<void()>& program) {
   return profiler.events();
 }
 
-// "Net.layers.0" of a span; "" if it belongs to none.
+// The module of a span, "Net.layers.0"; "" if it belongs to none.
 std::string module_of(const Trace& trace, SpanId span) {
   std::string path;
   for (ModuleId at = trace.spans().module[span]; at.valid(); at = trace.modules().parent[at]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Goes through an execution trace as one who replays it would: operators in the order in which they
-// began, with the tensors that there are at that time.
+// Walks through an execution trace like a replay tool: operators in the order in which they began,
+// with the tensors that exist at that time.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ namespace sonde::testing {
 
 struct Replay {
   std::vector<std::string> operators;
-  std::set<std::uint64_t> outside;     // tensors that whoever replays has to bring
-  std::vector<std::string> undefined;  // "12 of aten::mm": neither made nor brought before
+  std::set<std::uint64_t> outside;     // tensors that a replay tool has to provide
+  std::vector<std::string> undefined;  // "12 of aten::mm": neither made nor provided before
 };
 
 class Replayer {
@@ -30,7 +30,7 @@ class Replayer {
   Replay run() {
     for (const auto& [id, node] : nodes_) {
       if (node->scope == 0) replay_.operators.emplace_back(node->name);
-      // Results have their numbers when their operator ends.
+      // Results get their numbers when their operator ends.
       const auto made = pending_.lower_bound(id);
       known_.insert(pending_.begin(), made);
       pending_.erase(pending_.begin(), made);
@@ -44,8 +44,9 @@ class Replayer {
   }
 
  private:
-  // An operator gets its number before the tensors that it brings to light: one that is smaller
-  // must be known. A number is an address's, which may be a storage's first and a tensor's later.
+  // An operator gets its number before tensors that it is the first to name, so a tensor with a
+  // smaller number must be known. A number belongs to an address, which may be a storage's first
+  // and a tensor's later.
   void read(const TensorValue& tensor, const ExecutionTraceNode& node) {
     known_.insert(tensor.storage);
     if (tensor.id == 0 || !known_.insert(tensor.id).second) return;
@@ -56,7 +57,7 @@ class Replayer {
     }
   }
 
-  // Kernels hand what they make to operators that they call.
+  // Kernels pass what they make to operators that they call.
   bool is_made_around(std::uint64_t tensor, const ExecutionTraceNode& node) const {
     bool found = false;
     for (auto at = nodes_.find(node.parent); at != nodes_.end() && at->first != kRootNodeId;

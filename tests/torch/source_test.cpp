@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a recorded LibTorch program holds that torch's own profiler in C++ does not show.
+// What a recording of a LibTorch program has that torch's own profiler in C++ does not show.
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST(TorchSource, AProfilerKeepsItsWishesWhenAnotherRanInBetween) {
   }
 }
 
-// PyTorch's trace has 0 for all of them unless an execution trace or NVTX listens too.
+// PyTorch's trace has 0 for all of them unless an execution trace or NVTX is also on.
 TEST(TorchSource, EveryOperatorHasARecordFunctionIdOfItsOwn) {
   sonde::torch::attach();
   Profiler prof;

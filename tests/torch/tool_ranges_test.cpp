@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// LibTorch's operators as ranges of an NVTX tool, named by PyTorch's rules.
+// LibTorch's operators as ranges in an NVTX tool, named by PyTorch's rules.
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// What the stand-in for a tool sees while `body` runs.
+// What the fake tool sees while `body` runs.
 template <typename Emit = emit_nvtx, typename Body>
 std::vector<std::string> told_of(bool record_shapes, Body&& body) {
   const TempDir dir;
@@ -50,7 +50,7 @@ std::vector<std::string> told_of(bool record_shapes, Body&& body) {
   return lines;
 }
 
-// The parts in brackets of the line that `pattern` fits; empty if none does.
+// The groups of the first line that matches `pattern`; empty if none does.
 std::vector<std::string> match(const std::vector<std::string>& lines, const std::string& pattern) {
   for (const std::string& line : lines) {
     std::smatch found;
@@ -62,10 +62,10 @@ std::vector<std::string> match(const std::vector<std::string>& lines, const std:
 namespace theirs = ::torch::autograd::profiler;
 namespace impl = ::torch::profiler::impl;
 
-// Stands where torch has CUDA's part of its profiler, and so gets what PyTorch's emit_nvtx says.
+// Replaces the CUDA part of torch's profiler, and so receives the names of PyTorch's emit_nvtx.
 class TorchsNvtx : public impl::ProfilerStubs {
  public:
-  // Torch keeps it for good; it is on only while `body` runs.
+  // Torch keeps it for good. It is on only while `body` runs.
   template <typename Body>
   static std::vector<std::string> told_of(bool record_shapes, Body&& body) {
     static auto* const only = new TorchsNvtx;
@@ -128,7 +128,7 @@ TEST(ToolRanges, OfOperatorsSayTheirSequenceNumberAndId) {
   ASSERT_EQ(backward.size(), 2u);
   EXPECT_EQ(forward[0], backward[0]);
   EXPECT_LT(std::stoi(forward[1]), std::stoi(backward[1]));
-  // Operators that leave no gradient behind have no sequence number.
+  // Operators without a gradient have no sequence number.
   EXPECT_EQ(match(lines, "push aten::empty, op_id = (\\d+)").size(), 1u);
 }
 
@@ -189,7 +189,7 @@ TEST(ToolRanges, OfIttHavePlainNames) {
   EXPECT_THAT(lines, Contains("PyTorch MmBackward0"));
 }
 
-// What ModuleScope asks of a torch::nn::Module.
+// The part of torch::nn::Module that ModuleScope needs.
 struct Net {
   struct Child {
     const std::string& key() const { return name; }

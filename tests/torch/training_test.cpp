@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Training under both profilers: forward, backward and an optimiser's step of a small residual
+// Training under both profilers: forward, backward and an optimiser step of a small residual
 // network.
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // rejects: could not convert
 #include <sonde/result.h>
 
-// An Error becomes a Result only through Failure, so that a Result<Error> could not be misread.
+// An Error becomes a Result only through Failure, so that a Result<Error> cannot be misread.
 sonde::Result<int> caller(sonde::Error error) {
 #ifdef REJECT
   return error;

@@ -2,7 +2,7 @@
 // rejects: use of deleted function
 #include <sonde/profiler.h>
 
-// The list is gone at the end of the line, and the event would name nothing.
+// The list is gone at the end of the line, and the event would refer to nothing.
 std::string_view caller(const sonde::Profiler& prof) {
 #ifdef REJECT
   const sonde::FunctionEvent event = prof.events()[0];

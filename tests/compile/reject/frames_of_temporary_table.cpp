@@ -6,7 +6,7 @@
 
 std::size_t caller(const sonde::Profiler& prof) {
   std::size_t size = 0;
-  // A loop keeps the table that it runs over, but not the one that its range is taken from.
+  // A loop keeps the table that it iterates over, but not the one that its range comes from.
   for (const sonde::EventAverage& row : prof.key_averages()) size += row.key.size();
   for (const sonde::FunctionEvent event : prof.events()) size += event.name().size();
 #ifdef REJECT

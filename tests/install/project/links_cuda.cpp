@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-// Nothing here names Sonde::cuda: that it is linked is enough.
+// Nothing here names Sonde::cuda: linking it is enough.
 int main() {
   const auto activities = sonde::supported_activities();
   const bool has_cuda =

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-// Nothing here names Sonde::torch: that it is linked is enough.
+// Nothing here names Sonde::torch: linking it is enough.
 int main(int, char** argv) {
   sonde::ProfilerOptions options;
   options.output = argv[1];
