@@ -121,7 +121,7 @@ class Schema:
 
 
 class KinetoKey:
-    """A key of Kineto's JSON and the columns it stands for."""
+    """A key of Kineto's JSON and its columns."""
 
     def __init__(self, text, enumerator=None, ours=False, doc=""):
         words = re.split("[^A-Za-z0-9]+", text)
@@ -133,7 +133,7 @@ class KinetoKey:
 
 
 class KinetoKeys:
-    """The keys by the object they stand in: "Arg" for the arguments of events, else the key of the object."""
+    """The keys by the object they are in: "Arg" for the arguments of events, else the key of the object."""
 
     def __init__(self, tables, without_column):
         self.groups = {"Arg": {}}
@@ -185,7 +185,7 @@ class KinetoKeys:
             visits.append((keys, [column["name"]]))
 
     def members(self, group):
-        """The keys of an object and the columns they stand for."""
+        """The keys of an object and their columns."""
         return [(key, key.columns[0].split(".")[1]) for key in self.groups[group].values()]
 
 
@@ -219,7 +219,7 @@ def emit_keys(group, keys):
 
 def emit_object(schema, group):
     enum = key_enum(group)
-    yield f"// The columns that stand in {group}. Calls visit(key, column) for each."
+    yield f"// The columns in {group}. Calls visit(key, column) for each."
     yield f"struct {enum[:-3]}Columns {{"
     yield f"  {schema.kineto.objects[group]['row']}Row& row;"
     yield "  template <typename Visit>"
@@ -248,19 +248,18 @@ def emit_key_visitor(schema, table):
 
 def keys_header(schema):
     yield from (SPDX, NOTICE, "#pragma once", "")
-    yield "// The keys of Kineto's JSON and the columns they stand for. docs/kineto-format.md lists them for"
-    yield "// people."
+    yield "// The keys of Kineto's JSON and their columns. docs/kineto-format.md lists them."
     yield ""
     for name in ("array", "cstddef", "cstdint", "string_view", "tuple"):
         yield f"#include <{name}>"
     yield from ("", '#include "sonde/trace/tables_gen.h"', "", "// clang-format off", "", "namespace sonde {", "")
     for group, keys in schema.kineto.groups.items():
-        yield f"// {'Of the arguments of events.' if group == 'Arg' else f'Of the members of {group}.'}"
+        yield f"// {'Keys of the arguments of events.' if group == 'Arg' else f'Keys of the members of {group}.'}"
         yield from emit_keys(group, keys.values())
     for group in schema.kineto.objects:
         yield from emit_object(schema, group)
     yield "// Calls visit(key, column) for every column of a row that is an argument of an event. visit() returns"
-    yield "// whether it is done with the column; if not, it is called again with the next key that may stand for it."
+    yield "// whether it is done with the column; if not, it is called again with the column's next key."
     for table in schema.tables:
         if table["name"] in schema.kineto.visits:
             yield from emit_key_visitor(schema, table)
@@ -280,7 +279,7 @@ def keys_table(schema):
 
 
 def object_columns(schema, key):
-    """What stands for the columns of an argument that is an object: they are listed with its members."""
+    """The text for an argument that is an object, whose columns are listed with its members."""
     return f"`{schema.kineto.objects[key.text]['name']}`, below" if key.text in schema.kineto.objects else ""
 
 
@@ -307,7 +306,7 @@ def cpp_type(name):
 
 
 def note(column):
-    """What stands behind a column in the header: unit and meaning."""
+    """The comment after a column in the header: unit and meaning."""
     unit = column.get("unit", "")
     if unit and (column["name"].endswith("_" + unit) or column["name"] == unit or unit in column["name"]):
         unit = ""
@@ -338,12 +337,12 @@ def emit_enums(schema):
 
 
 def emit_kinds(schema):
-    """What kinds of spans are, in functions that cost an instruction or two."""
+    """Questions about kinds of spans, as functions that cost an instruction or two."""
     kinds = schema.enum_values("SpanKind")
     yield "// The device that a span of this kind ran on; Cpu: the host."
     yield from emit_kind_switch("DeviceType device_of", [
         (k["name"], f"DeviceType::{k['device']}") for k in kinds if k["device"] != "Cpu"], "DeviceType::Cpu")
-    yield "// The device whose runtime or driver a call is a call of; Unknown: no call, or of none."
+    yield "// The device whose runtime or driver is called; Unknown if it is not such a call."
     yield from emit_kind_switch("DeviceType device_called", [
         (k["name"], f"DeviceType::{k['calls']}") for k in kinds if "calls" in k], "DeviceType::Unknown")
     yield from emit_kind_switch("SpanClass span_class", [
@@ -388,7 +387,7 @@ def emit_kineto_category(schema):
 
 
 def emit_derived(schema):
-    """The columns that files do not hold."""
+    """The columns that files do not have."""
     yield "bool is_derived(TableKind table, std::string_view column) {"
     for table in schema.tables:
         for column in table["columns"]:
@@ -422,7 +421,7 @@ def page_kinds(schema):
 
 
 def emit_ids(schema):
-    yield "// Row numbers, each of its own table."
+    yield "// Row numbers. Each table has its own type."
     yield "struct StringTag {};"
     yield "using StringId = Id<StringTag>;"
     for table in schema.tables:
@@ -523,14 +522,14 @@ def emit_all_tables(schema):
 def header(schema):
     yield from (SPDX, NOTICE, "#pragma once", "")
     yield "// The tables of a Trace: for each a struct of one row, and a struct of columns. docs/trace-model.md"
-    yield "// describes them for people."
+    yield "// describes them."
     yield ""
     for name in ("cstddef", "cstdint", "limits", "optional", "string", "string_view", "utility"):
         yield f"#include <{name}>"
     yield from ("", '#include "sonde/trace/column.h"', "", "// clang-format off", "", "namespace sonde {", "")
     yield from emit_enums(schema)
     yield from emit_kinds(schema)
-    yield "// Whether a column is found when a trace is built; files do not hold it."
+    yield "// Whether a column is computed when a trace is built; files do not have it."
     yield "bool is_derived(TableKind table, std::string_view column);"
     yield ""
     yield from emit_ids(schema)
@@ -598,8 +597,8 @@ def page(schema):
     yield ""
     yield "A `Trace` is a set of tables of columns (`include/sonde/trace.h`). A row number of a table has a type"
     yield "of its own, such as `SpanId`. All times are nanoseconds since the Unix epoch on one clock. A column"
-    yield "whose values are all null takes no memory and no room in a file. Text stands once in a pool of"
-    yield "strings and is referred to by `StringId`."
+    yield "whose values are all null takes no memory and no room in a file. Each text is stored once in a pool"
+    yield "of strings; a `StringId` refers to it."
     yield ""
     for t in schema.tables:
         yield f"- [`{t['name']}`](#{t['name']}): {t['doc'].split('. ')[0].rstrip('.')}"

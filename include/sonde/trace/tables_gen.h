@@ -3,7 +3,7 @@
 #pragma once
 
 // The tables of a Trace: for each a struct of one row, and a struct of columns. docs/trace-model.md
-// describes them for people.
+// describes them.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace sonde {
 
-// What a span stands for. The texts are Kineto's category names where it has one.
+// What a span is. The texts are Kineto's category names where it has one.
 enum class SpanKind : std::uint8_t {
   Scope = 0,  // A scope that the program marked, such as SONDE_SCOPE
   UserAnnotation = 1,  // record_function and similar ranges
@@ -61,19 +61,19 @@ std::string_view to_string(SpanKind value);
 std::optional<SpanKind> parse_span_kind(std::string_view text);
 bool is_known(SpanKind value);
 
-// What kinds of spans have in common, whichever device or library they are of.
+// What kinds of spans have in common, whichever device or library they belong to.
 enum class SpanClass : std::uint8_t {
   Operator = 0,  // A tensor library's operator, on the host
-  Annotation = 1,  // A range that somebody marked, or what it covers on a device
+  Annotation = 1,  // A range that was marked, or what it covers on a device
   Function = 2,  // A function of the program
   Call = 3,  // A call of a device's runtime or driver
   Kernel = 4,  // Work of a device: a kernel
   Copy = 5,  // Work of a device: a copy or a fill
-  Work = 6,  // Work of a device of which the kind says no more
+  Work = 6,  // Work of a device, with no more detail
   Wait = 7,  // A wait for a device, or an event on it that can be waited for
-  Measurement = 8,  // What was measured on a device; the work itself has spans of its own
+  Measurement = 8,  // A measurement on a device; the work itself has separate spans
   Overhead = 9,  // Time that profiling itself took
-  Record = 10,  // A note of a profiler about its recording
+  Record = 10,  // A profiler's note about its recording
   Foreign = 11,  // A kind that the model does not know
 };
 std::string_view to_string(SpanClass value);
@@ -93,7 +93,7 @@ std::string_view to_string(TrackKind value);
 std::optional<TrackKind> parse_track_kind(std::string_view text);
 bool is_known(TrackKind value);
 
-// What opened an operator's span; numbered as PyTorch's RecordScope.
+// What opened an operator's span. The numbers are those of PyTorch's RecordScope.
 enum class RecordScope : std::uint8_t {
   Function = 0,
   BackwardFunction = 1,
@@ -105,7 +105,7 @@ enum class RecordScope : std::uint8_t {
   UserScope = 7,
   StaticRuntimeOp = 8,
   StaticRuntimeModel = 9,
-  None = 255,  // Not known
+  None = 255,  // Unknown
 };
 std::string_view to_string(RecordScope value);
 std::optional<RecordScope> parse_record_scope(std::string_view text);
@@ -182,7 +182,7 @@ std::string_view to_string(SyncKind value);
 std::optional<SyncKind> parse_sync_kind(std::string_view text);
 bool is_known(SyncKind value);
 
-// Numbered as PyTorch's DeviceType.
+// The numbers are those of PyTorch's DeviceType.
 enum class DeviceType : std::uint8_t {
   Cpu = 0,
   Cuda = 1,
@@ -348,7 +348,7 @@ constexpr DeviceType device_of(SpanKind kind) noexcept {
       return DeviceType::Cpu;
   }
 }
-// The device whose runtime or driver a call is a call of; Unknown: no call, or of none.
+// The device whose runtime or driver is called; Unknown if it is not such a call.
 constexpr DeviceType device_called(SpanKind kind) noexcept {
   switch (kind) {
     case SpanKind::CudaRuntime:
@@ -424,11 +424,11 @@ std::string_view kineto_category(SpanKind kind);
 constexpr bool is_operator(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x4008} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// A range that somebody marked, or what it covers on a device.
+// A range that was marked, or what it covers on a device.
 constexpr bool is_annotation(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x8407} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// A call of a device's runtime or driver; device_called() says whose.
+// A call of a device's runtime or driver; device_called() says which device.
 constexpr bool is_call(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0xcc300060} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
@@ -444,47 +444,47 @@ constexpr bool is_copy(SpanKind kind) noexcept {
 constexpr bool is_wait(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x10001800} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What a call on the host starts: work and waits. It has a spans.launch where that is known.
+// What a call on the host starts: work and waits. If the call is known, spans.launch has it.
 constexpr bool is_launched(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x412401b80} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// Anything that stands on a device's track, not on a thread's.
+// Anything that is on a device's track rather than a thread's.
 constexpr bool is_on_device(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x433cc1f80} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// A range that somebody marked on the host.
+// A range that was marked on the host.
 constexpr bool is_host_annotation(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x8007} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// A range that the program marked and named; steps, which a profiler marks, are none.
+// A range that the program marked and named. Steps do not count: a profiler marks them.
 constexpr bool is_user_range(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x3} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What has a GpuUserAnnotation over its work on every stream, as PyTorch gives record_function and steps one.
+// Spans that have a GpuUserAnnotation over their work on every stream. PyTorch gives record_function and steps one.
 constexpr bool is_covered_on_device(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x6} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What PyTorch's list of events treats as an operator: all that the program or a tensor library opened. They own the ids that spans.external_id refers to.
+// Spans that PyTorch's list of events treats as operators: everything that the program or a tensor library opened. spans.external_id refers to their ids.
 constexpr bool is_pytorch_operator(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x20000c00f} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What PyTorch's list of events has in it at all.
+// Spans that are in PyTorch's list of events.
 constexpr bool is_pytorch_event(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x6fffcffef} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What PyTorch's execution traces have a node for.
+// Spans that have a node in PyTorch's execution traces.
 constexpr bool is_execution_trace_node(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0xf} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
-// What Kineto writes its device and its stream for among the arguments, besides pid and tid.
+// Spans for which Kineto writes the device and the stream among the arguments as well as in pid and tid.
 constexpr bool is_kineto_stream_event(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x1b80} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
 
-// Whether a column is found when a trace is built; files do not hold it.
+// Whether a column is computed when a trace is built; files do not have it.
 bool is_derived(TableKind table, std::string_view column);
 
-// Row numbers, each of its own table.
+// Row numbers. Each table has its own type.
 struct StringTag {};
 using StringId = Id<StringTag>;
 struct ProcessTag {
@@ -671,7 +671,7 @@ struct TrackRow {
   std::int64_t context = -1;  // Device context of a stream
   StringId name{};
   std::int64_t sort_index = -1;
-  std::int64_t logical_id = 0;  // Number a tensor library gave the thread; 0: none
+  std::int64_t logical_id = 0;  // The tensor library's number of the thread; 0: none
   StringId foreign_id{};  // The id as JSON text, if another tool's file has one that is not a number
 };
 
@@ -742,7 +742,7 @@ struct SpanRow {
   TrackId end_track{};  // Where it ended, if on another thread
   StackId stack{};  // Where it was called from
   ModuleId module{};  // The module that ran it
-  ArgumentListId arguments{};  // What an operator was called with
+  ArgumentListId arguments{};  // The arguments of an operator
   StringId overload_name{};
   StringId category{};  // Given by the program, or the name of another tool's kind
   StringId source_file{};  // File of the call site
@@ -872,7 +872,7 @@ struct OpArgumentRow {
   std::int32_t element = -1;  // Position in its TensorList
   ArgumentRole role = ArgumentRole::Input;
   ArgumentKind kind = ArgumentKind::None;
-  StringId name{};  // Of a keyword argument
+  StringId name{};  // For a keyword argument
   StringId dtype{};  // Name of the element type, or of the argument's type
   StringId value{};  // Scalar or list as text
   DimId dims_first{};  // Where the sizes begin
@@ -962,7 +962,7 @@ struct KernelRow {
   std::int64_t dynamic_shared_bytes = -1;
   std::int64_t local_bytes_per_thread = -1;
   std::int64_t queued_ns = -1;  // When it was put into the command buffer, as the source wrote it
-  std::int64_t submitted_ns = -1;  // When it was handed to the device, as the source wrote it
+  std::int64_t submitted_ns = -1;  // When it was passed to the device, as the source wrote it
   std::int64_t graph_id = -1;
   std::int64_t graph_node_id = -1;
   SpanId captured_by{};  // For a node of a graph: the call that captured it
@@ -1092,7 +1092,7 @@ struct CopyRow {
   MemoryKind destination_kind = MemoryKind::Unknown;
   std::int64_t value = -1;  // What a fill wrote
   std::int64_t context = -1;
-  std::int32_t source_device = -1;  // Of a copy between devices
+  std::int32_t source_device = -1;  // For a copy between devices
   std::int32_t destination_device = -1;
   std::int64_t source_context = -1;
   std::int64_t destination_context = -1;
@@ -1567,7 +1567,7 @@ struct ModuleRow {
   StringId class_name{};
   StringId method{};  // The called method, if the source names it
   ModuleId parent{};  // The module around it; its row comes first
-  std::int64_t id = -1;  // As the source numbers it
+  std::int64_t id = -1;  // The source's number
 };
 
 struct ModuleTable {
@@ -1781,7 +1781,7 @@ struct WindowRow {
   ProcessId process{};
   Nanos start_ns = 0;
   Nanos end_ns = 0;
-  Nanos closed_ns = 0;  // When the recorder was done with it, if the source says so
+  Nanos closed_ns = 0;  // When the recorder had finished it, if the source says so
   std::int64_t first_step = -1;  // Step number at its start
   StringId name{};  // Trace id or name given by the user
 };
