@@ -60,7 +60,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   if (::fstat(fd, &info) != 0) {
     const int error = errno;
     ::close(fd);
-    return io_failure(path, "cannot look at", error);
+    return io_failure(path, "cannot examine", error);
   }
   if (!S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -197,11 +197,11 @@ Destination destination_of(const std::string& path) {
 }
 
 Failure not_to_be_written(const std::string& path, const Destination& where) {
-  return {
-      ErrorCode::Invalid,
-      path + (where.is_planted
-                  ? ": is another user's link in a folder where all may write; give another name"
-                  : ": is not a regular file, so it cannot be replaced; choose another name")};
+  return {ErrorCode::Invalid,
+          path + (where.is_planted
+                      ? ": is another user's link in a folder where everyone may write; choose "
+                        "another name"
+                      : ": is not a regular file, so it cannot be replaced; choose another name")};
 }
 
 Result<std::string> temporary_beside(const std::string& path) {

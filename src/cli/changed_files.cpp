@@ -12,7 +12,8 @@ constexpr int kFailedStatus = 1;
 // A signal handler: it may call nothing else.
 void on_missing_bytes(int /*number*/, siginfo_t* info, void* /*context*/) {
   static constexpr char kChanged[] =
-      "sonde: a file was changed or cut while it was read: wait until it is whole, and try again\n";
+      "sonde: a file was changed or truncated while it was read; wait until it is complete, and "
+      "try again\n";
   if (info->si_code != BUS_ADRERR) {  // a bug of ours
     ::signal(SIGBUS, SIG_DFL);
     return;

@@ -35,7 +35,7 @@ class ChangedFiles : public ::testing::Test {
   const std::string path_ = dir_.file("a.sonde");
 };
 
-constexpr const char* kSentence = "a file was changed or cut while it was read";
+constexpr const char* kSentence = "a file was changed or truncated while it was read";
 
 TEST_F(ChangedFiles, EndTheProgramWithASentence) {
   EXPECT_EXIT(cut_it_and(read_last), ::testing::ExitedWithCode(1), kSentence);

@@ -169,9 +169,10 @@ struct Parser {
     command->add_option("--time-unit", options.time_unit, "Print all times in us, ms or s")
         ->check(CLI::IsMember({"us", "ms", "s"}))
         ->type_name("UNIT");
-    command->add_flag("--top-level", options.top_level_events_only,
-                      "Show only operators that no other operator called; a table shows, as in "
-                      "PyTorch, the rows whose first call was one");
+    command->add_flag(
+        "--top-level", options.top_level_events_only,
+        "Show only operators that no other operator called. As in PyTorch, a table shows "
+        "a row if its first call was one of these");
     const auto add_width = [command](const char* name, std::optional<int>& width,
                                      const char* what) {
       command
@@ -351,8 +352,8 @@ struct Parser {
         ->type_name("FORMAT")
         ->excludes(command->get_option("--output"));
     command->footer(
-        "Record with `sonde run --shapes --memory --gpu` so that most findings can be "
-        "made.\nExample:\n  sonde report train.sonde -o report.html");
+        "To get most findings, record with `sonde run --shapes --memory --gpu`.\nExample:\n  sonde "
+        "report train.sonde -o report.html");
     command->callback([this] {
       require(check(report));
       action = [this](Output& out) { return run_report(report, out); };
@@ -491,8 +492,8 @@ struct Parser {
     command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
                       "Also record the processes that the program starts (default)");
     command->add_flag("--keep-command-line", options.keep_command_line,
-                      "Keep the program's command line as it is; else what looks like a password, "
-                      "token or key is masked in the recording");
+                      "Record the program's command line unchanged; by default, what looks like a "
+                      "password, token or key is masked");
     command->add_flag("-q,--quiet", run.quiet, "Print no summary at the end");
     command->add_option("PROGRAM", run.program, "The program to run and its arguments, after `--`")
         ->type_name("");
@@ -536,7 +537,8 @@ struct Parser {
     group->require_subcommand(1);
     CLI::App* command = group->add_subcommand(
         "build",
-        "Compile the adapter for another torch than the one Sonde was built with; needed once");
+        "Compile the adapter for a torch other than the one Sonde was built with; needed "
+        "once");
     CLI::Option* python =
         command->add_option("--python", torch_build.python,
                             "Use the torch that this interpreter imports (default python3)");

@@ -214,7 +214,7 @@ Result<int> run_program(const RunCommand& command) {
     }
   });
   if (!command.quiet && !failure.empty())
-    say("what was recorded could not be looked at: " + failure + "; see `sonde info FILE`");
+    say("the recording could not be examined: " + failure + "; see `sonde info FILE`");
   return end.killed ? kKilledBase + end.number : end.number;
 }
 

@@ -38,7 +38,7 @@ constexpr std::size_t kMostFiles = 8;
 constexpr std::uint64_t kMostDecoded = std::uint64_t{8} << 20;
 // A smaller file cannot even hold the summary of what was recorded.
 constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
-constexpr const char* kReplaced = ": is another recording by now";
+constexpr const char* kReplaced = ": was replaced by another recording";
 
 struct Recorded {
   std::string shown_path;
@@ -329,7 +329,7 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
     return entry.kind == ReportKind::Recording;
   });
   if (!attached && file_size_limit() < kSmallestLimit) {
-    return format_text("files may have {} here, which is too little (ulimit -f)",
+    return format_text("files may have at most {} here, which is too little (ulimit -f)",
                        bytes_text(file_size_limit()));
   }
   if (!attached) {

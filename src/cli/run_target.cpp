@@ -102,7 +102,7 @@ std::string why_not(const Target& target) {
       return target.binary +
              " runs with elevated privileges, so the loader does not preload libraries into it";
     case TargetKind::OtherMachine:
-      return target.binary + " was built for another machine than this sonde";
+      return target.binary + " was built for a different machine than this sonde";
     case TargetKind::OtherLibrary:
       return target.binary + " does not use the GNU C library, which this sonde needs";
   }

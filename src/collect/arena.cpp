@@ -40,7 +40,7 @@ std::uint32_t fitting_chunks(const std::string& output, std::uint32_t wanted) {
 std::string why_so_few(const std::string& output) {
   const std::uint64_t limit = file_size_limit();
   const std::uint64_t room = room_beside(output);
-  return limit <= room ? "files may have " + bytes_text(limit) + " here (ulimit -f)"
+  return limit <= room ? "files may have at most " + bytes_text(limit) + " here (ulimit -f)"
                        : "the disk can spare " + bytes_text(room);
 }
 

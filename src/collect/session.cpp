@@ -90,7 +90,7 @@ class RecordingSession : public Session {
   Result<Trace> read(const RecordingFilter& filter) const {
     SONDE_TRY(const BlockFile file, BlockFile::open(state_->file->readable_path()));
     if (file.id() != state_->file->id())
-      return Failure(ErrorCode::NotFound, state_->path + ": is another recording by now");
+      return Failure(ErrorCode::NotFound, state_->path + ": was replaced by another recording");
     return read_recording(file, filter);
   }
 

@@ -123,8 +123,9 @@ Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options
   Result<OpenedFile> file = read_any(path, options);
   const bool may_grow = file && file->format == FileFormat::Sonde && !file->sealed;
   if (may_grow || !before.was_written()) return file;
-  return Failure(ErrorCode::Io,
-                 path + ": was changed while it was read: wait until it is whole, and try again");
+  return Failure(
+      ErrorCode::Io,
+      path + ": changed while it was being read; wait until it is complete, and try again");
 }
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options) {

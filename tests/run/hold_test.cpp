@@ -22,7 +22,7 @@ TEST(TwoRuns, OfOneNameLeaveEachOtherAlone) {
   ASSERT_TRUE(wait_for_file(dir.file("ready-2")));
   ::kill(program_of(first, RUN_SCOPES), SIGKILL);
   EXPECT_EQ(first.wait(), 128 + SIGKILL);
-  EXPECT_NE(first.errors().find("run.sonde: is another recording by now"), std::string::npos)
+  EXPECT_NE(first.errors().find("run.sonde: was replaced by another recording"), std::string::npos)
       << first.errors();
   EXPECT_GE(spans_in(dir.file("moved.sonde"), "work"), 10u);
   ::kill(program_of(second, RUN_SCOPES), SIGKILL);

@@ -55,8 +55,9 @@ class Maker {
       if (!becomes_a_node(trace_, span)) continue;
       const ProcessId here = trace_.tracks().process[trace_.spans().track[span]];
       if (!spans_.empty() && here != process) {
-        return Failure(ErrorCode::Unsupported,
-                       "an execution trace is of one process; this trace has operators of several");
+        return Failure(
+            ErrorCode::Unsupported,
+            "an execution trace covers one process; this trace has operators of several");
       }
       process = here;
       has_operators |= trace_.spans().kind[span] == SpanKind::CpuOp;

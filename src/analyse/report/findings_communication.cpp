@@ -37,9 +37,10 @@ void between_devices(const ReportData& data, Report& report) {
   report.findings.push_back(
       {.id = "exposed_communication",
        .title = "Devices communicate while nothing computes",
-       .detail = format_text("Of {} of communication, {} ran alone; {} overlapped with kernels.",
-                             duration_text(total_ns), duration_text(exposed_ns),
-                             share_text(total_ns - exposed_ns, total_ns)),
+       .detail =
+           format_text("Communication took {}: {} of it ran alone, {} overlapped with kernels.",
+                       duration_text(total_ns), duration_text(exposed_ns),
+                       share_text(total_ns - exposed_ns, total_ns)),
        .advice = kAdvice,
        .command = "sonde table TRACE --sort-by self_device_time_total",
        .saving_ns = exposed_ns,

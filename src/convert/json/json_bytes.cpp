@@ -85,7 +85,7 @@ Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return io_failure(path, "cannot open", errno);
   struct stat info{};
-  if (::fstat(file.get(), &info) != 0) return io_failure(path, "cannot look at", errno);
+  if (::fstat(file.get(), &info) != 0) return io_failure(path, "cannot examine", errno);
   if (!S_ISREG(info.st_mode)) {
     return Failure(ErrorCode::Invalid, path + (S_ISDIR(info.st_mode) ? ": is a folder, not a trace"
                                                                      : ": is not a regular file"));
