@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# bench/cuda.sh BUILD [SETS [TURNS [LAUNCHES]]]: what recording a GPU costs a launch, on a machine that has one with the
-# CUDA toolkit, and an operator of torch if there is one. A set is a fresh process for each mode, all alive at once; a
-# turn asks each of them on every core. With 0 turns one process runs at a time, once on every core. LAUNCHES are those
-# of a round, 400; of long rounds (100000) launches alone are measured, on one core a set.
+# bench/cuda.sh BUILD [SETS [TURNS [LAUNCHES]]]: what recording a GPU costs a launch, and an operator of torch if there
+# is one. Needs a machine with a GPU and the CUDA toolkit. A set is a fresh process for each mode, all alive at once; a
+# turn asks each of them on every core. With 0 turns one process runs at a time, once on every core. LAUNCHES is the number
+# per round, 400 by default; with long rounds (100000) only launches are measured, on one core per set.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${1:?name the build folder that holds bin/sonde}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators of torch that launch one small kernel each, as bench/cuda_launches.cu launches them without torch: it reads
-numbers of cores, a line each, moves there and answers with nanoseconds an operator, one figure for each round.
+core numbers, one per line, moves to that core and answers with nanoseconds per operator, one figure for each round.
 
 usage: cuda_operators.py none | cpu | cuda | cpu+cuda: with no profiler, or with torch.profiler and these activities
 """
@@ -36,4 +36,4 @@ for line in sys.stdin:
     operator_ns(LAUNCHES // 2)
     print(*(f"{operator_ns(LAUNCHES):.1f}" for _ in range(ROUNDS)), flush=True)
 if sys.argv[1] != "none":
-    os._exit(0)  # what torch.profiler does with a million events takes minutes, and is not what is measured
+    os._exit(0)  # torch.profiler takes minutes for a million events, which is not what is measured

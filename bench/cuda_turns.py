@@ -5,13 +5,13 @@ there is a torch for the GPU, bench/cuda_operators.py.
 
 The speed of a shared host changes by a third from core to core and from minute to minute, more than what is measured.
 So one process of each mode is alive at once; on each core all of them are asked within some 50 ms, in an order drawn by
-lot, and what a mode adds is taken there: its nanoseconds less those of the untraced process. For a set of processes
-stands the middle one of these differences, or their mean, which has the rare dear launches too.
+lot. What a mode adds is the difference there: its nanoseconds minus those of the untraced process. A set of processes
+counts with the median of these differences, or with their mean, which includes the rare expensive launches.
 
-With no turns at all each mode has the machine to itself: a set is then one process after the other, each asked once on
-every core. That is how a program meets its tracer, and five times as noisy.
+Without turns, each mode has the machine to itself: a set is then one process after the other, each asked once on
+every core. That is how a program is traced in practice, but five times as noisy.
 
-Long rounds, of 100,000 launches say, are asked of one core a set, the next one for the next set; of launches alone.
+Long rounds, such as 100,000 launches, run on one core per set, the next core for the next set; launches only.
 
 usage: cuda_turns.py PROGRAM SONDE FOLDER SETS TURNS LAUNCHES
 """
@@ -36,7 +36,7 @@ def recorded(name, command, *options):
 
 
 def launches(*how):
-    """Modes by name: what is run, of launches made like this. The others are held against the first."""
+    """Modes by name: the command of each. The others are compared with the first."""
     return {
         **{mode: [program, mode, str(round_launches), *how]
            for mode in ("kineto", "none", "kernel", "callback", "noted", "residue")},

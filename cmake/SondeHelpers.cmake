@@ -18,7 +18,7 @@ function(sonde_find_fmt)
   endif()
 endfunction()
 
-# Its headers alone: src/base/format.cpp compiles what is behind them.
+# Only its headers: src/base/format.cpp compiles the implementation.
 function(sonde_use_fmt target)
   target_include_directories(${target} SYSTEM PRIVATE ${SONDE_FMT_INCLUDE_DIR})
 endfunction()
@@ -44,7 +44,7 @@ function(sonde_optional name package found what)
   endif()
 endfunction()
 
-# What `convert` uses where it is there. Programs under test build without any of it.
+# What `convert` uses if it is installed. Programs under test build without any of it.
 macro(sonde_find_convert_libraries)
   find_package(simdjson QUIET)
   sonde_optional(SIMDJSON libsimdjson-dev "${simdjson_FOUND}" "a second JSON reader, for tests and bench")
@@ -129,7 +129,7 @@ macro(sonde_find_torch)
   endif()
 endmacro()
 
-# Flags for code of ours; PRIVATE, so that nothing leaks to those who link us.
+# Flags for our own code; PRIVATE, so that nothing leaks to users.
 function(sonde_private_flags target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -143,14 +143,14 @@ function(sonde_private_flags target)
   if(SONDE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE})
-    # g++ 12's sanitizer instrumentation makes these two see what is not there.
+    # With g++ 12's sanitizer instrumentation these two give false warnings.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-tsan>)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endfunction()
 
-# sonde_loaded_when_linked(TARGET NAME): whoever links this shared library, called Sonde::NAME, loads it, also if no symbol
-# of it is used and the linker runs with --as-needed.
+# sonde_loaded_when_linked(TARGET NAME): a program that links this shared library, called Sonde::NAME, loads it even if it
+# uses no symbol of it and the linker runs with --as-needed.
 function(sonde_loaded_when_linked target name)
   target_link_options(${target} INTERFACE
     LINKER:--push-state,--no-as-needed,$<TARGET_LINKER_FILE:Sonde::${name}>,--pop-state)
@@ -159,7 +159,7 @@ endfunction()
 # sonde_precompile(TARGET [HEADER…]): with SONDE_PRECOMPILE, for targets of many sources.
 function(sonde_precompile target)
   if(SONDE_PRECOMPILE)
-    # g++ 12 forgets which of what it precompiled are system headers, and warns of what it sees in them.
+    # g++ 12 forgets which precompiled headers are system headers, and warns about them.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
     target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
@@ -215,7 +215,7 @@ function(sonde_test name)
   if(count GREATER 3)
     sonde_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
   endif()
-  # What is tested is optimised, the tests themselves need not be: half the time to compile them.
+  # The tested code is optimised. The tests themselves need not be, which halves the time to compile them.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)

@@ -24,16 +24,16 @@ if(TARGET sonde_cuda)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-# An export of its own: only this one is tied to the torch that Sonde was built with.
+# A separate export: only this one depends on the torch that Sonde was built with.
 if(TARGET sonde_torch)
-  # Where that torch lies goes into the library, since it need not lie where loaders look.
+  # The library contains the path of that torch, because loaders may not search there.
   set_target_properties(sonde_torch PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS sonde_torch EXPORT SondeTorchTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT SondeTorchTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR})
 endif()
-# What `sonde torch build` compiles for another torch, with or without one here.
+# What `sonde torch build` compiles for another torch, whether or not Sonde was built with one.
 if(TARGET sonde_cli AND TARGET sonde_agent)
   set(SONDE_ADAPTER_DIR ${CMAKE_INSTALL_DATADIR}/sonde/adapter)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/collect/torch DESTINATION ${SONDE_ADAPTER_DIR}/src/collect
@@ -43,7 +43,7 @@ if(TARGET sonde_cli AND TARGET sonde_agent)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# A static libsonde leaves its dependencies to whoever links it, a shared one brings its own.
+# The user of a static libsonde links its dependencies; a shared one brings its own.
 get_target_property(SONDE_LIBRARY_TYPE sonde TYPE)
 if(SONDE_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
   set(SONDE_IS_STATIC TRUE)

@@ -584,7 +584,8 @@ TEST_F(ProfilerRecording, LeavesItsNameToTheNextWhenItIsClosed) {
   EXPECT_THAT(messages_.take(), IsEmpty());
   const Result<Trace> gone = first.trace();
   ASSERT_FALSE(gone) << "the file is the second's";
-  EXPECT_THAT(gone.error().message, ::testing::HasSubstr("run.sonde: was replaced by another recording"));
+  EXPECT_THAT(gone.error().message,
+              ::testing::HasSubstr("run.sonde: was replaced by another recording"));
 }
 
 TEST_F(ProfilerRecording, LeavesItsNameAlsoWhileAForkedChildLives) {
