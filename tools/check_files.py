@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks what no compiler looks at: that nothing strayed into the repository.
+"""Checks that nothing strayed into the repository.
 
     tools/check_files.py               prints each file that is wrong and why, exits 1 if there is one
     tools/check_files.py --self-test   shows that the checker finds what it must
 
-Sources begin with the licence's SPDX line, no file is larger than what a test may need, and names are plain.
+Sources begin with the SPDX line of the licence, no file is larger than a test may need, and names are plain.
 """
 
 import argparse

@@ -146,7 +146,7 @@ def check_unused(layers: Layers, root: Path, files: list[Path]) -> list[str]:
 
 
 def check_document(layers: Layers, root: Path) -> list[str]:
-    """Where the table of modules in docs/architecture.md says something else."""
+    """Where the table of modules in docs/architecture.md differs."""
     document = root / "docs/architecture.md"
     if not document.exists():
         return []

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Counts the instructions of scopes with callgrind and holds them to a limit.
+"""Counts the instructions of scopes with callgrind and checks them against a limit.
 
 usage: check_instructions.py VALGRIND PROGRAM
 
-Each number is what a loop with a scope runs beyond an empty loop, for one scope. The counts repeat
-exactly for one compiler; the limits leave room for another's choices, not for another branch. They
-stay below a chunk's size, so that the slow path runs once and is taken off.
+Each number is the difference between a loop with a scope and an empty loop, per scope. For one compiler
+the counts are always the same. The limits leave room for another compiler, but not for another branch.
+The loops fit in a chunk, so that the slow path runs only once and can be subtracted.
 """
 import re
 import subprocess

@@ -6,9 +6,9 @@
 
 NAME.pt.trace.json.gz is what PyTorch exported, NAME.expected.json.gz what it said: rows of
 key_averages() plain and by shape, every event, the texts of five tables. Rows and events must be the
-same in the same order, counts, bytes and FLOPs exact, times within 0.002 us a call (PyTorch adds
-floating-point microseconds); the tables equal, character by character. What docs/compatibility.md
-lists as carried by no trace is left out here, by name, in NOT_IN_THE_TRACE.
+same in the same order, counts, bytes and FLOPs exact, times within 0.002 us per call (PyTorch adds
+floating-point microseconds); the tables equal, character by character. NOT_IN_THE_TRACE names what is left
+out here because, as docs/compatibility.md says, no trace contains it.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares a memory timeline of ours with the one that PyTorch wrote of the same steps.
+"""Compares a memory timeline of ours with the one that PyTorch wrote for the same steps.
 
     compare_memory.py SONDE TRACE THEIRS.raw.json.gz all|peak|trace
 
 all    every event has its match: the same action, bytes and category as often
-peak   the same peak, and each category there within 2 % of it: the two know different things of a few blocks
-trace  a trace of PyTorch's, which does not name tensors: the same events of the allocator at the same times, the peak at
+peak   the same peak, and each category there within 2 % of it: the two have different data about a few blocks
+trace  a trace from PyTorch, which does not name tensors: the same events of the allocator at the same times, the peak at
        the same time, the same totals at every moment, and the categories that follow from lifetimes and shapes, to the byte
 """
 

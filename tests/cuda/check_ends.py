@@ -21,7 +21,7 @@ for path in paths:
             missing += entry["count"]
         elif entry["kind"] in ("source_failed", "undecodable", "uncorrelated"):
             other_losses.append(entry)
-# One that is killed may have handed over some; zeros() launches too.
+# A killed one may have passed on some; zeros() launches too.
 is_right = ADDITIONS <= kernels + missing <= ADDITIONS + 2 if how == "term" else kernels == ADDITIONS and missing == 0
 is_right = is_right and not other_losses
 print(f"{'ok  ' if is_right else 'DIFF'} {how}: {kernels} additions, {missing} calls whose work is missing, {len(paths)} files", *other_losses)

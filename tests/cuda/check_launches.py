@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds a trace of tests/cuda/launches.cu against what the program says it did.
+"""Compares a trace of tests/cuda/launches.cu with what the program says it did.
 
 usage: check_launches.py LEVEL COUNTS.json TRACE.json
 """

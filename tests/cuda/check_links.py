@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds what Sonde says of CUDA's calls against CUPTI's own records of them.
+"""Compares Sonde's records of CUDA calls with CUPTI's own.
 
 usage: check_links.py CALLS TRACE.json [TAGS]
   CALLS   what src/collect/cuda/call_log.h wrote
@@ -14,7 +14,7 @@ import sys
 
 WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 CALLS = {"cuda_runtime": "runtime", "cuda_driver": "driver"}
-# Both clocks are CLOCK_REALTIME, but Sonde's passes through the counter of the processor.
+# Both clocks are CLOCK_REALTIME, but Sonde's is converted from the processor's counter.
 CLOCK_NS = 50_000
 # Sonde and the tagging tool see an operator one after the other.
 BEGIN_NS = 500_000
@@ -42,11 +42,11 @@ def load_calls(path):
 
 
 def check_calls(recorded, calls, start_ns):
-    """The same thread, and the call's record lies where the span is."""
+    """The same thread, and the record of the call is inside the span."""
     wrong, threads = [], collections.defaultdict(set)
     for event in recorded:
         number = event["args"]["correlation"]
-        # Of a call of the driver inside of one of the runtime CUPTI has the outer's record only.
+        # For a driver call inside a runtime call, CUPTI has only the record of the outer one.
         call = calls.get((number, CALLS[event["cat"]])) or calls.get((number, "runtime"))
         if call is None:
             wrong.append(f"CUPTI has no {event['name']} {number}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tests/cuda/compare_graphs.py TORCH SONDE: what `sonde graphs --format json` says of two recordings of one program.
+"""tests/cuda/compare_graphs.py TORCH SONDE: compares what `sonde graphs --format json` says about two recordings of one program.
 
 Times differ from run to run; what was captured, how often, and what it launched does not.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares what two traces say of the GPU work inside of an annotation "measured".
+"""Compares what two traces say about the GPU work inside an annotation "measured".
 
 usage: compare_traces.py TORCH.json SONDE.json
 """
@@ -11,7 +11,7 @@ import json
 import sys
 
 WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-# What Kineto gets wrong, or what goes with the run.
+# What Kineto gets wrong, or what differs from run to run.
 NOT_COMPARED = {"External id", "correlation", "device", "context", "stream", "queued", "graph id", "graph node id",
                 "memory bandwidth (GB/s)"}
 

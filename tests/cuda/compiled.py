@@ -42,7 +42,7 @@ def captured(mode: str) -> torch.nn.Module:
 
 def step(net: torch.nn.Module, x: torch.Tensor) -> None:
     torch.compiler.cudagraph_mark_step_begin()
-    net.zero_grad(set_to_none=True)  # gradients lie in a CUDA graph's memory, which the next step reuses
+    net.zero_grad(set_to_none=True)  # gradients are in a CUDA graph's memory, which the next step reuses
     net(x).backward()
     x.mul(2).add(1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Launches 20 additions, and ends in a way of its own: ends.py return|_exit|abort|interrupt|term|fork|fork-later
+"""Launches 20 additions and ends in the given way: ends.py return|_exit|abort|interrupt|term|fork|fork-later
 
 interrupt: by a KeyboardInterrupt; term: killed by another process.
 fork: a child, which ends by os._exit(), launches them; fork-later: CUDA was used before, and the child only computes.

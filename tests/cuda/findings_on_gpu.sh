@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/cuda/findings_on_gpu.sh BUILD [FOLDER]: records programs with one fault each, and one without, on a machine with a
-# GPU, and holds what `sonde report` says first against the fault. The recordings and reports are left in FOLDER.
+# GPU, and compares the first finding of `sonde report` with the fault. The recordings and reports are left in FOLDER.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${1:?name a build folder}

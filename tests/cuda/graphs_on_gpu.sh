@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/cuda/graphs_on_gpu.sh BUILD [FOLDER]: records programs that torch captured as graphs with torch.profiler and with
-# `sonde run --gpu`, and compares the device work of both and what `sonde graphs` says of it. The recordings are left in
+# `sonde run --gpu`, and compares the device work of both and what `sonde graphs` says about it. The recordings are left in
 # FOLDER.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

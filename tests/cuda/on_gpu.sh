@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/cuda/on_gpu.sh BUILD [FOLDER]: records real CUDA programs on a machine with a GPU, the CUDA toolkit and a torch
-# for it, and holds the traces against what the programs did and against torch.profiler's. What tests need of the
-# recordings elsewhere is left in FOLDER.
+# for it, and compares the traces with what the programs did and with torch.profiler's. Recordings that other
+# tests need are left in FOLDER.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${1:?name a build folder}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Some training steps on a GPU inside of an annotation "measured", the same work each time.
+"""Some training steps on a GPU inside an annotation "measured", the same work each time.
 
 usage: train.py [--torch TRACE.json | --nvtx] [--steps N] [--times FILE]
   --torch   records them with torch.profiler and writes its trace

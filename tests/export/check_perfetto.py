@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_perfetto.py TRACE.json TRACE.pftrace: both exports of one trace agree.
 
-Decodes Perfetto's protobuf by its own few lines, as Perfetto's importer would: sequences with texts of their own, times as
-deltas, defaults. A sequence clears its state first; texts are said before they are used, tracks described before their
-events and below tracks that are there; times never go back; slices end in the order of their beginning, all of them, and
+Decodes Perfetto's protobuf itself, as Perfetto's importer would: sequences with their own texts, times as
+deltas, defaults. A sequence clears its state first; texts are defined before they are used; tracks are described before
+their events, below existing tracks; times never go back; all slices end, innermost first;
 each track is written by one sequence; flows have two ends. Slices, their categories and arrows must be those of the JSON,
 to the nanosecond.
 
@@ -69,7 +69,7 @@ def message(data):
 
 
 class Sequence:
-    """What Perfetto remembers of a packet sequence."""
+    """The state that Perfetto keeps for a packet sequence."""
 
     def __init__(self):
         self.time = None
@@ -91,7 +91,7 @@ class Sequence:
 
 
 class Reader:
-    """Takes a trace apart and holds it to the rules of TracePacket; ValueError where one is broken."""
+    """Decodes a trace and checks the rules of TracePacket; ValueError if one is broken."""
 
     def __init__(self, data):
         self.sequences = collections.defaultdict(Sequence)

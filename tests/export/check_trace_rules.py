@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_trace_rules.py TRACE…: the rules that readers of Kineto traces rely on.
 
-Perfetto and chrome://tracing: valid JSON in UTF-8; X events of one line nest; flow ends lie within a slice.
+Perfetto and chrome://tracing: valid JSON in UTF-8; X events of one line nest; flow ends are within a slice.
 HTA: device work has a `stream` and host work has none; correlated rows have their partner on the other side, which came
-first; forward-backward arrows stand where operators begin, and arrows to the device carry the correlation of their row;
-waits say for what; copies say how much; steps are called ProfilerStep#N and follow one another; Python calls name their
-callers; a rank stands in distributedInfo; the window has cat "Trace" and nothing else has.
+first; forward-backward arrows are where operators begin, and arrows to the device have the correlation of their row;
+waits name what they wait for; copies have their size; steps are called ProfilerStep#N and follow one another; Python
+calls name their callers; a rank is in distributedInfo; only the window has cat "Trace".
 
 check_trace_rules.py --self-test   shows that each rule can be broken
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py --tool EXPORT_TOOL [--node NODE] [--perfetto 1] TRACE: exports a trace in all formats and has them checked.
+"""run.py --tool EXPORT_TOOL [--node NODE] [--perfetto 1] TRACE: exports a trace in all formats and checks them.
 
-The export of the export must be the same bytes; compare_traces.py, check_trace_rules.py and check_perfetto.py say the rest.
+The export of the export must be the same bytes; compare_traces.py, check_trace_rules.py and check_perfetto.py check the rest.
 """
 import argparse
 import gzip

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs golden cases: a trace, a command line, and what must come of it.
+"""Runs golden cases: a trace, a command line, and the expected output.
 
     tests/golden/run.py --bin BUILD/bin CASE…            compares; prints a diff and exits 1 if it differs
     tests/golden/run.py --bin BUILD/bin --accept CASE…   rewrites what the cases expect
     tests/golden/run.py --self-test
 
-SONDE_GOLDEN_ACCEPT in the environment accepts too. A case is a text of fields; a value stands after the
-colon, or on the lines below, indented by two spaces:
+SONDE_GOLDEN_ACCEPT in the environment accepts too. A case is a text of fields. The value of a field follows
+the colon, or is on the lines below, indented by two spaces:
 
     # why this case exists
     trace: trace.sonde        a file drawn as src/trace/testing/sketch.h describes
@@ -17,7 +17,7 @@ colon, or on the lines below, indented by two spaces:
     copy: data.sonde          from tests/data
     cut: trace.sonde 100      the file keeps its first 100 bytes; -100: it loses its last 100
     patch: trace.sonde 8 ff   bytes written over the file at an offset, in hexadecimal
-    version: trace.sonde 9    its header claims another format version, with a checksum that holds
+    version: trace.sonde 9    its header claims another format version, with a valid checksum
     replace: [0-9]+ B => N B  before comparing, in both outputs; a regular expression
     run: sonde info trace.sonde
     exit: 0                   0 unless given
@@ -26,7 +26,7 @@ colon, or on the lines below, indented by two spaces:
     stderr:
       nothing, unless given
 
-The command runs in a folder of its own, under bash with pipefail; `sonde` is the one that was built.
+The command runs in a separate folder, under bash with pipefail; `sonde` is the one that was built.
 """
 
 import argparse
@@ -126,7 +126,7 @@ def environment(bin_dir: Path) -> dict[str, str]:
 
 
 def run_case(fields: list[tuple[str, str, str]], bin_dir: Path) -> dict[str, str]:
-    """What the command really did, under the keys of RESULTS."""
+    """The results of the command, under the keys of RESULTS."""
     command = next((value for key, value, _ in fields if key == "run"), None)
     if command is None:
         raise CaseError("there is nothing to run")
@@ -190,7 +190,7 @@ def check(path: Path, bin_dir: Path, accept: bool) -> list[str]:
 
 
 def check_all(paths: list[Path], bin_dir: Path, accept: bool) -> int:
-    """Several at once, told in order; returns how many failed."""
+    """Runs several at once and reports them in order; returns how many failed."""
     failed = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, wrong in zip(paths, pool.map(lambda path: check(path, bin_dir, accept), paths)):

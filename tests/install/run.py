@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds tests/install/project, or torch_project, against Sonde in one of the ways that users have, and runs it."""
+"""Builds tests/install/project, or torch_project, against Sonde in one of the supported ways, and runs it."""
 
 import argparse
 import os
@@ -115,7 +115,7 @@ def pkg_config(arguments, prefix: str, name: str):
 
 
 def settings_like(build: Path) -> list[str]:
-    """Those by which ccache finds what `build` has compiled, or else those that take least to compile."""
+    """The options with which ccache finds what `build` has compiled, else those that compile fastest."""
     cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE))
     if cache.get("CMAKE_CXX_COMPILER_LAUNCHER") != "ccache" or cache.get("SONDE_PRECOMPILE") == "ON":
         return ["-DSONDE_PRECOMPILE=ON", "-DSONDE_UNITY=ON"]

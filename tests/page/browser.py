@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A headless Chromium, spoken to through its own pipe: no driver and no package besides the browser.
+"""A headless Chromium, controlled through its own pipe: no driver and no package besides the browser.
 
     with Browser() as browser:
         page = browser.open(Path("memory.html"))
@@ -141,7 +141,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def problems(self) -> list[str]:
-        """What the page complained of or asked from elsewhere."""
+        """Errors of the page, and what it requested from elsewhere."""
         found = []
         for event in self.browser.events:
             method, params = event.get("method"), event.get("params", {})

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Opens the page of a memory timeline in a browser: it draws, answers to the pointer, zooms, and asks for nothing.
+"""Opens the page of a memory timeline in a browser: it draws, reacts to the pointer, zooms, and loads nothing.
 
     tests/page/check_memory_page.py SONDE TRACE            makes the page of a trace and checks it
-    tests/page/check_memory_page.py --page FILE            checks a page that is there, and says how fast it draws
+    tests/page/check_memory_page.py --page FILE            checks an existing page, and says how fast it draws
     … --shots FOLDER                                       keeps pictures, light and dark
 
 Exits with 77 where there is no Chromium.

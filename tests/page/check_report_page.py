@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Opens a report's page in a browser: it shows what the report says, answers to clicks, and asks for nothing.
+"""Opens a report's page in a browser: it shows what the report says, reacts to clicks, and loads nothing.
 
     tests/page/check_report_page.py SONDE TRACE            makes the page of a trace and checks it
     … --shots FOLDER                                       keeps pictures, light and dark
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from browser import Browser, Page, find_browser
 
-# A name that would do something if it were not shown as a text.
+# A name that would run code if it were not shown as text.
 HOSTILE = """{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "</script><img src=x onerror=document.title=1>&amp;\\u2028{{META}}",
   "pid": 1, "tid": 1, "ts": 0, "dur": 100, "args": {}}]}"""
 

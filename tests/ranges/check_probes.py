@@ -4,8 +4,8 @@
 
 usage: check_probes.py READELF LIBRARY
 
-All are there with their arguments, and their semaphore is the upper half of the word that scopes
-look at, in the section where perf looks for semaphores.
+All exist with their arguments, and their semaphore is the upper half of the word that scopes
+read, in the section where perf looks for semaphores.
 """
 import re
 import subprocess

@@ -6,7 +6,7 @@
 
 Within the annotation "both see this": the same operators on the same threads in the same order, with the
 same sequence numbers, forward threads, sizes, types, strides and values; the same arrows from operators to their
-gradients; the same allocations, if Sonde was asked for them.
+gradients; the same allocations, if Sonde recorded them.
 """
 
 import json

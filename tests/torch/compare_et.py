@@ -4,9 +4,9 @@
 
     compare_et.py TORCH.json[.gz] SONDE.json[.gz]
 
-Nodes are joined by their record-function ids. Of all that torch has: name, parent, forward parent, sequence number,
+Nodes are joined by their record-function ids. Compares everything that torch has: name, parent, forward parent, sequence number,
 scope, threads, schema, values, shapes, types, strides and attributes. Tensors and storages have other numbers in the
-two files; each of one must stand for one of the other. Torch writes floats with six decimals, Sonde all digits.
+two files; each number of one must correspond to one of the other. Torch writes floats with six decimals, Sonde all digits.
 """
 
 import gzip
@@ -23,7 +23,7 @@ def read(path: str) -> dict:
 
 
 def modern(node: dict) -> dict:
-    """A node of schema 1.0.1 as one of today; what it lacks stays away."""
+    """Converts a node of schema 1.0.1 to today's; missing fields stay missing."""
     if "attrs" in node:
         return {**node, "attrs": {a["name"]: a["value"] for a in node["attrs"]}}
     lists = {side: {"values": node[side + "s"], "shapes": node[side + "_shapes"], "types": node[side + "_types"]}
@@ -52,7 +52,7 @@ class Comparison:
         self.differences.append(f"{node['attrs']['rf_id']} {node['name']}: {text}")
 
     def same_number(self, theirs: int, ours: int) -> bool:
-        """0 means that there is none."""
+        """0 means none."""
         if theirs == 0 or ours == 0:
             return theirs == ours
         return self.numbers[0].setdefault(theirs, ours) == ours and self.numbers[1].setdefault(ours, theirs) == theirs

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training steps that torch's own observer and Sonde write an execution trace of at once.
+"""Training steps for which torch's own observer and Sonde write an execution trace at once.
 
     sonde run --shapes --memory --et=ours.json -o run.sonde -- python3 tests/torch/et_both.py theirs.json [cpu|cuda]
     python3 tests/torch/compare_et.py theirs.json ours.json

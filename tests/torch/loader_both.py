@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training on what two worker processes load, under torch.profiler while Sonde records it from outside.
+"""Training with two worker processes that load data, under torch.profiler while Sonde records it from outside.
 
     sonde run -o '{pid}.sonde' -- python3 tests/torch/loader_both.py COUNTS.json
 
-Leaves how often torch saw each name within the annotation "both see this", and the ids of the processes.
+Writes how often torch saw each name within the annotation "both see this", and the ids of the processes.
 """
 
 import collections

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What recording costs an operator: a loop of the smallest one, alone or under torch's own.
+"""What recording costs an operator: a loop of the smallest one, alone or under torch's profiler.
 
-    python3 tests/torch/op_loop.py            nanoseconds an operator; also under `sonde run`
+    python3 tests/torch/op_loop.py            nanoseconds per operator; also under `sonde run`
     python3 tests/torch/op_loop.py torch      the same under torch.profiler, and what its stop and table take
     python3 tests/torch/op_loop.py et FILE    the same under torch's observer of execution traces
 """

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/torch/with_pip_torch.sh BUILD: builds Sonde and its adapter for the torch that python3 has, and compares what
-# `sonde run` records of an unmodified program with what torch.profiler says of it. For machines whose torch did
+# `sonde run` records of an unmodified program with what torch.profiler says about it. For machines whose torch did
 # not come from Debian; it needs cmake, ninja, g++, zlib, zstd, fmt and CLI11.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
