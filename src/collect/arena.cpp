@@ -124,7 +124,7 @@ void Arena::prepare(std::uint32_t first, std::uint32_t last) {
     for (std::size_t done = 0; done < bytes;) {
       const std::size_t step = std::min(sizeof(kZeros), bytes - done);
       const ssize_t n = write_some_at(fd, kZeros, step, offset + static_cast<off_t>(done));
-      if (n <= 0) break;  // the pages come when they are touched
+      if (n <= 0) break;  // pages are allocated when touched
       done += static_cast<std::size_t>(n);
     }
   }

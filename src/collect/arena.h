@@ -2,10 +2,10 @@
 #pragma once
 
 // The memory that threads record into: chunks in a mapped file beside the output, which survive a
-// kill, or plain memory where there can be no such file.
+// kill, or plain memory if there can be no such file.
 //
-// The address range is never given back: a thread may still be about to write to a chunk of a
-// stream that has ended. close() puts empty memory in its place.
+// The address range is never given back, because a thread may still be about to write to a chunk of
+// a stream that has ended. close() puts empty memory in its place.
 
 #include <cstdint>
 #include <string>
@@ -29,8 +29,8 @@ class Arena {
 
   // Maps a new live file beside `output`, with all its blocks reserved on disk: a full disk shows
   // here and not as a SIGBUS in the program. The file has room for fewer chunks than `chunk_count`
-  // where the process may not write as much, or the disk cannot spare it. Plain memory if `output`
-  // is empty or it cannot be done. `why` then says why, in both cases.
+  // if the process may not write as much or the disk does not have the space. Uses plain memory if
+  // `output` is empty or the file cannot be made. In both cases `why` gets the reason.
   void open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
             std::string& why);
   // In the live file or in plain memory. All zeros after open(), and never unmapped.
@@ -41,9 +41,9 @@ class Arena {
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
 
-  // Brings the chunks numbered from `first` to before `last` into memory, so that no recording
-  // thread takes a page fault. Nobody may be using them: they are filled with zeros, which is what
-  // makes it cheap where blocks of a file are only reserved.
+  // Brings the chunks from `first` to before `last` into memory, so that no recording thread takes
+  // a page fault. Nobody may be using them: they are filled with zeros, which makes this cheap
+  // where blocks of a file are only reserved.
   void prepare(std::uint32_t first, std::uint32_t last);
 
   // Removes the live file, unless its name belongs to another file by now.

@@ -21,7 +21,7 @@ class ChunkDrain {
  public:
   // Called with the new words of a chunk.
   using Take = std::function<void(const EventsHead& head, std::span<const std::uint64_t> words)>;
-  // Called before chunks are handed out again: what was taken must be safe by then.
+  // Called before chunks are handed out again. What was taken must be safe by then.
   using Flush = std::function<void()>;
 
   // For a stream of `chunk_count` chunks.

@@ -40,7 +40,7 @@ ProcessBlock this_process() {
 
 }  // namespace
 
-// The child of a fork() gets its own collector. Its parent's is left as it is, with its buffers.
+// The child of a fork() gets its own collector. Its parent's is left alone, with its buffers.
 struct ForkHandlers {
   static void before() { Collector::instance().mutex_.lock(); }
   static void after_in_parent() { Collector::instance().mutex_.unlock(); }

@@ -126,8 +126,7 @@ TEST(DeviceRecording, OfCallsWithOneNumberTheLastLaunchedTheWork) {
   EXPECT_EQ(trace.flows().from_span[0], find_span(trace, "cuLaunchKernel"));
 }
 
-// More of them than a chunk holds: the first of each goes by the call.
-// Copies of a struct as programs have them that were built with other versions of its header.
+// Copies of a struct, as in programs that were built with other versions of its header.
 template <typename T>
 struct AsBuiltElsewhere {
   AsBuiltElsewhere(const T& known, std::size_t size) {
@@ -326,7 +325,7 @@ TEST(DeviceRecording, AnnotationsCoverTheirWorkOnEachStream) {
     if (trace.spans().kind[span] == SpanKind::GpuUserAnnotation)
       covers[std::string(trace.name(span))] = trace.spans().duration_ns[span];
   }
-  // A nanosecond more on both sides. Each time comes through the map of the clocks, whose rate is
+  // Allows a nanosecond more on both sides: each time is converted between clocks, and the rate is
   // not exact where anchors are close.
   const SpanId first = find_span(trace, "first");
   const SpanId second = find_span(trace, "second");
@@ -388,14 +387,14 @@ TEST(DeviceRecording, WorkOfGraphsKnowsWhoCapturedIt) {
     begin_op("aten::add_");
     sonde_graph_node(100, 0);
     sonde_end();
-    sonde_graph_node(200, 100);  // when the graph is made ready
+    sonde_graph_node(200, 100);  // when the graph is instantiated
     call("cudaGraphLaunch", 5);
     auto launch = sized<sonde_kernel>();
     launch.graph_id = 3;
     launch.graph_node_id = 200;
     const sonde_device_span kernel = work("add_kernel", SONDE_SPAN_KERNEL, 5);
     sonde_kernel_ran(&kernel, &launch);
-    launch.graph_node_id = 201;  // of a graph that was made before
+    launch.graph_node_id = 201;  // of a graph that was made earlier
     sonde_kernel_ran(&kernel, &launch);
   });
   ASSERT_EQ(trace.kernels().size(), 2u);

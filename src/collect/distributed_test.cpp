@@ -18,7 +18,7 @@ std::optional<DistributedInfo> detect(const std::map<std::string, std::string>& 
   });
 }
 
-// Where nothing was found, values that no test expects.
+// Values that no test expects, for when nothing was found.
 const DistributedInfo kNone{.rank = -99, .world_size = -99, .local_rank = -99};
 
 DistributedInfo found(const std::map<std::string, std::string>& variables) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The drainer: what Collector does on a thread of its own.
+// The drainer: the part of Collector that runs on a separate thread.
 
 #include <pthread.h>
 

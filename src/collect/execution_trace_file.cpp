@@ -77,7 +77,7 @@ Result<void> ExecutionTraceFile::write_out() {
   append(bytes, closing);
   SONDE_TRY_VOID(file_.cut(nodes_end_));
   if (Result<void> written = file_.append(bytes); !written) {
-    static_cast<void>(file_.append(closing_));  // the file is whole as before
+    static_cast<void>(file_.append(closing_));  // the file is complete as before
     return written;
   }
   closing_ = std::move(closing);

@@ -32,7 +32,7 @@ struct Op {
   Op& operator=(const Op&) = delete;
 };
 
-// The functions of a span's stack, the innermost first.
+// The functions of a span's stack, innermost first.
 std::vector<std::string> stack_of(const Trace& trace, const char* name) {
   std::vector<std::string> functions;
   const SpanId span = find_span(trace, name);
@@ -41,7 +41,7 @@ std::vector<std::string> stack_of(const Trace& trace, const char* name) {
   return functions;
 }
 
-// "Net.layer1" of a span's module.
+// The module of a span, such as "Net.layer1".
 std::string module_of(const Trace& trace, const char* name) {
   std::string path;
   for (ModuleId at = trace.spans().module[find_span(trace, name)]; at.valid();
@@ -114,7 +114,7 @@ TEST(OpPlaces, WhatRunsInsideAModuleBelongsToIt) {
   EXPECT_EQ(trace.string(trace.modules().method[conv]), "forward");
 }
 
-// The gradient of sequence number 5 runs on another thread, and what it calls with it.
+// The gradient with sequence number 5 runs on another thread, and so does what it calls.
 TEST(OpPlaces, GradientsBelongToTheModuleOfTheirOperator) {
   const Trace trace = record_once([] {
     sonde_thread_is(1);

@@ -111,7 +111,7 @@ TEST(Plugin, IsToldOfSessionsAndWhatTheyWant) {
   EXPECT_EQ(calls().request.with_stack, 0);
 }
 
-// At the end of a program two threads may stop a session at once: the second comes while the first
+// At the end of a program two threads may stop a session at once. The second comes while the first
 // waits for a device.
 TEST(Plugin, IsStoppedOnceByTwoThreads) {
   calls() = {};

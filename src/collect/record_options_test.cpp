@@ -19,7 +19,7 @@ RecordOptions with(const RecordFlag& flag) {
   return options;
 }
 
-// What of the flags is set, by their words.
+// The flags that are set, by their words.
 std::set<std::string> words(const RecordOptions& options) {
   std::set<std::string> set;
   for (const RecordFlag& flag : record_flags()) {

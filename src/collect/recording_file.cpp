@@ -12,7 +12,7 @@ namespace {
 // Large enough that blocks are few, small enough to be written and read in parallel.
 constexpr std::size_t kEventsBlockBytes = std::size_t{256} << 10;
 constexpr std::size_t kRememberedBlocks = 64;
-// Ledger, index and trailer of all but the longest recordings.
+// Enough for ledger, index and trailer of all but the longest recordings.
 constexpr std::uint64_t kRoomForTheEnd = std::uint64_t{64} << 10;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A session: a file, and windows over the process's stream of events that go into it.
+// A session: a file, and the windows of the process's stream of events that go into it.
 //
 //   SONDE_TRY(auto session, Session::open({.output = "run.sonde"}));  // ready, not recording
 //   SONDE_TRY_VOID(session->begin_window(0));                         // recording
@@ -10,7 +10,7 @@
 //   SONDE_TRY(Trace cycle, session->read_window(0));                  // waits for the drainer
 //   SONDE_TRY_VOID(session->close());
 //
-// Several sessions may be open at once, nested or overlapping, each call from any thread. All
+// Several sessions may be open at once, nested or overlapping. Any thread may make any call. All
 // threads of the process are recorded, unless the session filters. The destructor closes. In a
 // child of fork() all calls do nothing: the file belongs to the parent.
 
@@ -32,7 +32,7 @@ struct SessionOptions {
       "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
-  bool crash_safe = true;  // buffers in a file beside the output, so that they outlive a SIGKILL
+  bool crash_safe = true;  // buffers in a file beside the output, so that they survive a SIGKILL
   bool compress = true;
   RecordOptions record = {};
   // Threads to record, by kernel thread id or by name; both empty: all.
@@ -45,35 +45,34 @@ class Session {
   static Result<std::unique_ptr<Session>> open(SessionOptions options);
   virtual ~Session() = default;
 
-  // Opens the next window; `first_step` is what the caller calls its position (a step number).
+  // Opens the next window. `first_step` is the caller's position (a step number).
   virtual Result<void> begin_window(std::int64_t first_step) = 0;
-  // Closes it. Its time does not depend on how much was recorded.
+  // Closes the window. The time this takes does not depend on how much was recorded.
   virtual void end_window() = 0;
   virtual bool recording() const = 0;
   virtual int windows() const = 0;  // how many were begun
 
-  // The activities that were asked for and that nothing here records, each with what to do about
-  // it. The ledger says the same.
+  // The requested activities that nothing here records, each with advice. The ledger says the same.
   virtual std::vector<std::string> unserved() const = 0;
 
   // Stored in the file and shown with the trace; `json` must be valid JSON. A later value wins.
   virtual Result<void> set_metadata(const std::string& key, const std::string& json) = 0;
 
-  // Writes the ring's content so far to `path` while recording goes on; for BufferPolicy::Ring.
+  // Writes the ring's content so far to `path` while recording continues; for BufferPolicy::Ring.
   virtual Result<void> snapshot(const std::string& path) = 0;
 
   // A trace of one ended window, or of all of them. Waits until the drainer has written it.
   virtual Result<Trace> read_window(int index) = 0;
   virtual Result<Trace> read_all() = 0;
 
-  // The first thing that could not be written to the file.
+  // The first write error of the file.
   virtual Result<void> status() const = 0;
   // Ends an open window, waits for the drainer, writes ledger and index, and releases the file:
   // another session may use its name. Further calls have no effect.
   virtual Result<void> close() = 0;
   // The file's name with the pattern filled in; empty for an unnamed file.
   virtual std::string path() const = 0;
-  // What tells its file from others of that name, as BlockFile::id() does.
+  // Tells its file from others with the same name, like BlockFile::id().
   virtual std::string file_id() const { return ""; }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A session as the collector sees it: its file, its windows, its losses, and what else its files
-// say.
+// A session from the collector's point of view: its file, its windows, its losses, and what else
+// its files contain.
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,8 @@ struct SessionLosses {
   LiveLosses in_buffers;
 };
 
-// What a file says about its session besides windows and events. The session's own file gets it as
-// it comes up, a snapshot all at once.
+// What a file says about its session besides windows and events. The session's own file gets it
+// when it becomes known, a snapshot all at once.
 struct SessionFacts {
   ProcessBlock process;
   std::vector<std::pair<LedgerKind, std::string>> ledger;     // rows with a count of 1

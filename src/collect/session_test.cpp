@@ -29,13 +29,13 @@ using testing::open_session;
 using testing::record_window;
 using testing::TempDir;
 
-// Waits until the clock shows a later time, or that much more.
+// Waits until the clock shows a later time, or one later by `by`.
 void let_the_clock_go_on(std::chrono::nanoseconds by = std::chrono::nanoseconds(1)) {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() < begin + by) std::this_thread::yield();
 }
 
-// Waits until the drainer has written all that was recorded so far: it serves all sessions in turn.
+// Waits until the drainer has written everything recorded so far: it serves all sessions in turn.
 void let_the_drainer_catch_up() {
   const auto another = open_session({});
   record_window(*another, [] {});
@@ -157,7 +157,7 @@ TEST(Session, ShowsWhatIsOpenAtTheEndAsUnfinished) {
   EXPECT_NE(trace.spans().flags[span] & SpanFlags::kUnfinished, 0);
   EXPECT_EQ(trace.end_ns(span), trace.windows().end_ns[0]);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 1u);
-  // Written again when its end is known: it came too late, and the span reads the same.
+  // Written again when its end is known. It came too late, and the span reads the same.
   const auto later = session->read_window(0);
   ASSERT_TRUE(later);
   EXPECT_NE(later->spans().flags[find_span(*later, "open")] & SpanFlags::kUnfinished, 0);
@@ -289,7 +289,8 @@ TEST(Session, SaysWhyItsFileCannotBeMade) {
               ::testing::HasSubstr("/no/such/folder/run.sonde: cannot create: No such file"));
 }
 
-// What threads write goes from the buffers to the file while both are read.
+// Threads write, and the drainer moves their events from the buffers to the file while both are
+// read.
 TEST(Session, HasNoGapsWhereItIsOpenedWhileItGrows) {
   const TempDir dir;
   const std::string path = dir.file("growing.sonde");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Snapshots: the content of a ring as a separate file, while recording goes on.
+// Snapshots: the content of a ring as a separate file, while recording continues.
 
 #include "base/file.h"
 #include "collect/collector.h"

@@ -133,7 +133,7 @@ void ActiveSources::start_flusher() {
   try {
     flusher_ = std::jthread([this](const std::stop_token& stopped) { flush_until(stopped); });
   } catch (const std::system_error&) {
-    flusher_ = {};  // all comes with stop(), then
+    flusher_ = {};  // stop() brings the rest
   }
 }
 

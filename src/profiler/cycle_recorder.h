@@ -43,7 +43,7 @@ class CycleRecorder {
   // The latest window, or all of them.
   Result<Trace> trace() const;
   Result<void> snapshot(const std::string& path) const;
-  // The first error of writing the file.
+  // The first write error of the file.
   Result<void> status() const { return session_ ? session_->status() : Result<void>(); }
   std::string path() const { return session_ ? session_->path() : std::string(); }
   const std::string& trace_id() const { return trace_id_; }

@@ -62,7 +62,7 @@ TEST(LoadNvprof, GivesPyTorchsEvents) {
   EXPECT_EQ(our_answer(*events), made.ask(kPyTorchsAnswer));
 }
 
-// Ranges that nest at random on one thread, with calls among them, on a second thread too.
+// Ranges that nest at random on one thread, with calls between them, also on a second thread.
 TEST(LoadNvprof, GivesPyTorchsEventsOfManyRanges) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {

@@ -30,7 +30,7 @@ class ProfilerMetadata : public ::testing::Test {
   ProfilerOptions options() {
     ProfilerOptions result;
     result.record.activities = {Activity::Cpu};
-    // Two cycles, of step 0 and of step 1.
+    // Two cycles: step 0 and step 1.
     result.schedule = [](std::int64_t) { return ProfilerAction::RecordAndSave; };
     return result;
   }

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class DeviceStoppedPairs : public ProfilerCalls, public ::testing::WithParamInterface<Pair> {};
 
-// The device stops in the first step; the last step of the schedule is looked at.
+// The device stops in the first step. Checks the last step of the schedule.
 TEST_P(DeviceStoppedPairs, CallsTheSessionAsTheTableSays) {
   const std::string schedule = GetParam().schedule;
   Profiler prof = profiler(schedule);

@@ -299,7 +299,7 @@ TEST_F(ProfilerRecording, CountsTheStepsOfManyThreads) {
   const Result<Trace> trace = prof.trace();
   ASSERT_TRUE(trace) << trace.error().message;
   EXPECT_EQ(trace->windows().size(),
-            41u);  // of steps 1 and 2, … 118 and 119, and of none at the end
+            41u);  // steps 1 and 2, … 118 and 119, and none at the end
 }
 
 TEST_F(ProfilerRecording, RecordsOnlyTheThreadsNamed) {
@@ -572,7 +572,7 @@ TEST_F(ProfilerRecording, LeavesADestroyedParentsFileAloneInTheChild) {
   EXPECT_EQ(count(*trace, "op"), 1);
 }
 
-// A closed profiler has released its file, whoever still holds the object.
+// A closed profiler has released its file, even if the object is still held.
 TEST_F(ProfilerRecording, LeavesItsNameToTheNextWhenItIsClosed) {
   Profiler first({.output = path("run.sonde")});
   train(first, 1);

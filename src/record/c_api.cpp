@@ -70,7 +70,7 @@ void record_range_end(sonde_range range) noexcept {
   }
 }
 
-// What is done when tools listen besides sessions. In a function of its own, so that it costs the
+// Does what is needed when tools listen besides sessions. A separate function, so that it costs the
 // rest nothing.
 
 __attribute__((noinline)) sonde_range begin_range_told(std::string_view text) noexcept {

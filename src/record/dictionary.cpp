@@ -41,7 +41,8 @@ std::uint32_t Dictionary::site_id(sonde_site* site) noexcept {
                              .file = text_of(site->file)});
   if (entry.empty()) return 0;
   ++(small ? next_site_ : next_large_);
-  // The entry is stored before its number is published: whoever sees the number finds the entry.
+  // The entry is stored before its number is published, so a reader that sees the number finds the
+  // entry.
   __atomic_store_n(&site->id, id, __ATOMIC_RELEASE);  // pairs with write_begin
   return id;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 // What events refer to by number, for the life of the process: call sites, names made at run time,
-// threads. Entries are only ever added. They are kept twice: in memory of our own, from which
+// threads. Entries are only ever added. They are kept twice: in separate memory, from which
 // sessions copy them to their files, and in chunks of the running stream, where they survive a
 // kill.
 

@@ -11,7 +11,7 @@
 
 namespace sonde::detail {
 
-// Head and tail on lines of their own: padding is the point.
+// Head and tail are on separate cache lines: the padding is intended.
 class IndexQueue {  // NOLINT(clang-analyzer-optin.performance.Padding)
  public:
   struct Cell {
@@ -66,7 +66,7 @@ class IndexQueue {  // NOLINT(clang-analyzer-optin.performance.Padding)
     }
   }
 
-  // How many are in it, give or take those under way.
+  // How many are in it, not counting pushes and pops in progress.
   std::uint64_t size() const noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     const std::uint64_t head = head_.load(std::memory_order_relaxed);

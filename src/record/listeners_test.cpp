@@ -26,7 +26,7 @@ using sonde::testing::open_session;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the calling thread's tool saw.
+// What the tool of the calling thread saw.
 thread_local std::vector<std::string> told;
 
 const Tool kNotes = {[](const char* name) { told.push_back(std::string("push ") + name); },
@@ -141,7 +141,7 @@ TEST(Listeners, LeaveTheEndsOfOperatorsToTheSession) {
   EXPECT_EQ(count_spans(trace, "aten::mm"), 1u);
 }
 
-// Of a session with two windows, the second.
+// The second window of a session with two windows.
 Trace with_something_between_windows(bool listens) {
   const auto session = open_session({});
   static_cast<void>(testing::record_window(*session, [] { SONDE_SCOPE("inside"); }));
@@ -212,7 +212,7 @@ TEST(Listeners, SendThreadsBackToTheInlinedPathWhenTheyCease) {
   }));
 }
 
-// Somebody attaches to the probes: the kernel raises their semaphore.
+// A tracer attaches to the probes: the kernel raises their semaphore.
 TEST(Probes, CountAsListening) {
   EXPECT_EQ(sonde_is_recording(), 0);
   __atomic_fetch_add(&sonde_detail_recording, std::uint32_t{1} << kSemaphoreShift,

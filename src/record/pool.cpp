@@ -105,7 +105,7 @@ LiveLosses Pool::losses() const noexcept {
 }
 
 void Pool::put(IndexQueue& queue, ChunkHeader* chunk) noexcept {
-  // A push fails only while a pop of one whole round earlier is still under way on a stalled
+  // A push fails only while a pop from one whole round earlier is still in progress on a stalled
   // thread.
   for (int tries = 0; tries < 1000; ++tries) {
     if (queue.push(index_of(chunk))) return;

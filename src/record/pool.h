@@ -42,10 +42,10 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   void count_overwritten_from(std::uint64_t ticks) noexcept {
     count_from_.store(ticks, std::memory_order_relaxed);
   }
-  // Chunks come from below as far as they are prepared (all of them after reset()), and unprepared
-  // ones from the top when threads are faster than the one who prepares. That one claims the next
-  // chunks, at most up to number `end`, and declares them prepared; between the two calls nobody
-  // has them. The result is where the claim ends.
+  // Threads get prepared chunks from below (after reset() all count as prepared), and unprepared
+  // ones from the top if they are faster than the preparing thread. That thread claims the next
+  // chunks, at most up to number `end`, and declares them prepared. Between the two calls nobody
+  // has them. Returns where the claim ends.
   void set_prepared(std::uint32_t end) noexcept;
   std::uint32_t prepared() const noexcept { return prepared_.load(std::memory_order_relaxed); }
   std::uint32_t claim(std::uint32_t end) noexcept;
@@ -77,7 +77,7 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   }
   std::uint64_t full_count() const noexcept { return full_.size(); }
   std::uint64_t free_count() const noexcept { return free_.size(); }
-  // Of the stream, by all threads.
+  // Counts a loss of the stream, for all threads.
   void count_loss(std::uint64_t LiveLosses::* kind, std::uint64_t count = 1) noexcept {
     __atomic_fetch_add(&(losses_->*kind), count, __ATOMIC_RELAXED);
   }

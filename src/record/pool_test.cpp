@@ -19,7 +19,7 @@ class PoolTest : public ::testing::Test {
   void make(std::uint32_t chunks, const std::vector<std::uint32_t>& held = {}) {
     pool.reset(testing::chunk_memory(chunks), chunks, kStream, held);
   }
-  // A chunk as a thread leaves it, with that many records of one word each.
+  // A chunk as a thread leaves it, with that many one-word records.
   ChunkHeader* take_and_fill(std::uint32_t records) {
     ChunkHeader* chunk = pool.take();
     if (chunk == nullptr) return nullptr;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Probes for perf, bpftrace and SystemTap (USDT), where sys/sdt.h was there to build with:
+// Probes for perf, bpftrace and SystemTap (USDT), if sys/sdt.h was present at build time:
 //
 //   sonde:scope_begin  name    a scope, a range or an operator begins on this thread
 //   sonde:scope_end            and the last of them ends
 //   sonde:mark         name    a moment
 //
-// Whoever attaches raises their semaphore, which is the upper half of sonde_detail_recording
+// A tool that attaches raises their semaphore, which is the upper half of sonde_detail_recording
 // (listeners.h). So scopes notice it without reading anything more.
 
 #include <cstdint>

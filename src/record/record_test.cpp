@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Marking work, in C++ and in C, as it is seen in the trace of a session.
+// Marking work, in C++ and in C, and how it appears in the trace of a session.
 
 #include "sonde/record.h"
 
@@ -372,7 +372,7 @@ TEST(Recorded, ReturnsWhatTheCallableReturns) {
 
 using Arguments = std::map<std::string, std::string>;
 
-// By key, of a row of that table.
+// The arguments of a row, by key.
 Arguments arguments_of(const Trace& trace, TableKind table, std::size_t row) {
   Arguments found;
   for (std::size_t i = 0; i < trace.extras().size(); ++i) {
@@ -554,7 +554,7 @@ TEST(Moments, StandInTheSpanAroundThem) {
   EXPECT_EQ(trace.counters().value[1], -3.0);
 }
 
-// What a signal handler does in the middle of a record: the thread may hold the dictionary's lock.
+// A signal handler runs in the middle of a record: the thread may hold the dictionary's lock.
 TEST(Moments, OfAHandlerThatInterruptsTheRecorderDoNotTouchTheDictionary) {
   static sonde_site instant = SONDE_SITE("never seen before");
   static sonde_site counter = SONDE_SITE("nor this");

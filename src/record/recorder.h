@@ -13,8 +13,8 @@
 
 namespace sonde::detail {
 
-// Gives the threads chunks to fill. One pool at a time, which must outlive every thread's use of
-// it.
+// Gives the threads chunks to fill. There is one pool at a time. It must outlive every thread's use
+// of it.
 void attach_pool(Pool* pool);
 // Takes the pool away. When this returns, no thread is taking or returning chunks, and each
 // thread's next record takes the slow path. Recording must be off.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What threads leave in their chunks, above all where there is no more memory.
+// What threads leave in their chunks, above all when memory runs out.
 
 #include "record/recorder.h"
 
@@ -22,7 +22,7 @@ namespace {
 class UndrainedStream {
  public:
   explicit UndrainedStream(std::uint32_t chunks) {
-    // A session of an earlier test may still be written out, with buffers of its own attached.
+    // A session of an earlier test may still be written out, with its own buffers attached.
     EXPECT_TRUE(sonde::testing::open_session({})->close());
     static std::uint64_t stream = 1'000;
     void* memory = testing::chunk_memory(chunks);
@@ -70,7 +70,7 @@ class UndrainedStream {
  private:
 };
 
-// With a number of its own, so that it fits a word however many sites there were before.
+// Has a fixed number, so that it fits a word however many sites there were before.
 sonde_site deep = {"deep", "f", "a.cpp", 1, 1};
 
 // Begins as many scopes as fit, at most `limit`.

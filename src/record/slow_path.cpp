@@ -145,7 +145,7 @@ void leave_if_all_but_gone(Pool* pool) noexcept {
   if (this_record != nullptr && is_all_but_gone()) leave(this_record, pool);
 }
 
-// Null where the system has no memory left.
+// Null if the system has no memory left.
 ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
   if (this_record != nullptr) return this_record;
   pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });

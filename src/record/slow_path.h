@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where records go that are not inlined. This header is what recorder.cpp, the side towards
-// `collect`, needs of it. What it offers to recording code is in thread_cursor.h and write.h.
+// Where records go that are not inlined. This header has what recorder.cpp, the side towards
+// `collect`, needs. What it offers to recording code is in thread_cursor.h and write.h.
 
 #include <cstdint>
 

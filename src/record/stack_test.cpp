@@ -78,7 +78,7 @@ std::size_t bytes_used_at_first(Call call) {
   return used;
 }
 
-// A site that nobody has used: they are numbered once.
+// A site that was not used before: sites are numbered once.
 sonde_site* new_site() {
   static std::vector<sonde_site>* const sites = [] {
     auto* made = new std::vector<sonde_site>;

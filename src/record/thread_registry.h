@@ -47,13 +47,13 @@ struct ThreadRecord {
   std::uint64_t thread = 0;  // unique in the process, counted from 1
   std::uint64_t kernel_id = 0;
   ThreadCursor* cursor = nullptr;
-  std::atomic<ChunkHeader*> chunk{nullptr};  // what cursor->chunk is, for the drainer
+  std::atomic<ChunkHeader*> chunk{nullptr};  // cursor->chunk, for the drainer
   std::atomic<std::uint64_t> stream{0};      // of that chunk
   std::atomic<bool> leave_chunk{false};
   std::uint64_t next_sequence = 0;
   std::uint64_t next_async = 0;
   std::uint64_t lost = 0;       // records since its last chunk
-  std::uint32_t lost_ends = 0;  // those of them that are ends
+  std::uint32_t lost_ends = 0;  // how many of them are ends
   char name[16] = {};
   NameCache names;
   ToldScopes told;  // of the thread's open scopes

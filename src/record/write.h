@@ -45,8 +45,8 @@ std::uint32_t site_number(sonde_site* site) noexcept;
 std::uint32_t place_number(std::string_view place) noexcept;
 std::uint32_t name_number(std::string_view text) noexcept;
 
-// Begins an operator where put_extended found no room, or where tools listen too. Takes the payload
-// of an OpBegin.
+// Begins an operator if put_extended found no room, or if tools listen too. Takes the payload of an
+// OpBegin.
 bool op_begin_slow(const std::uint64_t* payload, std::uint32_t payload_count) noexcept;
 
 // An operator's name without its overload, from its number; "" if there is none.
@@ -71,7 +71,7 @@ void while_busy(Body&& body) noexcept {
       &body);
 }
 
-// The calling thread's; 0 before its first record.
+// The number of the calling thread; 0 before its first record.
 std::uint64_t thread_number() noexcept;
 // Unique in the process; 0 while nothing records.
 std::uint64_t next_async_number() noexcept;

@@ -16,7 +16,7 @@ Block round_trip(const Block& block) {
   Block back = Block::read(in);
   EXPECT_TRUE(in.ok());
   EXPECT_TRUE(in.at_end());
-  // Bytes that were cut anywhere do not read as whole.
+  // Bytes that were cut anywhere do not read as complete.
   for (std::size_t size = 0; size < out.size(); ++size) {
     ByteReader cut(out.bytes().first(size));
     (void)Block::read(cut);

@@ -11,7 +11,7 @@ using detail::WordKind;
 
 namespace {
 
-// A varint of the time, one of the id; payload words take 8.
+// A varint for the time and one for the id; payload words take 8.
 constexpr std::size_t kMaxEncodedWord = 13;
 
 std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {

@@ -8,7 +8,8 @@
 //   Begin, Lap:  varint( id )
 //   Extended:    varint( value ), then its payload words, 8 bytes each, unchanged
 //
-// About 5 to 8 bytes a scope where memory has 16. The first record's ticks count from base_ticks.
+// A scope takes about 5 to 8 bytes here and 16 in memory. The ticks of the first record count from
+// base_ticks.
 
 #include <cstdint>
 #include <span>
@@ -31,7 +32,7 @@ struct EventsHead {
 };
 static_assert(sizeof(EventsHead) == 48);
 
-// Appends head and records to `out`. The words are whole records.
+// Appends head and records to `out`. The words must be whole records.
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out);
 

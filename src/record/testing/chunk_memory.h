@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Memory for chunks that is never given back: threads may hold on to them.
+// Memory for chunks that is never given back, because threads may keep them.
 
 #include <sys/mman.h>
 

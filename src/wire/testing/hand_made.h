@@ -47,7 +47,7 @@ inline Words join(std::initializer_list<Words> parts) {
   return words;
 }
 
-// A piece as it lies in an Events block, its length before it.
+// A piece in the form of an Events block, with its length first.
 inline Bytes events_piece(EventsHead head, const Words& words) {
   head.word_count = static_cast<std::uint32_t>(words.size());
   Bytes encoded;
