@@ -42,6 +42,9 @@ struct HostTime {
 };
 
 HostTime host_time(const Trace& trace);
+// Device work below the host's spans that launched it: the time is that of the work. Its leaves are
+// kernels, copies and fills; work that nobody is known to have launched is below the root.
+std::vector<FlameNode> device_flame(const Trace& trace);
 // Kernels, copies and fills by name, the longest first.
 std::vector<NameTime> device_work_by_name(const Trace& trace);
 

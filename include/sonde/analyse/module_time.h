@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Time by module of a neural network, as a tree.
+//
+//   for (const ModuleTime& module : module_times(trace))
+//     std::cout << std::string(2 * module.depth, ' ') << module.name << " " << module.host_ns;
+//
+// The calls of modules come from spans that Python's profiler names "nn.Module: …", or else from
+// the modules that operators say they belong to. Times contain those of the modules inside. What
+// backward passes do runs outside of the modules' calls and is not counted.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct ModuleTime {
+  std::string name;
+  std::uint32_t parent = 0;  // comes before it; a module at the top is its own parent
+  std::uint32_t depth = 0;
+  std::uint64_t calls = 0;  // of the module, or of operators if the trace does not say
+  Nanos host_ns = 0;
+  Nanos device_ns = 0;  // of the work that was launched inside
+  std::uint64_t launches = 0;
+  SpanId longest;  // of its spans
+};
+
+std::vector<ModuleTime> module_times(const Trace& trace);
+
+}  // namespace sonde
