@@ -19,7 +19,7 @@ from check_signposts import ROOT, list_files
 
 MOST_BYTES = 256 * 1024
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-SOURCE = re.compile(r"\.(h|cpp|c|cu|py|sh|cmake|toml)$|(^|/)CMakeLists\.txt$|^(tools|\.ci)/")
+SOURCE = re.compile(r"\.(h|cpp|c|cu|py|sh|cmake|toml|ts|tsx|mjs)$|(^|/)CMakeLists\.txt$|^(tools|\.ci)/")
 PLAIN = re.compile(r"^[\w.][\w.+-]*$")
 
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What links, keys and clicks do.
+
+import type { Source } from "./source/source.ts";
+import * as state from "./state.ts";
+
+export function showError(error: unknown): void {
+  state.message.value = error instanceof Error ? error.message : String(error);
+}
+
+let latestSpan = 0;
+
+/** Selects a span; `show` also brings it into view. */
+export async function selectSpan(source: Source, id: number, show: boolean): Promise<void> {
+  const mine = ++latestSpan;
+  try {
+    const details = await source.span(id);
+    if (mine !== latestSpan) return;
+    state.selected.value = details;
+    state.area.value = null;
+    if (!show) return;
+    state.tab.value = "timeline";
+    const { from, to } = state.stretch.value;
+    const length = to - from;
+    const isVisible = details.start < to && details.start + details.length > from;
+    const isTiny = details.length < length / 400;
+    if (!isVisible || isTiny || details.length > length * 4) state.goTo(state.around(details.start, details.length), source);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export async function selectArea(source: Source, wanted: state.Area): Promise<void> {
+  state.selected.value = null;
+  state.area.value = wanted;
+  state.areaAnswer.value = null;
+  try {
+    const answer = await source.area(wanted.from, wanted.to, wanted.tracks);
+    if (state.area.value === wanted) state.areaAnswer.value = answer;
+  } catch (error) {
+    showError(error);
+  }
+}
+
+export function showStretch(source: Source, from: number, to: number): void {
+  state.tab.value = "timeline";
+  const room = Math.max((to - from) * 0.15, 100);
+  state.goTo({ from: from - room, to: to + room }, source);
+}
+
+let latestSearch = 0;
+
+export async function search(source: Source, text: string): Promise<void> {
+  const mine = ++latestSearch;
+  state.query.value = text;
+  state.hit.value = -1;
+  state.foundError.value = "";
+  if (text.trim() === "") {
+    state.found.value = null;
+    return;
+  }
+  try {
+    const answer = await source.search(text);
+    if (mine === latestSearch) state.found.value = answer;
+  } catch (error) {
+    if (mine !== latestSearch) return;
+    state.found.value = null;
+    state.foundError.value = (error as Error).message;
+  }
+}
+
+/** Goes to the next or the previous hit. */
+export function walk(source: Source, step: number): void {
+  const hits = state.found.value?.hits ?? [];
+  if (hits.length === 0) return;
+  const at = state.hit.value < 0 && step < 0 ? hits.length - 1 : (state.hit.value + step + hits.length) % hits.length;
+  state.hit.value = at;
+  void selectSpan(source, hits[at].id, true);
+}
+
+/** Finds all spans of a name on the timeline. */
+export function findOnTimeline(source: Source, name: string): void {
+  state.tab.value = "timeline";
+  void search(source, /[\s"<>]/.test(name) ? `"${name.replaceAll('"', " ")}"` : name);
+}
+
+/** Shows a name in one of the tables. */
+export function showInTable(view: string, name: string): void {
+  state.tableFilter.value = name;
+  state.tab.value = view;
+}
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    state.message.value = "Copied.";
+  } catch {
+    state.message.value = text;
+  }
+}

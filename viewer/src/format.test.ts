@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytesText, momentText, shortName, timeText } from "./format.ts";
+
+test("times have four digits and the unit that fits", () => {
+  assert.equal(timeText(0), "0 ns");
+  assert.equal(timeText(812), "812 ns");
+  assert.equal(timeText(1234), "1.234 µs");
+  assert.equal(timeText(56_700_000), "56.70 ms");
+  assert.equal(timeText(3_250_000_000), "3.250 s");
+});
+
+test("moments a pixel apart have different texts", () => {
+  assert.notEqual(momentText(1_000_000_000, 10), momentText(1_000_000_010, 10));
+  assert.equal(momentText(5_000_000, 1_000_000), "5 ms");
+});
+
+test("bytes have binary units", () => {
+  assert.equal(bytesText(512), "512 B");
+  assert.equal(bytesText(1536), "1.50 KiB");
+  assert.equal(bytesText(-(1 << 30)), "-1.00 GiB");
+});
+
+test("kernel names are shortened to what tells them apart", () => {
+  const long = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, at::detail::Array<char*, 1> >(int, float)";
+  assert.equal(shortName(long), "vectorized_elementwise_kernel<…>");
+  assert.equal(shortName("void (anonymous namespace)::softmax_warp_forward<float, float, 10>(float*, int)"), "softmax_warp_forward<…>");
+  assert.equal(shortName("<built-in method item of Tensor object at 0x7f00>"), "<built-in method item of Tensor object at 0x7f00>");
+  assert.equal(shortName("aten::mm"), "aten::mm");
+  assert.equal(shortName("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
+  assert.equal(shortName("torch/nn/modules/module.py(1501): _call_impl"), "torch/nn/modules/module.py(1501): _call_impl");
+  assert.equal(shortName("autograd::engine::evaluate_function: MulBackward0"), "autograd::engine::evaluate_function: MulBackward0");
+});

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Quantities and names as people read them.
+
+/** 1,234,567 */
+export function countText(n: number): string {
+  return Math.round(n).toLocaleString("en");
+}
+
+const UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** 812 ns, 1.234 µs, 56.70 ms: four significant digits. */
+export function timeText(ns: number): string {
+  const size = Math.abs(ns);
+  if (size < 1) return "0 ns";
+  const [scale, unit] = UNITS.find(([least]) => size >= least) ?? [1, "ns"];
+  const value = ns / scale;
+  if (scale === 1) return `${Math.round(value)} ns`;
+  const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
+  return `${value.toFixed(Math.min(3, digits))} ${unit}`;
+}
+
+/** A moment, exact enough to tell moments a pixel apart. */
+export function momentText(ns: number, stepNs: number): string {
+  const [scale, unit] = UNITS.find(([least]) => Math.max(Math.abs(ns), stepNs) >= least) ?? [1, "ns"];
+  const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(scale / Math.max(stepNs, 1)))));
+  return `${(ns / scale).toFixed(digits)} ${unit}`;
+}
+
+/** 512 B, 1.5 KiB, 256 MiB */
+export function bytesText(bytes: number): string {
+  const sign = bytes < 0 ? "-" : "";
+  let value = Math.abs(bytes);
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const text = value >= 100 || unit === 0 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  return `${sign}${text} ${units[unit]}`;
+}
+
+export function percentText(part: number, whole: number): string {
+  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+}
+
+/** 1.2 T, 34.5 G: large plain numbers. */
+export function largeText(n: number): string {
+  for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
+    if (n >= scale) return `${(n / scale).toFixed(1)} ${unit}`;
+  return countText(n);
+}
+
+/** Removes what stands between matching angle brackets, and keeps that it did. */
+function withoutTemplates(name: string): string {
+  let out = "";
+  let depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    const isOperator = out.endsWith("operator") || name[i - 1] === "-";
+    if (c === "<" && !isOperator) {
+      if (depth === 0) out += "<…>";
+      depth++;
+    } else if (c === ">" && depth > 0) {
+      depth--;
+    } else if (depth === 0) {
+      out += c;
+    }
+  }
+  return depth === 0 ? out : name;
+}
+
+/**
+ * The part of a long C++ name that tells kernels apart:
+ * `void at::native::vectorized_elementwise_kernel<4, …>(int, …)` is `vectorized_elementwise_kernel<…>`.
+ */
+export function shortName(name: string): string {
+  if (name.length < 24 || !(name.includes("<") || name.includes("(")) || name.includes(".py") || name.startsWith("<")) return name;
+  let text = withoutTemplates(name.replaceAll("(anonymous namespace)::", ""));
+  const call = text.indexOf("(");
+  if (call > 0 && !text.startsWith("(")) text = text.slice(0, call);
+  text = text.replace(/^(void|int|float|double|auto|static|__global__)\s+/, "").trim();
+  const at = text.lastIndexOf("::");
+  if (at >= 0 && /^[\w:<>…~]+$/.test(text)) text = text.slice(at + 2);
+  return text === "" ? name : text;
+}

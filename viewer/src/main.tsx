@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import { render } from "preact";
+import { Shell } from "./shell/shell.tsx";
+import { HttpSource, takeToken } from "./source/http.ts";
+import { LocalSource } from "./source/local.ts";
+import type { Source } from "./source/source.ts";
+import { goTo } from "./state.ts";
+
+async function open(): Promise<Source> {
+  const data = document.getElementById("data")?.textContent ?? "";
+  return data === "" ? HttpSource.open(takeToken()) : LocalSource.open(data);
+}
+
+async function start(): Promise<void> {
+  const app = document.getElementById("app")!;
+  try {
+    const source = await open();
+    render(null, app);
+    // For tests and measurements: the source, and a way to move.
+    Object.assign(window, { sonde: source, sondeShow: (from: number, to: number) => goTo({ from, to }, source) });
+    render(<Shell source={source} reload={() => void start()} />, app);
+  } catch (error) {
+    render(<p class="waiting" role="alert">{(error as Error).message}</p>, app);
+  }
+}
+
+void start();

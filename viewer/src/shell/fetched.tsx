@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A view whose data is asked for when it is first shown, and kept.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Source } from "../source/source.ts";
+
+const kept = new WeakMap<Source, Map<string, unknown>>();
+
+export function useView<T>(source: Source, name: string): { data: T | null; error: string } {
+  const data = useSignal<T | null>((kept.get(source)?.get(name) as T | undefined) ?? null);
+  const error = useSignal("");
+  useEffect(() => {
+    const known = kept.get(source)?.get(name) as T | undefined;
+    data.value = known ?? null;
+    error.value = "";
+    if (known !== undefined) return;
+    let current = true;
+    source.view(name).then(
+      (answer) => {
+        if (!kept.has(source)) kept.set(source, new Map());
+        kept.get(source)?.set(name, answer);
+        if (current) data.value = answer as T;
+      },
+      (problem: Error) => {
+        if (current) error.value = problem.message;
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [source, name]);
+  return { data: data.value, error: error.value };
+}
+
+export function Waiting({ error }: { error: string }) {
+  return <p class="waiting" role="status">{error === "" ? "Computing…" : error}</p>;
+}
+
+export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      {note !== undefined && <p class="quiet">{note}</p>}
+      {children}
+    </section>
+  );
+}

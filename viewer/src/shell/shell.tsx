@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The frame around the views: names of views, search, messages, help.
+
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { copyText, search, selectArea, selectSpan, walk } from "../actions.ts";
+import { countText, shortName, timeText } from "../format.ts";
+import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
+import { VIEWS } from "../views/views.tsx";
+import { KEYS, startKeys } from "./keys.ts";
+import { openInPerfetto } from "./perfetto.ts";
+
+const THEME = "sonde-theme";
+const SAVE_AFTER = 250;
+const LOOK_AFTER = 2000;
+
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function startTheme(): void {
+  let kept: string | null = null;
+  try {
+    kept = localStorage.getItem(THEME);
+  } catch {
+    // A page from a file may have no storage.
+  }
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  state.theme.value = kept === "dark" || kept === "light" ? kept : dark.matches ? "dark" : "light";
+  dark.addEventListener("change", () => {
+    state.theme.value = dark.matches ? "dark" : "light";
+  });
+}
+startTheme();
+
+/** Keeps the address up to date, so that it can be copied and reloaded. */
+function useAddress(source: Source): void {
+  const timer = useRef(0);
+  useEffect(() => {
+    const restored = state.restore(location.hash.length > 1 ? location.hash.slice(1) : source.at, source);
+    if (restored.span >= 0) void selectSpan(source, restored.span, false);
+    if (restored.area !== null) void selectArea(source, restored.area);
+    if (state.query.value !== "") void search(source, state.query.value);
+    const onHash = () => {
+      const again = state.restore(location.hash.slice(1), source);
+      if (again.span >= 0) void selectSpan(source, again.span, false);
+    };
+    window.addEventListener("hashchange", onHash);
+    document.body.dataset.ready = "1";
+    return () => window.removeEventListener("hashchange", onHash);
+  }, [source]);
+  useSignalEffect(() => {
+    const text = state.stateText();
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => history.replaceState(null, "", `#${text}`), SAVE_AFTER) as unknown as number;
+  });
+}
+
+/** Asks now and then whether the trace has grown. */
+function useRefresh(source: Source, reload: () => void): void {
+  useEffect(() => {
+    let first: number | null = null;
+    const timer = setInterval(async () => {
+      if (document.hidden) return;
+      const version = await source.version().catch(() => null);
+      if (version === null) return;
+      first ??= version;
+      if (version !== first) {
+        clearInterval(timer);
+        reload();
+      }
+    }, LOOK_AFTER);
+    return () => clearInterval(timer);
+  }, [source]);
+}
+
+export function Shell({ source, reload }: { source: Source; reload: () => void }) {
+  useAddress(source);
+  useRefresh(source, reload);
+  useEffect(() => startKeys(source), [source]);
+  useSignalEffect(() => {
+    document.documentElement.dataset.theme = state.theme.value;
+    try {
+      localStorage.setItem(THEME, state.theme.value);
+    } catch {
+      // A page from a file may have no storage.
+    }
+  });
+  useEffect(() => {
+    document.title = `${source.trace.name.split("/").pop()} - Sonde`;
+  }, [source]);
+  const view = VIEWS.find((one) => one.name === state.tab.value) ?? VIEWS[0];
+  return (
+    <div class="shell">
+      <Top source={source} current={view.name} />
+      <main><view.show source={source} /></main>
+      <Message />
+      <Spoken />
+      {state.helpOpen.value && <Help />}
+    </div>
+  );
+}
+
+function Top({ source, current }: { source: Source; current: string }) {
+  const name = source.trace.name.split("/").pop() ?? "";
+  const command = () => `sonde view ${quoted(source.trace.name)} --at ${quoted(state.stateText())}`;
+  return (
+    <header class="top">
+      <span class="brand" title={source.trace.name}><b>Sonde</b> <span class="file">{name}</span></span>
+      <nav aria-label="Views">
+        {VIEWS.map((view) => <button key={view.name} type="button" aria-current={view.name === current ? "page" : undefined} onClick={() => { state.tab.value = view.name; }}>{view.title}</button>)}
+      </nav>
+      <form class="find" onSubmit={(e) => { e.preventDefault(); state.tab.value = "timeline"; }}>
+        <input
+          id="search"
+          type="search"
+          placeholder="Search: gemm dur > 1ms"
+          aria-label="Search spans by name, kind:kernel, arg:text, dur > 1ms"
+          value={state.query.value}
+          onInput={(e) => void search(source, e.currentTarget.value)}
+          onKeyDown={(e) => {
+            if (e.key !== "Enter") return;
+            e.preventDefault();
+            state.tab.value = "timeline";
+            walk(source, e.shiftKey ? -1 : 1);
+          }}
+        />
+        {state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
+      </form>
+      <input class="tracks-filter" type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />
+      <button type="button" title="Copies a command that opens this view" onClick={() => void copyText(command())}>Copy link</button>
+      {source.canExport && <button type="button" title="Opens ui.perfetto.dev and hands it this trace; the trace stays in your browser" onClick={() => openInPerfetto(source)}>Perfetto</button>}
+      <button type="button" aria-label="Light or dark" title="Light or dark (t)" onClick={() => { state.theme.value = state.theme.value === "dark" ? "light" : "dark"; }}>◐</button>
+      <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => { state.helpOpen.value = true; }}>?</button>
+    </header>
+  );
+}
+
+function Message() {
+  if (state.message.value === "") return null;
+  return (
+    <div class="message" role="alert">
+      <span>{state.message.value}</span>
+      <button type="button" aria-label="Close" onClick={() => { state.message.value = ""; }}>×</button>
+    </div>
+  );
+}
+
+/** The selection in words, for screen readers: a canvas has none. */
+function Spoken() {
+  const span = state.selected.value;
+  return <div class="hidden" role="status" aria-live="polite">{span === null ? "" : `${shortName(span.name)}, ${span.kind}, ${timeText(span.length)}`}</div>;
+}
+
+function Help() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    box.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={box} class="help" aria-label="Keys" onClose={() => { state.helpOpen.value = false; }}>
+      <h2>Keys</h2>
+      <dl>{KEYS.map(([keys, what]) => <div key={keys}><dt>{keys.split(", ").map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+      <h2>Search</h2>
+      <dl>
+        <div><dt><kbd>gemm</kbd></dt><dd>names that contain it</dd></div>
+        <div><dt><kbd>dur &gt; 1ms</kbd></dt><dd>longer than that; also &lt;, &gt;=, &lt;=</dd></div>
+        <div><dt><kbd>kind:kernel</kbd></dt><dd>operator, annotation, function, call, kernel, copy, wait</dd></div>
+        <div><dt><kbd>arg:batch</kbd></dt><dd>inputs, arguments or stacks that contain it</dd></div>
+      </dl>
+      <button type="button" onClick={() => { state.helpOpen.value = false; }}>Close</button>
+    </dialog>
+  );
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A table that can be sorted, filtered and copied. Shows the first rows and more on demand.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { copyText } from "../actions.ts";
+import { countText } from "../format.ts";
+
+export interface Column<Row> {
+  title: string;
+  /** What is sorted by, and copied. */
+  value: (row: Row) => number | string;
+  show?: (row: Row) => ComponentChildren;
+  /** Of the largest value: a bar behind the number. */
+  bar?: boolean;
+  hint?: string;
+}
+
+interface Props<Row> {
+  caption: string;
+  rows: Row[];
+  columns: Column<Row>[];
+  sort?: number;
+  text?: (row: Row) => string;
+  filter?: string;
+  onFilter?: (text: string) => void;
+  actions?: (row: Row) => ComponentChildren;
+  /** How many rows there are in all, if some are left out. */
+  total?: number;
+}
+
+const PAGE = 100;
+
+export function Table<Row>({ caption, rows, columns, sort, text, filter, onFilter, actions, total }: Props<Row>) {
+  const by = useSignal(sort ?? -1);
+  const up = useSignal(false);
+  const shown = useSignal(PAGE);
+  const own = useSignal("");
+  const words = (filter ?? own.value).toLowerCase().split(/\s+/).filter((word) => word !== "");
+  let list = text === undefined || words.length === 0 ? [...rows] : rows.filter((row) => words.every((word) => text(row).toLowerCase().includes(word)));
+  if (by.value >= 0) {
+    const { value } = columns[by.value];
+    list = list.sort((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+      return up.value ? order : -order;
+    });
+  }
+  const most = columns.map((column) => (column.bar ? Math.max(0, ...rows.slice(0, 5000).map((row) => Number(column.value(row)))) : 0));
+  const sortBy = (i: number) => {
+    if (by.value === i) up.value = !up.value;
+    else {
+      by.value = i;
+      up.value = rows.length > 0 && typeof columns[i].value(rows[0]) === "string";
+    }
+  };
+  const asText = (separator: string) =>
+    [columns.map((column) => column.title), ...list.map((row) => columns.map((column) => String(column.value(row))))]
+      .map((cells) => cells.map((cell) => (separator === "," && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator))
+      .join("\n");
+  return (
+    <div class="table">
+      <div class="tools">
+        {text !== undefined && (
+          <input type="search" placeholder="Filter rows" aria-label={`Filter ${caption}`} value={filter ?? own.value} onInput={(e) => (onFilter ?? ((value: string) => { own.value = value; }))(e.currentTarget.value)} />
+        )}
+        <span class="quiet">{countText(list.length)} {list.length === 1 ? "row" : "rows"}{total !== undefined && total > rows.length ? `, the first of ${countText(total)}` : ""}</span>
+        <button type="button" onClick={() => void copyText(asText("\t"))}>Copy as text</button>
+        <button type="button" onClick={() => void copyText(asText(","))}>Copy as CSV</button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+      <section class="rows" tabIndex={0} aria-label={caption}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map((column, i) => (
+                <th key={column.title} scope="col" aria-sort={by.value === i ? (up.value ? "ascending" : "descending") : "none"} class={rows.length > 0 && typeof column.value(rows[0]) === "number" ? "n" : ""}>
+                  <button type="button" title={column.hint ?? ""} onClick={() => sortBy(i)}>{column.title}{by.value === i ? (up.value ? " ▴" : " ▾") : ""}</button>
+                </th>
+              ))}
+              {actions !== undefined && <th scope="col"><span class="hidden">Show</span></th>}
+            </tr>
+          </thead>
+          <tbody>
+            {list.slice(0, shown.value).map((row, r) => (
+              <tr key={r}>
+                {columns.map((column, i) => {
+                  const value = column.value(row);
+                  const part = most[i] > 0 ? Number(value) / most[i] : 0;
+                  return (
+                    <td key={column.title} class={typeof value === "number" ? "n" : ""} style={part > 0 ? { backgroundSize: `${(100 * part).toFixed(1)}% 100%` } : {}} data-bar={part > 0 ? "" : undefined}>
+                      {column.show === undefined ? value : column.show(row)}
+                    </td>
+                  );
+                })}
+                {actions !== undefined && <td class="acts">{actions(row)}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {list.length > shown.value && <button type="button" class="more" onClick={() => { shown.value += PAGE * 5; }}>Show more rows</button>}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Data from `sonde view`, by requests to the server that the page came from.
+
+import type { AreaAnswer, Gap, Moment, SearchAnswer, Source, SpanDetails, Tile, TileRequest, TraceInfo } from "./source.ts";
+
+const TOKEN = "sonde-token";
+
+/** Takes the token out of the address, and keeps it while the tab is open. */
+export function takeToken(): string {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const given = parameters.get("token");
+  if (given !== null) {
+    sessionStorage.setItem(TOKEN, given);
+    parameters.delete("token");
+    history.replaceState(null, "", location.pathname + (parameters.size > 0 ? `#${parameters}` : ""));
+  }
+  return given ?? sessionStorage.getItem(TOKEN) ?? "";
+}
+
+/** The columns of tiles, read where they lie. */
+export function parseTiles(buffer: ArrayBuffer): Tile[] {
+  const words = new Uint32Array(buffer);
+  const out: Tile[] = [];
+  for (let at = 0; at < words.length; ) {
+    const [track, level, tile, n] = words.subarray(at, at + 4);
+    const begin = at + 4;
+    const column = (i: number) => words.subarray(begin + i * n, begin + (i + 1) * n);
+    const floats = (i: number) => new Float32Array(buffer, (begin + i * n) * 4, n);
+    out.push({ track, level, tile, n, begin: floats(0), end: floats(1), span: column(2), name: column(3), count: column(4), look: column(5) });
+    at = begin + 6 * n;
+  }
+  return out;
+}
+
+export class HttpSource implements Source {
+  readonly cut = null;
+  readonly at = "";
+  readonly canExport = true;
+
+  private constructor(
+    readonly trace: TraceInfo,
+    private readonly token: string,
+  ) {}
+
+  static async open(token: string): Promise<HttpSource> {
+    const response = await HttpSource.fetch(token, "trace");
+    return new HttpSource((await response.json()) as TraceInfo, token);
+  }
+
+  private static async fetch(token: string, path: string, body?: Uint32Array<ArrayBuffer>): Promise<Response> {
+    const init: RequestInit = { headers: { "X-Sonde-Token": token }, method: body === undefined ? "GET" : "POST" };
+    if (body !== undefined) init.body = body;
+    const response = await fetch(`api/${path}`, init);
+    if (response.status === 403) throw new Error("This page has lost its token. Open the address that `sonde view` prints.");
+    if (!response.ok) {
+      const answer = (await response.json().catch(() => null)) as { error?: string } | null;
+      throw new Error(answer?.error ?? `the server answered ${response.status}`);
+    }
+    return response;
+  }
+
+  private async json<T>(path: string, body?: Uint32Array<ArrayBuffer>): Promise<T> {
+    return (await (await HttpSource.fetch(this.token, path, body)).json()) as T;
+  }
+
+  async tiles(request: TileRequest): Promise<Tile[]> {
+    const { level, first, count, tracks } = request;
+    const response = await HttpSource.fetch(this.token, "tiles", Uint32Array.from([level, first, count, tracks.length, ...tracks]));
+    return parseTiles(await response.arrayBuffer());
+  }
+
+  async names(ids: number[]): Promise<string[]> {
+    return (await this.json<{ names: string[] }>("names", Uint32Array.from(ids))).names;
+  }
+
+  span(id: number): Promise<SpanDetails> {
+    return this.json(`span?id=${id}`);
+  }
+
+  area(from: number, to: number, tracks: number[]): Promise<AreaAnswer> {
+    return this.json(`area?from=${Math.max(0, Math.floor(from))}&to=${Math.ceil(to)}`, Uint32Array.from(tracks));
+  }
+
+  search(query: string): Promise<SearchAnswer> {
+    return this.json(`search?q=${encodeURIComponent(query)}`);
+  }
+
+  async curve(id: number, from: number, to: number, n: number): Promise<Float32Array> {
+    const response = await HttpSource.fetch(this.token, `curve?id=${id}&from=${from}&to=${to}&n=${n}`);
+    return new Float32Array(await response.arrayBuffer());
+  }
+
+  async gaps(id: number, from: number, to: number, n: number): Promise<Gap[]> {
+    return (await this.json<{ gaps: Gap[] }>(`gaps?id=${id}&from=${from}&to=${to}&n=${n}`)).gaps;
+  }
+
+  moment(device: number, at: number): Promise<Moment> {
+    return this.json(`moment?device=${device}&at=${Math.max(0, Math.round(at))}`);
+  }
+
+  view(name: string): Promise<unknown> {
+    return this.json(`view?name=${encodeURIComponent(name)}`);
+  }
+
+  perfetto(): Promise<ArrayBuffer> {
+    return HttpSource.fetch(this.token, "perfetto").then((response) => response.arrayBuffer());
+  }
+
+  async version(): Promise<number | null> {
+    return (await this.json<{ version: number }>("version")).version;
+  }
+}

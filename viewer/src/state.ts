@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the page shows, as signals, and the same as a text for the address: `t=FROM,LENGTH&view=memory&span=7&q=gemm`.
+
+import { signal } from "@preact/signals";
+import type { AreaAnswer, SearchAnswer, Source, SpanDetails } from "./source/source.ts";
+
+export interface Stretch {
+  from: number;
+  to: number;
+}
+
+export interface Area extends Stretch {
+  tracks: number[];
+}
+
+export const tab = signal("timeline");
+export const stretch = signal<Stretch>({ from: 0, to: 1 });
+export const selected = signal<SpanDetails | null>(null);
+export const area = signal<Area | null>(null);
+export const areaAnswer = signal<AreaAnswer | null>(null);
+export const query = signal("");
+export const found = signal<SearchAnswer | null>(null);
+export const foundError = signal("");
+export const hit = signal(-1);
+export const marks = signal<Stretch[]>([]);
+export const pinned = signal<ReadonlySet<string>>(new Set());
+export const collapsed = signal<ReadonlySet<string>>(new Set());
+export const trackFilter = signal("");
+export const theme = signal<"light" | "dark">("light");
+export const message = signal("");
+export const helpOpen = signal(false);
+/** Text that a table view is filtered by, set by links to it. */
+export const tableFilter = signal("");
+/** Of the memory view: "cuda:0"; empty: the one with the highest peak. */
+export const memoryDevice = signal("");
+
+let before: Stretch[] = [];
+
+/** Ends of the trace with a little room, so that its first and last spans can be seen. */
+export function wholeOf(source: Source): Stretch {
+  const [from, to] = source.cut ?? [0, source.trace.length];
+  const room = Math.max((to - from) * 0.01, 1);
+  return { from: Math.max(0, from - room) === 0 ? -room : from - room, to: to + room };
+}
+
+export function clamped(wanted: Stretch, source: Source): Stretch {
+  const whole = wholeOf(source);
+  const length = Math.min(Math.max(wanted.to - wanted.from, 20), whole.to - whole.from);
+  const from = Math.min(Math.max(wanted.from, whole.from), whole.to - length);
+  return { from, to: from + length };
+}
+
+/** Shows another stretch, and remembers this one for undo. */
+export function goTo(wanted: Stretch, source: Source): void {
+  before = [...before.slice(-99), stretch.value];
+  stretch.value = clamped(wanted, source);
+}
+
+export function undo(): boolean {
+  const last = before.pop();
+  if (last !== undefined) stretch.value = last;
+  return last !== undefined;
+}
+
+/** The stretch around a span, so that what is next to it can be seen. */
+export function around(start: number, length: number): Stretch {
+  const room = Math.max(length * 0.6, 200);
+  return { from: start - room, to: start + length + room };
+}
+
+export function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  const out = new Set(set);
+  if (!out.delete(key)) out.add(key);
+  return out;
+}
+
+export function stateText(): string {
+  const { from, to } = stretch.value;
+  const parts = [`t=${Math.round(from)},${Math.round(to - from)}`];
+  if (tab.value !== "timeline") parts.push(`view=${tab.value}`);
+  if (selected.value !== null) parts.push(`span=${selected.value.id}`);
+  if (area.value !== null) parts.push(`area=${Math.round(area.value.from)},${Math.round(area.value.to - area.value.from)},${area.value.tracks.join(".")}`);
+  if (memoryDevice.value !== "") parts.push(`device=${memoryDevice.value}`);
+  if (query.value !== "") parts.push(`q=${encodeURIComponent(query.value)}`);
+  if (pinned.value.size > 0) parts.push(`pin=${[...pinned.value].join(".")}`);
+  if (collapsed.value.size > 0) parts.push(`fold=${[...collapsed.value].join(".")}`);
+  return parts.join("&");
+}
+
+export interface Restored {
+  span: number;
+  area: Area | null;
+}
+
+/** Applies a text of stateText(); what makes no sense is left out. */
+export function restore(text: string, source: Source): Restored {
+  const parameters = new URLSearchParams(text);
+  const numbers = (value: string | null) => (value ?? "").split(/[,.]/).filter((part) => part !== "").map(Number).filter(Number.isFinite);
+  const [from, length] = numbers(parameters.get("t"));
+  stretch.value = length > 0 ? clamped({ from, to: from + length }, source) : wholeOf(source);
+  if (parameters.has("view")) tab.value = parameters.get("view") ?? "timeline";
+  memoryDevice.value = parameters.get("device") ?? "";
+  query.value = parameters.get("q") ?? "";
+  pinned.value = new Set((parameters.get("pin") ?? "").split(".").filter((key) => key !== ""));
+  collapsed.value = new Set((parameters.get("fold") ?? "").split(".").filter((key) => key !== ""));
+  const [begin, size, ...tracks] = numbers(parameters.get("area"));
+  const restored = size > 0 ? { from: begin, to: begin + size, tracks: tracks.filter((track) => track < source.trace.tracks.length) } : null;
+  return { span: parameters.has("span") ? Number(parameters.get("span")) : -1, area: restored };
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Curves above the tracks, in pieces that are asked for once: memory as a stack, the rest as one area, and the causes of
+// idle time below the curve of a device.
+
+import { seriesColour } from "../colours.ts";
+import { bytesText } from "../format.ts";
+import type { CurveInfo, Gap, Source } from "../source/source.ts";
+import type { Stretch } from "../state.ts";
+
+const PIECE = 512;
+const MOST_PIECES = 600;
+export const CAUSES = ["The device waited for the host", "The device's own delay between two pieces of work", "It was launched in time, and waited for something else"];
+export const DOINGS = ["communicated with other ranks", "had waited for the device", "was running operators", "was in the program's own code"];
+const CAUSE_COLOURS = ["hsl(18 72% 55%)", "hsl(204 62% 60%)", "hsl(210 8% 60%)"];
+
+export interface Piece {
+  from: number;
+  to: number;
+  values: Float32Array;
+  gaps: Gap[];
+}
+
+export class CurveCache {
+  private readonly pieces = new Map<string, Piece | null>();
+
+  constructor(
+    private readonly source: Source,
+    private readonly changed: () => void,
+  ) {}
+
+  /** The pieces that cover the view; those that are missing are asked for. */
+  get(curve: number, view: Stretch, width: number): Piece[] {
+    const bucket = 2 ** Math.max(0, Math.ceil(Math.log2(((view.to - view.from) / width) * 1.5)));
+    const size = bucket * PIECE;
+    const out: Piece[] = [];
+    const last = Math.min(view.to, this.source.trace.length);
+    for (let i = Math.max(0, Math.floor(view.from / size)); i * size <= last; i++) {
+      const key = `${curve}:${bucket}:${i}`;
+      const piece = this.pieces.get(key);
+      if (piece === undefined) void this.fetch(key, curve, i * size, (i + 1) * size);
+      if (piece) out.push(piece);
+    }
+    return out;
+  }
+
+  private async fetch(key: string, curve: number, from: number, to: number): Promise<void> {
+    this.pieces.set(key, null);
+    const oldest = this.pieces.keys().next().value;
+    if (this.pieces.size > MOST_PIECES && oldest !== undefined) this.pieces.delete(oldest);
+    const isBusy = this.source.trace.curves[curve].kind === "busy";
+    try {
+      const [values, gaps] = await Promise.all([this.source.curve(curve, from, to, PIECE), isBusy ? this.source.gaps(curve, from, to, PIECE) : Promise.resolve([])]);
+      this.pieces.set(key, { from, to, values, gaps });
+      this.changed();
+    } catch {
+      this.pieces.delete(key);
+    }
+  }
+}
+
+/** A memory curve's last series is not part of the stack. */
+function stackedSeries(info: CurveInfo): number {
+  return info.kind === "memory" ? info.series.length - 1 : info.series.length;
+}
+
+export function largest(info: CurveInfo, pieces: Piece[], view: Stretch): number {
+  if (info.kind === "busy") return 100;
+  const series = info.series.length;
+  const stacked = stackedSeries(info);
+  let most = 0;
+  for (const piece of pieces) {
+    const per = (piece.to - piece.from) / PIECE;
+    for (let i = 0; i < PIECE; i++) {
+      const at = piece.from + i * per;
+      if (at + per < view.from || at > view.to) continue;
+      let sum = 0;
+      for (let s = 0; s < stacked; s++) sum += piece.values[i * series + s] || 0;
+      most = Math.max(most, sum);
+    }
+  }
+  return most;
+}
+
+export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces: Piece[], view: Stretch, width: number, y: number, height: number, dark: boolean): void {
+  const most = largest(info, pieces, view) || 1;
+  const series = info.series.length;
+  const stacked = stackedSeries(info);
+  const nsPerPixel = (view.to - view.from) / width;
+  const base = info.kind === "busy" ? y + height - 7 : y + height - 1;
+  const room = base - y - 2;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(0, y, width, height);
+  ctx.clip();
+  for (const piece of pieces) {
+    const per = (piece.to - piece.from) / PIECE;
+    for (let i = 0; i < PIECE; i++) {
+      const x = (piece.from + i * per - view.from) / nsPerPixel;
+      const next = (piece.from + (i + 1) * per - view.from) / nsPerPixel;
+      if (next < 0 || x > width) continue;
+      let top = base;
+      for (let s = 0; s < stacked; s++) {
+        const value = piece.values[i * series + s];
+        if (!(value > 0)) continue;
+        const size = (value / most) * room;
+        ctx.fillStyle = stacked === 1 ? seriesColour(info.kind === "busy" ? 2 : info.kind === "queue" ? 0 : 5, dark) : seriesColour(s, dark);
+        const left = Math.round(x);
+        ctx.fillRect(left, top - size, Math.max(Math.round(next) - left, 1), size);
+        top -= size;
+      }
+    }
+    for (const [begin, end, cause] of piece.gaps) {
+      const x = (begin - view.from) / nsPerPixel;
+      ctx.fillStyle = CAUSE_COLOURS[cause];
+      ctx.fillRect(x, base + 1, Math.max((end - begin) / nsPerPixel - 1, 1), 5);
+    }
+  }
+  if (info.kind === "memory") drawReserved(ctx, info, pieces, view, nsPerPixel, base, room, most, dark);
+  ctx.restore();
+}
+
+// The allocator's own total as a line, where it is within the picture.
+function drawReserved(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces: Piece[], view: Stretch, nsPerPixel: number, base: number, room: number, most: number, dark: boolean): void {
+  const series = info.series.length;
+  ctx.strokeStyle = dark ? "#d7dde5" : "#39424e";
+  ctx.setLineDash([4, 3]);
+  ctx.beginPath();
+  for (const piece of pieces) {
+    const per = (piece.to - piece.from) / PIECE;
+    for (let i = 0; i < PIECE; i++) {
+      const value = piece.values[i * series + series - 1];
+      if (!(value > 0)) continue;
+      const x = (piece.from + i * per - view.from) / nsPerPixel;
+      const y = base - Math.min(value / most, 1) * room;
+      ctx.lineTo(x, y);
+    }
+  }
+  ctx.stroke();
+}
+
+export function valueText(info: CurveInfo, value: number): string {
+  if (info.unit === "bytes") return bytesText(value);
+  if (info.unit === "%") return `${value.toFixed(0)} %`;
+  return Number.isInteger(value) ? value.toLocaleString("en") : value.toPrecision(4);
+}
+
+/** The values of each series at a time. */
+export function valuesAt(info: CurveInfo, pieces: Piece[], at: number): { name: string; value: number }[] {
+  const piece = pieces.find((one) => at >= one.from && at < one.to);
+  if (piece === undefined) return [];
+  const i = Math.floor(((at - piece.from) / (piece.to - piece.from)) * PIECE);
+  const series = info.series.length;
+  return info.series.map((name, s) => ({ name, value: piece.values[i * series + s] })).filter(({ value }) => !Number.isNaN(value));
+}
+
+export function gapAt(pieces: Piece[], at: number): Gap | null {
+  for (const piece of pieces) for (const gap of piece.gaps) if (at >= gap[0] && at < gap[1]) return gap;
+  return null;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which tracks and curves there are to see, in which order, and where.
+
+import type { CurveInfo, TraceInfo, TrackInfo } from "../source/source.ts";
+
+export const LANE = 17;
+export const HEAD = 26;
+const CURVE = 46;
+const STACK = 84;
+const FOLDED = 22;
+const GAP = 6;
+
+export type Entry =
+  | { kind: "process"; key: string; y: number; height: number; title: string }
+  | { kind: "track"; key: string; y: number; height: number; title: string; track: number; rows: number; lane: number; pinned: boolean; folded: boolean }
+  | { kind: "curve"; key: string; y: number; height: number; title: string; curve: number; info: CurveInfo; pinned: boolean; folded: boolean };
+
+export interface Layout {
+  entries: Entry[];
+  height: number;
+  place: Map<number, Entry & { kind: "track" }>;
+}
+
+export function processTitle(trace: TraceInfo, index: number): string {
+  const process = trace.processes[index];
+  if (process === undefined) return "Without a process";
+  const rank = process.rank >= 0 ? `Rank ${process.rank} · ` : "";
+  return `${rank}${process.name || "process"} ${process.pid}`;
+}
+
+export function trackTitle(info: TrackInfo): string {
+  const name = (info.name ?? "").trim();
+  if (info.kind === undefined) return "Spans without a track";
+  if (info.kind === "stream") {
+    const stream = name === "" ? `stream ${info.id}` : name;
+    return (info.device ?? -1) >= 0 ? `GPU ${info.device} · ${stream}` : stream;
+  }
+  return name === "" ? `${info.kind} ${info.id}` : name;
+}
+
+// Devices first: what they do is what one looks for. Then threads, the busiest first.
+function order(a: TrackInfo, b: TrackInfo): number {
+  const rank = (t: TrackInfo) => (t.kind === "stream" || t.kind === "device" ? 0 : t.kind === "thread" ? 1 : 2);
+  if (rank(a) !== rank(b)) return rank(a) - rank(b);
+  if (rank(a) === 0) return (a.device ?? 0) - (b.device ?? 0) || (a.id ?? 0) - (b.id ?? 0);
+  return b.spans - a.spans;
+}
+
+export interface LayoutOptions {
+  pinned: ReadonlySet<string>;
+  collapsed: ReadonlySet<string>;
+  filter: string;
+}
+
+export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
+  const entries: Entry[] = [];
+  const place = new Map<number, Entry & { kind: "track" }>();
+  let y = 0;
+  const marked = new Set(trace.instants.map((instant) => instant.track));
+  const words = options.filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const matches = (title: string) => words.every((word) => title.toLowerCase().includes(word));
+
+  const addTrack = (track: number, pinned: boolean) => {
+    const info = trace.tracks[track];
+    const key = `t${track}`;
+    const title = trackTitle(info);
+    if ((info.spans === 0 && !marked.has(track)) || (!pinned && !matches(title))) return;
+    const folded = options.collapsed.has(key);
+    const lane = folded ? Math.max(1, Math.floor(FOLDED / Math.max(info.rows, 1))) : LANE;
+    const height = Math.min(folded ? FOLDED : Number.POSITIVE_INFINITY, info.rows * lane) + GAP;
+    const entry: Entry = { kind: "track", key, y, height: Math.max(height, LANE + GAP), title, track, rows: info.rows, lane, pinned, folded };
+    entries.push(entry);
+    place.set(track, entry);
+    y += entry.height;
+  };
+  const addCurve = (curve: number, pinned: boolean) => {
+    const info = trace.curves[curve];
+    const key = `c${curve}`;
+    if (!pinned && !matches(info.name)) return;
+    const folded = options.collapsed.has(key);
+    const height = (folded ? FOLDED : info.kind === "memory" ? STACK : CURVE) + GAP;
+    entries.push({ kind: "curve", key, y, height, title: info.name, curve, info, pinned, folded });
+    y += height;
+  };
+
+  trace.curves.forEach((_, i) => {
+    if (options.pinned.has(`c${i}`)) addCurve(i, true);
+  });
+  trace.tracks.forEach((_, i) => {
+    if (options.pinned.has(`t${i}`)) addTrack(i, true);
+  });
+  const processes = [...new Set([...trace.tracks.filter((t, i) => t.spans > 0 || marked.has(i)), ...trace.curves].map((of) => of.process ?? -1))];
+  const rankOf = (process: number) => trace.processes[process]?.rank ?? -1;
+  processes.sort((a, b) => rankOf(a) - rankOf(b) || (a < 0 ? 1 : b < 0 ? -1 : a - b));
+  for (const process of processes) {
+    const start = entries.length;
+    entries.push({ kind: "process", key: `p${process}`, y, height: HEAD, title: processTitle(trace, process) });
+    y += HEAD;
+    const isFolded = options.collapsed.has(`p${process}`);
+    if (!isFolded) {
+      trace.curves.forEach((curve, i) => {
+        if (curve.process === process && !options.pinned.has(`c${i}`)) addCurve(i, false);
+      });
+      const tracks = trace.tracks.map((info, i) => ({ info, i })).filter(({ info, i }) => (info.process ?? -1) === process && !options.pinned.has(`t${i}`));
+      tracks.sort((a, b) => order(a.info, b.info));
+      for (const { i } of tracks) addTrack(i, false);
+    }
+    if (entries.length === start + 1 && !isFolded) {
+      entries.pop();
+      y -= HEAD;
+    }
+  }
+  return { entries, height: y + 12, place };
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The axis of time, with the whole trace above it: drag on either to see that stretch.
+
+import { type ReadonlySignal, type Signal, useSignalEffect } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { momentText } from "../format.ts";
+import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
+import { levelOf, rangeOf, type TileCache } from "../tiles/cache.ts";
+import type { Layout } from "./layout.ts";
+import { ticks } from "./ticks.ts";
+
+const MAP = 22;
+const AXIS = 30;
+const MOST_MAPPED = 12;
+
+interface Props {
+  source: Source;
+  tiles: TileCache;
+  layout: ReadonlySignal<Layout>;
+  redraw: Signal<number>;
+}
+
+export function Ruler({ source, tiles, layout, redraw }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const press = useRef<{ at: number; x: number; onMap: boolean } | null>(null);
+  useSignalEffect(() => {
+    redraw.value;
+    draw(canvas.current!, source, tiles, layout.value);
+  });
+  const timeAt = (event: PointerEvent & { currentTarget: HTMLCanvasElement }, onMap: boolean) => {
+    const view = onMap ? state.wholeOf(source) : state.stretch.value;
+    return view.from + ((view.to - view.from) * event.offsetX) / event.currentTarget.clientWidth;
+  };
+  return (
+    <canvas
+      class="ruler"
+      ref={canvas}
+      role="img"
+      aria-label="The axis of time, with the whole trace above it"
+      onPointerDown={(event) => {
+        const onMap = event.offsetY < MAP;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        press.current = { at: timeAt(event, onMap), x: event.offsetX, onMap };
+      }}
+      onPointerUp={(event) => {
+        const was = press.current;
+        press.current = null;
+        if (was === null) return;
+        const at = timeAt(event, was.onMap);
+        const { from, to } = state.stretch.value;
+        if (Math.abs(event.offsetX - was.x) > 4) state.goTo({ from: Math.min(at, was.at), to: Math.max(at, was.at) }, source);
+        else if (was.onMap) state.goTo({ from: at - (to - from) / 2, to: at + (to - from) / 2 }, source);
+      }}
+    />
+  );
+}
+
+function draw(canvas: HTMLCanvasElement, source: Source, tiles: TileCache, layout: Layout): void {
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round((MAP + AXIS) * ratio);
+  const ctx = canvas.getContext("2d")!;
+  ctx.scale(ratio, ratio);
+  const dark = state.theme.value === "dark";
+  drawMap(ctx, source, tiles, layout, width, dark);
+  drawAxis(ctx, source, width, dark);
+}
+
+// The whole trace: where something ran, and where we are.
+function drawMap(ctx: CanvasRenderingContext2D, source: Source, tiles: TileCache, layout: Layout, width: number, dark: boolean): void {
+  const whole = state.wholeOf(source);
+  const nsPerPixel = (whole.to - whole.from) / width;
+  const level = levelOf(nsPerPixel * 2, source.trace.length);
+  const tracks = layout.entries.filter((entry) => entry.kind === "track").slice(0, MOST_MAPPED);
+  tiles.want(tracks.map((entry) => (entry.kind === "track" ? entry.track : 0)), rangeOf(level, 0, source.trace.length));
+  const heat = new Float32Array(width);
+  let filled = 0;
+  for (const entry of tracks) {
+    if (entry.kind !== "track") continue;
+    const found = tiles.best(entry.track, level, 0, source.trace.length);
+    if (found === null) continue;
+    filled++;
+    for (const tile of found) {
+      const bucket = 2 ** tile.level;
+      for (let i = 0; i < tile.n; i++) {
+        if ((tile.look[i] & 0xffff) > 1) continue;
+        const base = tile.tile * 1024 * bucket;
+        const a = Math.max(0, Math.floor((base + tile.begin[i] * bucket - whole.from) / nsPerPixel));
+        const b = Math.min(width - 1, Math.floor((base + tile.end[i] * bucket - whole.from) / nsPerPixel));
+        const part = ((tile.look[i] >>> 16) & 255) / 255;
+        for (let x = a; x <= b; x++) heat[x] += part;
+      }
+    }
+  }
+  const most = Math.max(1, filled * 2);
+  ctx.fillStyle = dark ? "#5d7f9f" : "#9dbdd8";
+  for (let x = 0; x < width; x++) {
+    const size = Math.min(1, heat[x] / most) * (MAP - 5);
+    if (size > 0) ctx.fillRect(x, MAP - 2 - Math.max(size, 1), 1, Math.max(size, 1));
+  }
+  const { from, to } = state.stretch.value;
+  const a = (from - whole.from) / nsPerPixel;
+  const b = Math.max((to - whole.from) / nsPerPixel, a + 2);
+  ctx.fillStyle = dark ? "rgb(0 0 0 / 45%)" : "rgb(110 120 135 / 22%)";
+  ctx.fillRect(0, 0, a, MAP);
+  ctx.fillRect(b, 0, width - b, MAP);
+  ctx.strokeStyle = dark ? "#8ab4ff" : "#1658b5";
+  ctx.strokeRect(a + 0.5, 0.5, Math.max(1, b - a - 1), MAP - 1);
+}
+
+function drawAxis(ctx: CanvasRenderingContext2D, source: Source, width: number, dark: boolean): void {
+  const { from, to } = state.stretch.value;
+  const nsPerPixel = (to - from) / width;
+  const x = (at: number) => (at - from) / nsPerPixel;
+  ctx.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  const { step, at } = ticks(Math.max(0, from), Math.min(to, source.trace.length * 1.02), width / 110);
+  for (const time of at) {
+    ctx.fillStyle = dark ? "#39414d" : "#d3d8df";
+    ctx.fillRect(Math.round(x(time)), MAP + 15, 1, AXIS - 15);
+    ctx.fillStyle = dark ? "#aab4c2" : "#4c5561";
+    ctx.fillText(momentText(time, step), Math.round(x(time)) + 4, MAP + 22);
+  }
+  for (const [begin, end, number] of source.trace.steps) {
+    if (end < from || begin > to) continue;
+    const left = Math.max(0, x(begin));
+    const right = Math.min(width, x(end));
+    if (right - left < 3) continue;
+    ctx.fillStyle = dark ? "#2b3440" : "#e3e9f1";
+    ctx.fillRect(left, MAP + 2, right - left - 1, 12);
+    ctx.fillStyle = dark ? "#cfd7e2" : "#2f3a47";
+    if (right - left > 44) ctx.fillText(number >= 0 ? `step ${number}` : "step", left + 4, MAP + 8.5);
+  }
+}

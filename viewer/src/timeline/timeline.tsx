@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The timeline: names of tracks on the left, what happened on the right, on one axis of time.
+
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { selectArea, selectSpan, showError } from "../actions.ts";
+import { makePalette } from "../colours.ts";
+import { countText, momentText, shortName, timeText } from "../format.ts";
+import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
+import { levelOf, rangeOf, TileCache } from "../tiles/cache.ts";
+import { CAUSES, CurveCache, DOINGS, drawCurve, gapAt, largest, valuesAt, valueText } from "./charts.ts";
+import { startHands } from "./hands.ts";
+import { type Entry, type Layout, makeLayout } from "./layout.ts";
+import { NameStore } from "./names.ts";
+import { drawInstants, drawLinks, drawMarks, drawSteps, instantAt, rectOf } from "./overlay.ts";
+import { Painter, type TrackPaint } from "./painter.ts";
+import { Ruler } from "./ruler.tsx";
+
+export interface Hover {
+  x: number;
+  y: number;
+  lines: string[];
+}
+
+export interface Stage {
+  source: Source;
+  layout: Layout;
+  width: number;
+  height: number;
+  top: number;
+  tiles: TileCache;
+  curves: CurveCache;
+  names: NameStore;
+}
+
+/** What is at a point of the stage. */
+export function spanAt(stage: Stage, x: number, y: number): { span: number; count: number; name: number; length: number } | null {
+  const entry = entryAt(stage, y);
+  if (entry?.kind !== "track") return null;
+  const row = Math.floor((y + stage.top - entry.y) / entry.lane);
+  const { from, to } = state.stretch.value;
+  const nsPerPixel = (to - from) / stage.width;
+  const tiles = stage.tiles.best(entry.track, levelOf(nsPerPixel, stage.source.trace.length), Math.max(from, 0), to);
+  if (tiles === null) return null;
+  const at = from + x * nsPerPixel;
+  let best: { span: number; count: number; name: number; length: number } | null = null;
+  let distance = 3 * nsPerPixel;
+  for (const tile of tiles) {
+    const bucket = 2 ** tile.level;
+    const base = tile.tile * 1024 * bucket;
+    for (let i = 0; i < tile.n; i++) {
+      if ((tile.look[i] & 0xffff) !== row) continue;
+      const begin = base + tile.begin[i] * bucket;
+      const end = base + tile.end[i] * bucket;
+      const away = at < begin ? begin - at : at > end ? at - end : 0;
+      if (away > distance || (away === distance && best !== null)) continue;
+      distance = away;
+      best = { span: tile.span[i], count: tile.count[i], name: tile.name[i], length: end - begin };
+    }
+  }
+  return best;
+}
+
+export function entryAt(stage: Stage, y: number): Entry | undefined {
+  const at = y + stage.top;
+  return stage.layout.entries.find((entry) => at >= entry.y && at < entry.y + entry.height);
+}
+
+export function Timeline({ source }: { source: Source }) {
+  const wrapper = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const hover = useSignal<Hover | null>(null);
+  const drag = useSignal<{ from: number; to: number; top: number; bottom: number } | null>(null);
+  const size = useSignal({ width: 800, height: 400 });
+  const top = useSignal(0);
+  const moving = useRef(false);
+  const redraw = useSignal(0);
+  const layout = useComputed(() => makeLayout(source.trace, { pinned: state.pinned.value, collapsed: state.collapsed.value, filter: state.trackFilter.value }));
+
+  const parts = useMemo(() => {
+    let asked = false;
+    const changed = () => {
+      if (asked) return;
+      asked = true;
+      requestAnimationFrame(() => {
+        asked = false;
+        redraw.value++;
+      });
+    };
+    const names = new NameStore(source, changed);
+    return { names, tiles: new TileCache(source, changed, showError), curves: new CurveCache(source, changed), painter: new Painter((id) => names.get(id)) };
+  }, [source]);
+
+  const stage = (): Stage => ({ source, layout: layout.value, width: size.value.width, height: size.value.height, top: top.value, ...parts });
+
+  useEffect(() => {
+    const element = wrapper.current!;
+    const observer = new ResizeObserver(() => {
+      const gutter = Number.parseInt(getComputedStyle(element).getPropertyValue("--gutter"), 10);
+      size.value = { width: Math.max(100, element.clientWidth - gutter - 12), height: element.clientHeight };
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useSignalEffect(() => {
+    redraw.value;
+    draw(canvas.current!, stage(), parts.painter, moving.current, drag.value);
+    document.body.dataset.drawn = String(parts.painter.rects);
+    document.body.dataset.pending = String(parts.tiles.pending);
+  });
+
+  // A selected span is scrolled into view.
+  useSignalEffect(() => {
+    const span = state.selected.value;
+    const place = span === null ? undefined : layout.value.place.get(span.track);
+    if (span === null || place === undefined || scroller.current === null) return;
+    const y = place.y + span.row * place.lane;
+    const { scrollTop, clientHeight } = scroller.current;
+    if (y < scrollTop + 10 || y > scrollTop + clientHeight - 40) scroller.current.scrollTop = Math.max(0, y - clientHeight / 3);
+  });
+
+  useEffect(() => startHands(canvas.current!, { source, stage, hover, drag, scroller: scroller.current!, setMoving: (is) => { moving.current = is; redraw.value++; }, hoverAt: (x, y) => describe(stage(), x, y) }), [source]);
+
+  return (
+    <section class="timeline" aria-label="Timeline">
+      <Ruler source={source} tiles={parts.tiles} layout={layout} redraw={redraw} />
+      <div class="tracks" ref={wrapper}>
+        <div class="scroller" ref={scroller} onScroll={(e) => { top.value = e.currentTarget.scrollTop; }}>
+          <div class="content" style={{ height: `${layout.value.height}px` }}>
+            {layout.value.entries.filter((entry) => entry.y + entry.height > top.value - 300 && entry.y < top.value + size.value.height + 300).map((entry) => <Head key={entry.key} entry={entry} />)}
+          </div>
+        </div>
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label="Spans over time. Keys move, comma and full stop walk along a row, the details are below." style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }} />
+        {hover.value !== null && (
+          <div class="tip" role="tooltip" style={{ left: `${Math.min(hover.value.x + 14, size.value.width - 150)}px`, top: `${Math.min(hover.value.y + 16, size.value.height - 30 - hover.value.lines.length * 16)}px` }}>
+            {hover.value.lines.map((line, i) => <div key={line} class={i === 0 ? "first" : ""}>{line}</div>)}
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Head({ entry }: { entry: Entry }) {
+  const folded = state.collapsed.value.has(entry.key);
+  const fold = () => { state.collapsed.value = state.toggled(state.collapsed.value, entry.key); };
+  const pin = () => { state.pinned.value = state.toggled(state.pinned.value, entry.key); };
+  return (
+    <div class={`head ${entry.kind}`} style={{ top: `${entry.y}px`, height: `${entry.height}px` }}>
+      <button type="button" class="fold" aria-expanded={!folded} title={folded ? "Unfold" : "Fold"} aria-label={`${folded ? "Unfold" : "Fold"} ${entry.title}`} onClick={fold}>{folded ? "▸" : "▾"}</button>
+      <span class="title" title={entry.title}>{entry.title}</span>
+      {entry.kind !== "process" && <button type="button" class={`pin ${entry.pinned ? "on" : ""}`} aria-pressed={entry.pinned} title={entry.pinned ? "Unpin" : "Pin to the top"} aria-label={`Pin ${entry.title}`} onClick={pin}>⚲</button>}
+    </div>
+  );
+}
+
+function matcher(names: NameStore): ((name: number, length: number) => boolean) | null {
+  const text = state.query.value.trim();
+  if (text === "" || state.found.value === null) return null;
+  const words = text.toLowerCase().replace(/\b(dur\s*[<>]=?\s*\S+|kind:\S+|arg:\S+)/g, "").replaceAll('"', "").trim();
+  if (words === "") return null;
+  const known = new Map<number, boolean>();
+  return (id) => {
+    let is = known.get(id);
+    if (is === undefined) {
+      const name = names.get(id);
+      is = name === undefined || words.split(/\s+/).every((word) => name.toLowerCase().includes(word));
+      if (name !== undefined) known.set(id, is);
+    }
+    return is;
+  };
+}
+
+function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving: boolean, drag: { from: number; to: number; top: number; bottom: number } | null): void {
+  const { width, height, layout, top, source } = stage;
+  const ratio = window.devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const ctx = canvas.getContext("2d", { alpha: false })!;
+  const dark = state.theme.value === "dark";
+  const palette = makePalette2(dark);
+  const view = state.stretch.value;
+  const nsPerPixel = (view.to - view.from) / width;
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.fillStyle = dark ? "#15181d" : "#ffffff";
+  ctx.fillRect(0, 0, width, height);
+  drawSteps(ctx, source, view, width, height, dark);
+
+  const visible = layout.entries.filter((entry) => entry.y + entry.height > top && entry.y < top + height);
+  const tracks = visible.filter((entry) => entry.kind === "track");
+  const level = levelOf(nsPerPixel, source.trace.length);
+  const range = rangeOf(level, view.from, Math.min(view.to, source.trace.length));
+  stage.tiles.want(tracks.map((entry) => entry.track), range);
+  const paints: TrackPaint[] = [];
+  let sharp = true;
+  for (const entry of tracks) {
+    const tiles = stage.tiles.best(entry.track, level, Math.max(view.from, 0), Math.min(view.to, source.trace.length));
+    if (tiles === null || tiles[0].level !== level) sharp = false;
+    if (tiles === null) continue;
+    stage.tiles.touch(tiles);
+    paints.push({ tiles, y: entry.y - top, lane: entry.lane, rows: entry.rows });
+  }
+  for (const entry of visible) {
+    const y = entry.y - top;
+    ctx.fillStyle = dark ? "#262b33" : "#e6e9ee";
+    if (entry.kind === "process") {
+      ctx.fillStyle = dark ? "#1d2128" : "#f1f3f6";
+      ctx.fillRect(0, y, width, entry.height);
+    } else ctx.fillRect(0, y + entry.height - 3, width, 1);
+  }
+  for (const entry of visible) {
+    if (entry.kind !== "curve") continue;
+    const pieces = stage.curves.get(entry.curve, view, width);
+    drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - 8, dark);
+    if (entry.info.kind !== "busy" && !entry.folded) {
+      ctx.fillStyle = dark ? "#aab4c2" : "#57616e";
+      ctx.font = '10px system-ui, "DejaVu Sans", sans-serif';
+      ctx.textBaseline = "top";
+      ctx.textAlign = "right";
+      ctx.fillText(valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3);
+    }
+  }
+  painter.paint(ctx, paints, view, width, height, moving ? Math.min(1, ratio) : ratio, palette, matcher(stage.names));
+  drawInstants(ctx, stage, view, dark);
+  drawMarks(ctx, stage, view, dark, drag);
+  drawLinks(ctx, stage, view, dark);
+  canvas.dataset.sharp = String(sharp);
+  if (sharp) prefetch(stage, tracks.map((entry) => entry.track), level, range.first, range.last);
+}
+
+// Neighbours to both sides, and the level above.
+function prefetch(stage: Stage, tracks: number[], level: number, first: number, last: number): void {
+  if (stage.tiles.pending > 0) return;
+  const end = Math.floor(stage.source.trace.length / (1024 * 2 ** level));
+  stage.tiles.want(tracks, { level, first: Math.max(0, first - 1), last: Math.min(end, last + 1) });
+}
+
+let palettes: [ReturnType<typeof makePalette>, ReturnType<typeof makePalette>] | null = null;
+function makePalette2(dark: boolean) {
+  palettes ??= [makePalette(false), makePalette(true)];
+  return palettes[dark ? 1 : 0];
+}
+
+function describe(stage: Stage, x: number, y: number): string[] {
+  const { from, to } = state.stretch.value;
+  const nsPerPixel = (to - from) / stage.width;
+  const at = from + x * nsPerPixel;
+  const entry = entryAt(stage, y);
+  if (entry?.kind === "curve") {
+    const pieces = stage.curves.get(entry.curve, state.stretch.value, stage.width);
+    const values = valuesAt(entry.info, pieces, at).filter(({ value }) => value !== 0);
+    const lines = [`${entry.title} at ${momentText(at, nsPerPixel)}`, ...values.map(({ name, value }) => `${name.replaceAll("_", " ")}: ${valueText(entry.info, value)}`)];
+    const gap = entry.info.kind === "busy" ? gapAt(pieces, at) : null;
+    if (gap !== null) lines.push(`Idle for ${timeText(gap[1] - gap[0])}. ${CAUSES[gap[2]]}${gap[2] === 0 ? `, which ${DOINGS[gap[3]]}` : ""}.`, "Click to see the work that ended it.");
+    return lines;
+  }
+  const instant = entry?.kind === "track" && y + stage.top - entry.y < 9 ? instantAt(stage, state.stretch.value, entry.track, at) : null;
+  if (instant !== null) return [instant.name, `at ${momentText(instant.at, 1)}`];
+  const found = spanAt(stage, x, y);
+  if (found === null) return [];
+  const name = stage.names.get(found.name) ?? "…";
+  const short = shortName(name);
+  if (found.count > 1) return [`${countText(found.count)} spans`, `longest: ${short}`, "Zoom in to tell them apart."];
+  return [short, timeText(found.length), ...(short === name ? [] : [name.slice(0, 160)])];
+}
+
+export { rectOf, selectArea, selectSpan };

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Time by path: equal paths are one box, as wide as their time.
+
+import { useSignal } from "@preact/signals";
+import { findOnTimeline } from "../actions.ts";
+import { countText, percentText, shortName, timeText } from "../format.ts";
+import { useView, Waiting } from "../shell/fetched.tsx";
+import type { Source } from "../source/source.ts";
+
+interface Graph {
+  names: string[];
+  /** parent, name, time, own time, count */
+  nodes: [number, number, number, number, number][];
+}
+
+interface Box {
+  node: number;
+  x: number;
+  width: number;
+  depth: number;
+}
+
+const LEAST_PART = 0.0015;
+
+/** Boxes of a node and all inside it, the longest to the left. */
+function boxesOf(graph: Graph, root: number): Box[] {
+  const inside: number[][] = graph.nodes.map(() => []);
+  graph.nodes.forEach(([parent], i) => {
+    if (i > 0) inside[parent].push(i);
+  });
+  const out: Box[] = [];
+  const add = (node: number, x: number, width: number, depth: number) => {
+    out.push({ node, x, width, depth });
+    const total = graph.nodes[node][2];
+    let at = x;
+    for (const child of inside[node].sort((a, b) => graph.nodes[b][2] - graph.nodes[a][2])) {
+      const part = total > 0 ? (graph.nodes[child][2] / total) * width : 0;
+      if (part >= LEAST_PART) add(child, at, part, depth + 1);
+      at += part;
+    }
+  };
+  add(root, 0, 1, 0);
+  return out;
+}
+
+function pathOf(graph: Graph, node: number): number[] {
+  const out = [node];
+  for (let at = node; at !== 0; ) {
+    at = graph.nodes[at][0];
+    out.unshift(at);
+  }
+  return out;
+}
+
+export function Flame({ source }: { source: Source }) {
+  const { data, error } = useView<{ host: Graph; device: Graph }>(source, "flame");
+  const which = useSignal<"host" | "device">("host");
+  const root = useSignal(0);
+  const focus = useSignal(0);
+  const words = useSignal("");
+  if (data === null) return <Waiting error={error} />;
+  const graph = data[which.value];
+  if (data.host.nodes.length === 0 && data.device.nodes.length === 0) return <p class="waiting">This trace has no spans of threads.</p>;
+  const boxes = graph.nodes.length === 0 ? [] : boxesOf(graph, root.value);
+  const name = (node: number) => graph.names[graph.nodes[node][1]];
+  const whole = graph.nodes[0]?.[2] ?? 0;
+  const isFound = (node: number) => words.value !== "" && name(node).toLowerCase().includes(words.value.toLowerCase());
+  const depth = Math.max(0, ...boxes.map((box) => box.depth)) + 1;
+  const show = (next: "host" | "device") => {
+    which.value = next;
+    root.value = focus.value = 0;
+  };
+  const chosen = graph.nodes[focus.value];
+  return (
+    <div class="page flame-page">
+      <header class="bar">
+        <h1>Flame graph</h1>
+        <fieldset class="choice">
+          <legend class="hidden">Whose time</legend>
+          <button type="button" aria-pressed={which.value === "host"} onClick={() => show("host")}>Host time</button>
+          <button type="button" aria-pressed={which.value === "device"} disabled={data.device.nodes.length === 0} onClick={() => show("device")}>Device time by who launched it</button>
+        </fieldset>
+        <input type="search" placeholder="Highlight" aria-label="Highlight names" value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
+      </header>
+      {chosen !== undefined && (
+        <p class="path">
+          {pathOf(graph, focus.value).map((node) => <span key={node}><button type="button" class="link" onClick={() => { root.value = focus.value = node; }}>{shortName(name(node))}</button> </span>)}
+          <span class="quiet">{timeText(chosen[2])}, {percentText(chosen[2], whole)} of all, {timeText(chosen[3])} of its own, {countText(chosen[4])} times. </span>
+          {focus.value !== 0 && <button type="button" class="link" onClick={() => findOnTimeline(source, name(focus.value))}>on the timeline</button>}
+        </p>
+      )}
+      <div class="flame" style={{ height: `${depth * 20}px` }}>
+        {boxes.map((box) => (
+          <button
+            key={box.node}
+            type="button"
+            class={`box ${box.width > 0.02 ? "" : "narrow"} shade${(graph.nodes[box.node][1] * 7) % 5} ${isFound(box.node) ? "found" : words.value === "" ? "" : "dim"}`}
+            style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * 20}px` }}
+            title={`${name(box.node)}\n${timeText(graph.nodes[box.node][2])}, ${percentText(graph.nodes[box.node][2], whole)}`}
+            onFocus={() => { focus.value = box.node; }}
+            onClick={() => { root.value = focus.value = box.node; }}
+          >
+            {box.width > 0.02 ? shortName(name(box.node)) : <span class="hidden">{shortName(name(box.node))}</span>}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

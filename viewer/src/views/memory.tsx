@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who held memory: at the peak, over steps, and what was never freed. The curve itself is on the timeline.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { findOnTimeline, showError, showStretch } from "../actions.ts";
+import { seriesColour } from "../colours.ts";
+import { bytesText, countText, momentText, percentText } from "../format.ts";
+import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import type { Moment, Share, Source } from "../source/source.ts";
+import * as state from "../state.ts";
+import { drawCurve, type Piece } from "../timeline/charts.ts";
+
+interface Device {
+  device: string;
+  process: number;
+  peak: Moment;
+  steps: { step: number; start: number; end: number; at_end: number; peak: number; growth: number }[];
+  leaks: { name: string; stack: string; category: string; bytes: number; blocks: number; steps: number }[];
+  out_of_memory: number;
+  events: number;
+}
+
+interface Data {
+  missing: string[];
+  categories: string[];
+  devices: Device[];
+}
+
+function Curve({ source, curve, peak, onPick }: { source: Source; curve: number; peak: number; onPick: (at: number) => void }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const piece = useSignal<Piece | null>(null);
+  const asked = useRef(-1);
+  const shown = useSignal(peak);
+  shown.value = peak;
+  useSignalEffect(() => {
+    const element = canvas.current!;
+    const dark = state.theme.value === "dark";
+    const length = Math.max(source.trace.length, 1);
+    if (asked.current !== curve) {
+      asked.current = curve;
+      void source.curve(curve, 0, length, 512).then((values) => { piece.value = { from: 0, to: length, values, gaps: [] }; });
+    }
+    const ratio = window.devicePixelRatio || 1;
+    const width = element.clientWidth;
+    element.width = width * ratio;
+    element.height = 170 * ratio;
+    const ctx = element.getContext("2d")!;
+    ctx.scale(ratio, ratio);
+    if (piece.value === null) return;
+    drawCurve(ctx, source.trace.curves[curve], [piece.value], { from: 0, to: length }, width, 0, 170, dark);
+    ctx.strokeStyle = dark ? "#ffffff" : "#14181d";
+    const x = Math.round((shown.value / length) * width) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, 0);
+    ctx.lineTo(x, 170);
+    ctx.stroke();
+  });
+  const pick = (event: MouseEvent & { currentTarget: HTMLCanvasElement }) => onPick((event.offsetX / event.currentTarget.clientWidth) * source.trace.length);
+  return <canvas ref={canvas} class="memory-curve" role="img" aria-label="Memory over time, by category; the line is the moment shown below" title="Click to see what was alive then" onClick={pick} />;
+}
+
+function Shares({ title, shares, whole, source, note }: { title: string; shares: Share[]; whole: number; source: Source; note?: string }) {
+  if (shares.length === 0) return null;
+  return (
+    <Card title={title} {...(note === undefined ? {} : { note })}>
+      <table>
+        <thead><tr><th scope="col">Held by</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Share</th><th scope="col" class="n">Blocks</th></tr></thead>
+        <tbody>
+          {shares.slice(0, 25).map((share) => (
+            <tr key={share.name}>
+              <td class="wrap">{share.name === "" ? "(no stack was recorded)" : share.name.startsWith("(") || share.name.includes(" < ") ? share.name : <button type="button" class="link" onClick={() => findOnTimeline(source, share.name)}>{share.name}</button>}</td>
+              <td class="n" data-bar="" style={{ backgroundSize: `${(100 * share.bytes) / Math.max(whole, 1)}% 100%` }}>{bytesText(share.bytes)}</td>
+              <td class="n">{percentText(share.bytes, whole)}</td>
+              <td class="n">{countText(share.blocks)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shares.length > 25 && <p class="quiet">and {countText(shares.length - 25)} more</p>}
+    </Card>
+  );
+}
+
+export function Memory({ source }: { source: Source }) {
+  const { data, error } = useView<Data>(source, "memory");
+  const picked = useSignal<{ device: number; moment: Moment } | null>(null);
+  if (data === null) return <Waiting error={error} />;
+  if (data.devices.length === 0) return <p class="waiting">This trace has no allocations. Record with <code>sonde run --memory --shapes</code>, or in Python with <code>profile_memory=True</code>.</p>;
+  const best = data.devices.reduce((most, device, i) => (device.peak.live > data.devices[most].peak.live ? i : most), 0);
+  const named = data.devices.findIndex((one) => one.device === state.memoryDevice.value);
+  const at = named < 0 ? best : named;
+  const device = data.devices[at];
+  const curve = source.trace.curves.findIndex((one) => one.kind === "memory" && one.name === `${device.device} memory` && (one.process === device.process || device.process < 0));
+  const dark = state.theme.value === "dark";
+  const moment = picked.value?.device === at ? picked.value.moment : device.peak;
+  const isPeak = moment === device.peak;
+  const pick = (time: number) => void source.moment(at, time).then((answer) => { picked.value = { device: at, moment: answer }; }, showError);
+  return (
+    <div class="page scroll">
+      <header class="bar">
+        <h1>Memory</h1>
+        {data.devices.length > 1 && (
+          <fieldset class="choice">
+            <legend class="hidden">Device</legend>
+            {data.devices.map((one, i) => <button key={`${one.device}${one.process}`} type="button" aria-pressed={i === at} onClick={() => { state.memoryDevice.value = one.device; }}>{one.device}</button>)}
+          </fieldset>
+        )}
+      </header>
+      <p>
+        At its peak <b>{bytesText(device.peak.live)}</b> were live on {device.device}, at <button type="button" class="link" onClick={() => showStretch(source, device.peak.at - 1e5, device.peak.at + 1e5)}>{momentText(device.peak.at, 1000)}</button>.
+        {device.peak.unseen > 0 && ` ${bytesText(device.peak.unseen)} more had been handed out before recording began.`}
+        {device.peak.reserved > 0 && ` The allocator had reserved ${bytesText(device.peak.reserved)}.`}
+        {device.out_of_memory > 0 && ` ${countText(device.out_of_memory)} requests failed for lack of memory.`}
+      </p>
+      {data.missing.map((sentence) => <p key={sentence} class="quiet">Note: {sentence}.</p>)}
+      {curve >= 0 && <Curve key={curve} source={source} curve={curve} peak={moment.at} onPick={pick} />}
+      <p class="legend">
+        {data.categories.map((name, i) => moment.by_category[i] > 0 && <span key={name}><i class="swatch" style={{ background: seriesColour(i, dark) }} /> {name.replaceAll("_", " ")} {bytesText(moment.by_category[i])}</span>)}
+      </p>
+      <p>
+        {isPeak ? "Below is what was alive at the peak. Click the curve to see another moment." : <>Below are the <b>{bytesText(moment.live)}</b> that were alive at {momentText(moment.at, 1000)}. </>}
+        {!isPeak && <button type="button" class="link" onClick={() => { picked.value = null; }}>Back to the peak</button>}
+      </p>
+      <div class="cards">
+        <Shares source={source} title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} shares={moment.by_op} whole={moment.live} />
+        <Shares source={source} title="By module" shares={moment.by_module} whole={moment.live} />
+        <Shares source={source} title="By stack" shares={moment.by_stack} whole={moment.live} />
+        {device.steps.length > 0 && (
+          <Card title="Steps">
+            <table>
+              <thead><tr><th scope="col">Step</th><th scope="col" class="n">Peak</th><th scope="col" class="n">At its end</th><th scope="col" class="n">Growth</th></tr></thead>
+              <tbody>{device.steps.map((step) => <tr key={step.start}><td><button type="button" class="link" onClick={() => showStretch(source, step.start, step.end)}>{step.step}</button></td><td class="n">{bytesText(step.peak)}</td><td class="n">{bytesText(step.at_end)}</td><td class="n">{bytesText(step.growth)}</td></tr>)}</tbody>
+            </table>
+          </Card>
+        )}
+        {device.leaks.length > 0 && (
+          <Card title="Never freed" note="Allocated before the last step and still held when it ended. What is allocated in many steps may be a leak.">
+            <table>
+              <thead><tr><th scope="col">Operator</th><th scope="col">Category</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Blocks</th><th scope="col" class="n">Steps</th></tr></thead>
+              <tbody>{device.leaks.slice(0, 25).map((leak, i) => <tr key={i}><td class="wrap">{leak.name}{leak.stack !== "" && <small class="quiet">{leak.stack}</small>}</td><td>{leak.category.replaceAll("_", " ")}</td><td class="n">{bytesText(leak.bytes)}</td><td class="n">{countText(leak.blocks)}</td><td class="n">{countText(leak.steps)}</td></tr>)}</tbody>
+            </table>
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}

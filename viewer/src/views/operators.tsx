@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// PyTorch's operator table.
+
+import { useSignal } from "@preact/signals";
+import { findOnTimeline } from "../actions.ts";
+import { bytesText, countText, largeText, shortName, timeText } from "../format.ts";
+import { useView, Waiting } from "../shell/fetched.tsx";
+import { type Column, Table } from "../shell/table.tsx";
+import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
+
+interface Row {
+  name: string;
+  shapes: string;
+  stack: string[];
+  device: string;
+  count: number;
+  self_host: number;
+  host: number;
+  self_device: number;
+  on_device: number;
+  host_bytes: number;
+  device_bytes: number;
+  flops: number;
+}
+
+interface Data {
+  device: string;
+  total: number;
+  rows: Row[];
+}
+
+const GROUPS: [string, string][] = [
+  ["operators", "By name"],
+  ["operators-shapes", "By shape"],
+  ["operators-stacks", "By stack"],
+];
+
+export function Operators({ source }: { source: Source }) {
+  const group = useSignal("operators");
+  const { data, error } = useView<Data>(source, group.value);
+  const time = (title: string, of: keyof Row, hint: string): Column<Row> => ({ title, hint, value: (row) => row[of] as number, show: (row) => ((row[of] as number) > 0 ? timeText(row[of] as number) : ""), bar: true });
+  const has = (of: keyof Row) => data?.rows.some((row) => (row[of] as number) !== 0) ?? false;
+  return (
+    <div class="page">
+      <header class="bar">
+        <h1>Operators</h1>
+        <fieldset class="choice">
+          <legend class="hidden">Group operators</legend>
+          {GROUPS.map(([name, title]) => <button key={name} type="button" aria-pressed={group.value === name} onClick={() => { group.value = name; }}>{title}</button>)}
+        </fieldset>
+        <p class="quiet">As PyTorch counts them: self is without what an operator called. <code>sonde table</code> prints the same.</p>
+      </header>
+      {data === null ? <Waiting error={error} /> : (
+        <Table<Row>
+          caption="Operators"
+          rows={data.rows}
+          total={data.total}
+          sort={has("self_device") ? 3 : 1}
+          text={(row) => `${row.name} ${row.shapes}`}
+          filter={state.tableFilter.value}
+          onFilter={(text) => { state.tableFilter.value = text; }}
+          columns={[
+            {
+              title: "Name", value: (row) => row.name,
+              show: (row) => (
+                <div class="name" title={row.name}>
+                  {shortName(row.name)}
+                  {row.shapes !== "" && <small class="quiet">{row.shapes}</small>}
+                  {row.stack.length > 0 && <small class="quiet">{row.stack.slice(0, 3).join(" ← ")}</small>}
+                </div>
+              ),
+            },
+            time("Self host", "self_host", "Time on the host, without what it called"),
+            time("Host total", "host", "Time on the host"),
+            ...(has("on_device") || has("self_device") ? [time("Self device", "self_device", "Time of kernels and copies that it launched itself"), time("Device total", "on_device", "With those that it called")] : []),
+            { title: "Calls", value: (row) => row.count, show: (row) => countText(row.count) },
+            { title: "Mean host", value: (row) => row.host / row.count, show: (row) => (row.host > 0 ? timeText(row.host / row.count) : "") },
+            ...(has("host_bytes") ? [{ title: "Host memory", value: (row: Row) => row.host_bytes, show: (row: Row) => (row.host_bytes !== 0 ? bytesText(row.host_bytes) : "") }] : []),
+            ...(has("device_bytes") ? [{ title: "Device memory", value: (row: Row) => row.device_bytes, show: (row: Row) => (row.device_bytes !== 0 ? bytesText(row.device_bytes) : "") }] : []),
+            ...(has("flops") ? [{ title: "FLOPs", value: (row: Row) => row.flops, show: (row: Row) => (row.flops > 0 ? largeText(row.flops) : "") }] : []),
+          ]}
+          actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name === "ProfilerStep*" ? "ProfilerStep#" : row.name)}>timeline</button>}
+        />
+      )}
+    </div>
+  );
+}

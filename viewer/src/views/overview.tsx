@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an expert would say first: whether to trust the trace, where the time went, what could be faster, and where.
+
+import { findOnTimeline, selectSpan, showStretch } from "../actions.ts";
+import { bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
+import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import type { Source } from "../source/source.ts";
+import { CAUSES, DOINGS } from "../timeline/charts.ts";
+import { Steps, type StepRow } from "./steps.tsx";
+
+interface Example {
+  id: number;
+  name: string;
+  at_ns: number;
+  ns: number;
+}
+
+interface Finding {
+  id: string;
+  title: string;
+  detail: string;
+  advice: string;
+  command: string;
+  saving_ns: number;
+  count: number;
+  spans: Example[];
+}
+
+interface DeviceRow {
+  device: number;
+  extent_ns: number;
+  busy_ns: number;
+  idle: number[];
+  doing: number[];
+  compute_ns: number;
+  communication_ns: number;
+  communication_hidden_ns: number;
+  memory_ns: number;
+  memory_hidden_ns: number;
+  kernels: number;
+  gaps: { begin_ns: number; ns: number; cause: number; host: number; after: number; after_name: string }[];
+}
+
+interface NameRow {
+  name: string;
+  ns: number;
+  count: number;
+  rest: number;
+}
+
+interface Data {
+  verdict: string;
+  measured_ns: number;
+  length_ns: number;
+  recording_ns: number;
+  lost: string[];
+  incomplete: string[];
+  findings: Finding[];
+  median_step_ns: number;
+  steps_in_all: number;
+  steps: StepRow[];
+  devices: DeviceRow[];
+  operators: NameRow[];
+  device_work: NameRow[];
+  copies: { kind: string; count: number; bytes: number; ns: number }[];
+  memory: { device: string; bytes: number; owner: string; owner_bytes: number }[];
+  missing: string[];
+}
+
+export function Overview({ source }: { source: Source }) {
+  const { data, error } = useView<Data>(source, "overview");
+  if (data === null) return <Waiting error={error} />;
+  const gone = [...data.lost, ...data.incomplete];
+  return (
+    <div class="page scroll overview">
+      <h1 class="verdict">{data.verdict}</h1>
+      <p class={`trust ${gone.length > 0 ? "bad" : ""}`}>
+        <b>{gone.length === 0 ? "Nothing was lost." : "This trace is incomplete."}</b>
+        {data.recording_ns > 0 && ` Recording cost the recorded threads ${timeText(data.recording_ns)}, ${percentText(data.recording_ns, data.length_ns)} of the time.`}
+        {gone.map((line) => <span key={line} class="line">{line}</span>)}
+      </p>
+      <Findings source={source} data={data} />
+      <Steps source={source} steps={data.steps} all={data.steps_in_all} median={data.median_step_ns} />
+      {data.devices.map((device) => <Device key={device.device} source={source} device={device} />)}
+      <div class="cards">
+        <Names source={source} title="Operators by self time on the host" rows={data.operators} />
+        <Names source={source} title="Work of devices" rows={data.device_work} />
+        {data.copies.length > 0 && (
+          <Card title="Copies and fills">
+            <table>
+              <thead><tr><th scope="col">Kind</th><th scope="col" class="n">Count</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Time</th></tr></thead>
+              <tbody>{data.copies.map((copy) => <tr key={copy.kind}><td>{copy.kind}</td><td class="n">{countText(copy.count)}</td><td class="n">{bytesText(copy.bytes)}</td><td class="n">{timeText(copy.ns)}</td></tr>)}</tbody>
+            </table>
+          </Card>
+        )}
+        {data.memory.length > 0 && (
+          <Card title="Memory at its peak">
+            <table>
+              <thead><tr><th scope="col">Device</th><th scope="col" class="n">Live</th><th scope="col">Most held by</th></tr></thead>
+              <tbody>{data.memory.map((peak) => <tr key={peak.device}><td>{peak.device}</td><td class="n">{bytesText(peak.bytes)}</td><td class="wrap">{peak.owner} {bytesText(peak.owner_bytes)}</td></tr>)}</tbody>
+            </table>
+          </Card>
+        )}
+      </div>
+      {data.missing.length > 0 && <Card title="Not checked"><ul>{data.missing.map((line) => <li key={line}>{line}</li>)}</ul></Card>}
+    </div>
+  );
+}
+
+function Findings({ source, data }: { source: Source; data: Data }) {
+  if (data.findings.length === 0) return <Card title="Findings"><p>Nothing was found that could be faster.</p></Card>;
+  return (
+    <section>
+      <h2>What could be faster</h2>
+      <ol class="findings">
+        {data.findings.map((finding) => (
+          <li key={finding.id + finding.title} class="card finding">
+            <h3>{finding.title}</h3>
+            <p class="saves">{finding.saving_ns > 0 ? <>could save at most <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
+            <p>{finding.detail}</p>
+            <p>{finding.advice}</p>
+            {finding.spans.length > 0 && (
+              <p class="evidence">
+                <b>{finding.spans.length < finding.count ? "Where, worst first: " : "Where: "}</b>
+                {finding.spans.map((span) => <button key={span.id} type="button" class="link" title={span.name} onClick={() => void selectSpan(source, span.id, true)}>{shortName(span.name)} {timeText(span.ns)} at {momentText(span.at_ns, 1000)}</button>)}
+              </p>
+            )}
+            {finding.command !== "" && <p class="quiet">More: <code>{finding.command}</code></p>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Device({ source, device }: { source: Source; device: DeviceRow }) {
+  const host = device.doing.map((ns, i) => ({ name: `waited while the host ${DOINGS[i]}`, ns, colour: `var(--wait${i})` }));
+  const parts = [
+    { name: "busy", ns: device.busy_ns, colour: "var(--busy)" },
+    ...host,
+    { name: "own delay between work", ns: device.idle[1], colour: "var(--delay)" },
+    { name: "waited for something else", ns: device.idle[2], colour: "var(--other)" },
+  ].filter((part) => part.ns > 0);
+  return (
+    <Card title={`Device ${device.device}: busy ${percentText(device.busy_ns, device.extent_ns)} of ${timeText(device.extent_ns)}`}>
+      <div class="stack-bar" role="img" aria-label={parts.map((part) => `${part.name} ${percentText(part.ns, device.extent_ns)}`).join(", ")}>
+        {parts.map((part) => <i key={part.name} style={{ width: `${(100 * part.ns) / device.extent_ns}%`, background: part.colour }} title={`${part.name}: ${timeText(part.ns)}`} />)}
+      </div>
+      <p class="legend">{parts.map((part) => <span key={part.name}><i class="swatch" style={{ background: part.colour }} /> {part.name} {timeText(part.ns)}, {percentText(part.ns, device.extent_ns)}</span>)}</p>
+      <p class="quiet">
+        {countText(device.kernels)} kernels. Computing {timeText(device.compute_ns)}{device.communication_ns > 0 ? `, communicating ${timeText(device.communication_ns)}, of which ${timeText(device.communication_hidden_ns)} while computing` : ""}{device.memory_ns > 0 ? `, copying ${timeText(device.memory_ns)}, of which ${timeText(device.memory_hidden_ns)} while computing` : ""}.
+      </p>
+      {device.gaps.length > 0 && (
+        <details>
+          <summary>Where it idled longest, and why</summary>
+          <table>
+            <thead><tr><th scope="col">At</th><th scope="col" class="n">Idle</th><th scope="col">Why</th><th scope="col">Ended by</th></tr></thead>
+            <tbody>
+              {device.gaps.map((gap) => (
+                <tr key={gap.begin_ns}>
+                  <td><button type="button" class="link" onClick={() => showStretch(source, gap.begin_ns, gap.begin_ns + gap.ns)}>{momentText(gap.begin_ns, 1000)}</button></td>
+                  <td class="n">{timeText(gap.ns)}</td>
+                  <td>{CAUSES[gap.cause]}{gap.cause === 0 ? `, which ${DOINGS[gap.host]}` : ""}</td>
+                  <td class="wrap">{gap.after >= 0 && <button type="button" class="link" title={gap.after_name} onClick={() => void selectSpan(source, gap.after, true)}>{shortName(gap.after_name)}</button>}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      )}
+    </Card>
+  );
+}
+
+function Names({ source, title, rows }: { source: Source; title: string; rows: NameRow[] }) {
+  if (rows.length === 0) return null;
+  const most = Math.max(1, ...rows.map((row) => row.ns));
+  return (
+    <Card title={title}>
+      <table>
+        <thead><tr><th scope="col">Name</th><th scope="col" class="n">Time</th><th scope="col" class="n">Count</th></tr></thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <td class="wrap">{row.rest === 1 ? row.name : <button type="button" class="link" title={row.name} onClick={() => findOnTimeline(source, row.name)}>{shortName(row.name)}</button>}</td>
+              <td class="n" data-bar="" style={{ backgroundSize: `${(100 * row.ns) / most}% 100%` }}>{timeText(row.ns)}</td>
+              <td class="n">{countText(row.count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  );
+}
