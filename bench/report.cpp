@@ -14,7 +14,7 @@
 #include "bench/repeat.h"
 #include "sonde/analyse/report.h"
 #include "sonde/open.h"
-#include "sonde/view/report_page.h"
+#include "sonde/view/trace_page.h"
 
 namespace sonde::bench {
 namespace {
@@ -36,7 +36,7 @@ void measure(const Trace& small, std::size_t wanted) {
     const Report found = report(trace);
     const double have_report = now_ns();
     const double cpu = process_cpu_ns() - start_cpu;
-    const std::string page = report_page(found, "trace");
+    const std::string page = trace_page(trace, "trace").value_or("");
     const double have_page = now_ns();
     if (run == 0 || have_report - start < best_report) best_report = have_report - start;
     if (run == 0 || cpu < best_cpu) best_cpu = cpu;

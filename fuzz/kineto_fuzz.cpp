@@ -16,7 +16,8 @@
 #include "sonde/analyse/dynamo.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/patterns.h"
-#include "sonde/view/report_page.h"
+#include "sonde/analyse/report.h"
+#include "sonde/view/trace_page.h"
 #include "trace/dump.h"
 
 namespace {
@@ -36,7 +37,7 @@ void ask(const Trace& trace) {
   const Report found = report(trace);
   for (const DeviceTime& device : found.devices)
     require(device.busy_ns + device.idle_ns == device.extent_ns() && device.busy_ns >= 0);
-  static_cast<void>(report_page(found, "fuzz"));
+  static_cast<void>(trace_page(trace, "fuzz"));
   static_cast<void>(dynamo::profile_result(function_events(trace), 1));
 }
 

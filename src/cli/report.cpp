@@ -11,9 +11,9 @@
 #include "base/format.h"
 #include "base/output_file.h"
 #include "base/text.h"
-#include "cli/answers.h"
+#include "cli/commands.h"
 #include "cli/progress.h"
-#include "sonde/view/report_page.h"
+#include "sonde/view/trace_page.h"
 
 namespace sonde::cli {
 namespace {
@@ -30,10 +30,7 @@ Result<std::string> format_of(const ReportCommand& options) {
 
 void write_report(const Report& report, const ReportCommand& options, const std::string& format,
                   Output& out) {
-  if (format == "html") {
-    out.for_programs();
-    out.write(report_page(report, options.file));
-  } else if (format == "md") {
+  if (format == "md") {
     write_report_markdown(report, options.file, out);
   } else if (format == "json") {
     write_report_json(report, options.file, out);
@@ -45,6 +42,17 @@ void write_report(const Report& report, const ReportCommand& options, const std:
 Report report_with_progress(const Trace& trace, const std::string& file) {
   const Progress progress("looking at " + file);
   return report(trace);
+}
+
+Result<void> write_page(const Trace& trace, const ReportCommand& options, Output& out) {
+  const Progress progress("writing the page of " + options.file);
+  TracePageOptions wanted;
+  wanted.at = "view=overview";
+  if (!options.output.empty()) return save_trace_page(trace, options.output, options.file, wanted);
+  SONDE_TRY(const std::string page, trace_page(trace, options.file, wanted));
+  out.for_programs();
+  out.write(page);
+  return {};
 }
 
 }  // namespace
@@ -80,13 +88,10 @@ Result<void> check(const ReportCommand& options) {
 }
 
 Result<void> run_report(const ReportCommand& options, Output& out) {
+  SONDE_TRY(const std::string format, format_of(options));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_with_progress(options.file, options.open));
-  return answer_report(trace, options, out);
-}
-
-Result<void> answer_report(const Trace& trace, const ReportCommand& options, Output& out) {
-  SONDE_TRY(const std::string format, format_of(options));
+  if (format == "html") return write_page(trace, options, out);
   const Report found = report_with_progress(trace, options.file);
   if (options.output.empty()) {
     write_report(found, options, format, out);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The output formats of a report; report_page.h has another one. `name` is the file of the trace.
+// The output formats of a report; a page is another (sonde/view/trace_page.h). `name` is the file
+// of the trace.
 
 #include <string>
 #include <string_view>

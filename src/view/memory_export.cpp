@@ -9,6 +9,7 @@
 
 #include "base/output_file.h"
 #include "sonde/view/memory_timeline.h"
+#include "sonde/view/trace_page.h"
 #include "view/compressed.h"
 
 namespace sonde {
@@ -20,6 +21,12 @@ Result<void> write_compressed(const std::string& path, std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::string> memory_page(const MemoryProfile& profile, const DeviceMemory& device) {
+  TracePageOptions options;
+  options.at = "view=memory&device=" + to_string(device.device);
+  return trace_page(profile.trace, "memory", options);
+}
 
 Result<void> export_memory_timeline(const MemoryProfile& profile, const DeviceMemory& device,
                                     const std::string& path) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "view/page.h"
 
+#include <cmath>
+
 #include "base/json.h"
 
 namespace sonde::detail {
@@ -21,6 +23,15 @@ void PageJson::text(std::string_view value) {
       out_ += c;
     }
   }
+}
+
+void PageJson::real(double value) {
+  if (!std::isfinite(value)) {
+    out_ += "null";
+    return;
+  }
+  char digits[kMaxJsonNumber];
+  out_.append(digits, put_json_number(digits, value));
 }
 
 std::string base64(const std::vector<std::uint8_t>& bytes) {

@@ -21,6 +21,9 @@ class PageJson {
  public:
   PageJson& key(std::string_view name);
   void number(std::int64_t value) { out_ += std::to_string(value); }
+  void real(double value);  // null for what JSON has no number for
+  void boolean(bool value) { out_ += value ? "true" : "false"; }
+  void json(std::string_view value) { out_ += value; }  // as it is
   void text(std::string_view value);
   // [item, …] with one call of `write` per item.
   template <typename Items, typename Write>

@@ -96,13 +96,16 @@ class Browser:
                 return answer["result"]
 
     def open(self, path: Path) -> "Page":
+        return self.open_address(path.resolve().as_uri())
+
+    def open_address(self, address: str) -> "Page":
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.call(f"{domain}.enable")
         page.call("Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=False)
-        page.call("Page.navigate", url=path.resolve().as_uri())
+        page.call("Page.navigate", url=address)
         return page
 
 
@@ -133,6 +136,11 @@ class Page:
     def click(self, x: float, y: float):
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, x, y, button="left", clickCount=1)
+
+    def press(self, key: str, shift: bool = False):
+        text = key if len(key) == 1 else "\r" if key == "Enter" else ""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "", modifiers=8 if shift else 0)
 
     def screenshot(self, path: Path):
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// report_page.html with the numbers of a report in it.
+// The numbers of a report, as the page reads them.
 
-#include "sonde/view/report_page.h"
+#include "view/report_json.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analyse/sum.h"
 #include "base/text.h"
-#include "view/flame.h"
 #include "view/page.h"
-#include "view/report_page_html.h"
 
 namespace sonde {
 namespace {
 
 constexpr std::size_t kMostNames = 12;
 constexpr std::size_t kMostStepsListed = 2000;
+constexpr std::size_t kMostGaps = 20;
 
 class ReportJson {
  public:
@@ -42,7 +39,6 @@ class ReportJson {
     names("device_work", report_.device_work);
     copies();
     memory();
-    flame();
     json_.key("missing").list(report_.missing, [&](const std::string& text) { json_.text(text); });
     return json_.done();
   }
@@ -55,10 +51,6 @@ class ReportJson {
       lines.push_back(std::string(ledger_phrase(kind)) + ": " + count_text(total.count));
     }
     json_.key(key).list(lines, [&](const std::string& line) { json_.text(line); });
-  }
-
-  void numbers(std::initializer_list<std::int64_t> all) {
-    json_.list(all, [&](std::int64_t value) { json_.number(value); });
   }
 
   void findings() {
@@ -79,6 +71,7 @@ class ReportJson {
   void example(SpanId span) {
     const Trace& trace = report_.trace;
     json_.object([&] {
+      json_.key("id").number(span.value());
       json_.key("name").text(trace.name(span));
       json_.key("at_ns").number(trace.spans().start_ns[span] - trace.first_ns());
       json_.key("ns").number(trace.spans().duration_ns[span]);
@@ -98,6 +91,8 @@ class ReportJson {
 
   void one_step(const StepTime& step) {
     json_.key("step").number(step.step);
+    json_.key("span").number(step.span.valid() ? step.span.value() : -1);
+    json_.key("begin_ns").number(step.begin_ns - report_.trace.first_ns());
     json_.key("host_ns").number(step.host_ns());
     json_.key("in_operators_ns").number(step.in_operators_ns);
     json_.key("busy_ns").number(step.device_busy_ns);
@@ -121,9 +116,31 @@ class ReportJson {
         json_.key("memory_hidden_ns").number(device.memory_hidden_ns);
         json_.key("kernels").number(
             static_cast<std::int64_t>(device.compute.count + device.communication.count));
+        json_.key("gaps").list(longest_gaps(device), [&](const DeviceGap& gap) { one_gap(gap); });
         json_.key("other_work_ns").number(device.other.union_ns);
         json_.key("other_work").number(static_cast<std::int64_t>(device.other.count));
       });
+    });
+  }
+
+  static std::vector<DeviceGap> longest_gaps(const DeviceTime& device) {
+    std::vector<DeviceGap> gaps = device.gaps;
+    const std::size_t kept = std::min(gaps.size(), kMostGaps);
+    std::partial_sort(
+        gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(kept), gaps.end(),
+        [](const DeviceGap& a, const DeviceGap& b) { return a.length_ns() > b.length_ns(); });
+    gaps.resize(kept);
+    return gaps;
+  }
+
+  void one_gap(const DeviceGap& gap) {
+    json_.object([&] {
+      json_.key("begin_ns").number(gap.begin_ns - report_.trace.first_ns());
+      json_.key("ns").number(gap.length_ns());
+      json_.key("cause").number(static_cast<int>(gap.cause));
+      json_.key("host").number(static_cast<int>(gap.host));
+      json_.key("after").number(gap.after.valid() ? gap.after.value() : -1);
+      json_.key("after_name").text(gap.after.valid() ? report_.trace.name(gap.after) : "");
     });
   }
 
@@ -173,26 +190,6 @@ class ReportJson {
     });
   }
 
-  // Each name once; nodes as [parent, name, time, self time, count].
-  void flame() {
-    const std::vector<FlameNode> nodes = detail::flame_for_page(report_.host.flame);
-    std::unordered_map<std::string, std::int64_t> numbers_of;
-    std::vector<std::string> texts;
-    std::vector<std::int64_t> name_of;
-    for (const FlameNode& node : nodes) {
-      const auto [found, is_new] =
-          numbers_of.try_emplace(node.name, static_cast<std::int64_t>(texts.size()));
-      if (is_new) texts.push_back(node.name);
-      name_of.push_back(found->second);
-    }
-    json_.key("flame_names").list(texts, [&](const std::string& text) { json_.text(text); });
-    std::size_t i = 0;
-    json_.key("flame").list(nodes, [&](const FlameNode& node) {
-      numbers({node.parent, name_of[i++], node.total_ns, node.self_ns,
-               static_cast<std::int64_t>(node.count)});
-    });
-  }
-
   const Report& report_;
   const std::string_view name_;
   detail::PageJson json_;
@@ -200,10 +197,8 @@ class ReportJson {
 
 }  // namespace
 
-std::string report_page(const Report& report, std::string_view name) {
-  std::string page = detail::kReportPage;
-  detail::replace_mark(page, "{{META}}", ReportJson(report, name).make());
-  return page;
+std::string detail::report_json(const Report& report, std::string_view name) {
+  return ReportJson(report, name).make();
 }
 
 }  // namespace sonde

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sonde/view/report_page.h"
+#include "sonde/view/trace_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,10 @@
 #include <string>
 
 #include "analyse/testing/op_trace.h"
+#include "sonde/analyse/report.h"
 #include "sonde/open.h"
 #include "view/flame.h"
+#include "view/timeline/page_data.h"
 
 namespace sonde {
 namespace {
@@ -24,22 +26,30 @@ Report report_of(const std::string& file) {
   return trace ? report(*trace) : Report();
 }
 
-TEST(ReportPage, NeedsNothingFromElsewhere) {
+TEST(TracePage, NeedsNothingFromElsewhere) {
   OpTrace t;
   t.op("aten::mm", 0, 10);
-  const std::string page = report_page(report(t.build()), "run.sonde");
-  EXPECT_THAT(page, Not(HasSubstr("http")));
-  EXPECT_THAT(page, Not(HasSubstr("src=")));
-  EXPECT_THAT(page, Not(HasSubstr("{{")));
-  EXPECT_THAT(page, HasSubstr("run.sonde"));
+  const std::string page = *trace_page(t.build(), "run.sonde");
+  for (const char* const sign : {"src=\"", "href=\"", "{{HEAD}}", "{{DATA}}", "{{SCRIPT}}"})
+    EXPECT_THAT(page, Not(HasSubstr(sign)));
+  EXPECT_THAT(page, HasSubstr("<title>run.sonde"));
 }
 
-TEST(ReportPage, LetsNoNameOutOfItsPlace) {
+TEST(TracePage, LetsNoNameOutOfItsPlace) {
   OpTrace t;
   t.op("</script><script>alert(1)</script>", 0, 10);
-  const std::string page = report_page(report(t.build()), "</script><img onerror=alert(2)>");
+  const std::string page = *trace_page(t.build(), "</script><img onerror=alert(2)>{{DATA}}");
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
+}
+
+TEST(TracePage, CutsAStretchOutOfALargeTrace) {
+  OpTrace t;
+  for (int i = 0; i < 1000; ++i) t.op("aten::mm", 10 * i, 10 * i + 5);
+  const detail::TraceAnswers answers(t.build(), "t");
+  const std::string data = detail::page_data(answers, {.most_spans = 100, .from = 0, .at = ""});
+  EXPECT_THAT(data, HasSubstr("\"kept\": 100"));
+  EXPECT_THAT(data, HasSubstr("\"cut\": [0, "));
 }
 
 TEST(FlameForPage, LeavesOutWhatIsTooNarrowToSee) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "view/timeline/area.h"
+
+#include <algorithm>
+
+#include "analyse/sum.h"
+#include "base/readable.h"
+#include "base/utf8.h"
+#include "view/page.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::size_t kMostWork = 3'000'000;  // whose launches are looked at
+constexpr std::size_t kMostRowsShown = 2000;
+constexpr std::size_t kLongestName = 2000;
+
+class AreaMaker {
+ public:
+  AreaMaker(const TraceAnswers& answers, Nanos from, Nanos to)
+      : answers_(answers),
+        index_(answers.index()),
+        times_(index_.times()),
+        spans_(answers.trace().spans()),
+        from_(from),
+        to_(to),
+        by_name_(answers.trace().strings().size() + 1) {}
+
+  Area make(std::span<const std::uint32_t> tracks) {
+    for (const std::uint32_t track : tracks)
+      if (track < index_.tracks()) add_track(track);
+    std::sort(ranges_.begin(), ranges_.end());
+    add_bytes();
+    Area out;
+    out.has_device = add_device();
+    for (std::size_t i = 0; i < by_name_.size(); ++i) {
+      if (by_name_[i].count == 0) continue;
+      out.rows.push_back(by_name_[i]);
+      out.rows.back().name = i + 1 < by_name_.size() ? StringId(i) : StringId();
+    }
+    std::stable_sort(out.rows.begin(), out.rows.end(),
+                     [](const AreaRow& a, const AreaRow& b) { return a.self_ns > b.self_ns; });
+    return out;
+  }
+
+ private:
+  AreaRow& row_of(std::uint32_t span) {
+    const StringId name = spans_.name[SpanId(span)];
+    return by_name_[name.valid() ? name.index() : by_name_.size() - 1];
+  }
+  Nanos inside_ns(std::uint32_t span) const {
+    return std::max<Nanos>(std::min(times_.end(span), to_) - std::max(times_.begin(span), from_),
+                           0);
+  }
+  bool is_inside(std::uint32_t span) const {
+    return times_.begin(span) < to_ && (times_.end(span) > from_ || times_.begin(span) >= from_);
+  }
+
+  // What begins in the area follows each other; what reaches into it is the last of a row before.
+  void add_track(std::uint32_t track) {
+    const IdRange<SpanId> spans = index_.spans_of(track);
+    if (spans.empty()) return;
+    const auto first_from = [&](Nanos at) {
+      std::uint32_t low = spans[0].value();
+      std::uint32_t high = low + static_cast<std::uint32_t>(spans.size());
+      while (low < high) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        if (times_.begin(middle) < at) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      return low;
+    };
+    const std::uint32_t begin = first_from(from_);
+    const std::uint32_t end = first_from(to_);
+    for (std::uint32_t row = 0; row < index_.rows(track); ++row) {
+      const std::span<const std::uint32_t> lane = index_.lane(track, row);
+      const auto next = std::lower_bound(lane.begin(), lane.end(), begin);
+      if (next != lane.begin() && times_.end(*(next - 1)) > from_) add(*(next - 1));
+    }
+    for (std::uint32_t span = begin; span < end; ++span) add(span);
+    ranges_.push_back({begin, end});
+  }
+
+  void add(std::uint32_t span) {
+    AreaRow& row = row_of(span);
+    const Nanos length_ns = inside_ns(span);
+    if (row.count++ == 0) row.of = span_class(spans_.kind[SpanId(span)]);
+    add_to(row.total_ns, length_ns);
+    add_to(row.self_ns, length_ns);
+    const SpanId parent = spans_.parent[SpanId(span)];
+    if (parent.valid() && is_inside(parent.value()))
+      take_from(row_of(parent.value()).self_ns, length_ns);
+  }
+
+  void add_bytes() {
+    const CopyTable& copies = answers_.trace().copies();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const SpanId span = copies.span[i];
+      if (span.valid() && copies.bytes[i] > 0 && is_selected(span.value()))
+        add_to(row_of(span.value()).bytes, copies.bytes[i]);
+    }
+  }
+
+  bool is_selected(std::uint32_t span) const {
+    const auto after = std::upper_bound(
+        ranges_.begin(), ranges_.end(), span,
+        [](std::uint32_t wanted, const auto& range) { return wanted < range.first; });
+    return after != ranges_.begin() && span < (after - 1)->second;
+  }
+
+  bool add_device() {
+    const std::vector<Launch>& all = answers_.launches().all();
+    if (all.size() > kMostWork) return false;
+    for (const Launch& launch : all) {
+      const Nanos length_ns = times_.length(launch.work.value());
+      for (SpanId at = launch.host; at.valid(); at = spans_.parent[at])
+        if (is_selected(at.value())) add_to(row_of(at.value()).device_ns, length_ns);
+    }
+    return true;
+  }
+
+  const TraceAnswers& answers_;
+  const TimelineIndex& index_;
+  const SpanTimes& times_;
+  const SpanTable& spans_;
+  const Nanos from_;
+  const Nanos to_;
+  std::vector<AreaRow> by_name_;  // the last is for spans without a name
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges_;  // spans that begin in the area
+};
+
+}  // namespace
+
+Area area(const TraceAnswers& answers, std::span<const std::uint32_t> tracks, Nanos from,
+          Nanos to) {
+  return AreaMaker(answers, from, to).make(tracks);
+}
+
+std::string area_json(const TraceAnswers& answers, const Area& area) {
+  PageJson json;
+  json.key("from_device").boolean(area.has_device);
+  json.key("names").number(static_cast<std::int64_t>(area.rows.size()));
+  const std::span<const AreaRow> shown(area.rows.data(),
+                                       std::min(area.rows.size(), kMostRowsShown));
+  json.key("rows").list(shown, [&](const AreaRow& row) {
+    json.object([&] {
+      json.key("name").text(
+          readable_line(first_whole(answers.trace().string(row.name), kLongestName)));
+      json.key("class").number(static_cast<int>(row.of));
+      json.key("count").number(static_cast<std::int64_t>(row.count));
+      json.key("total").number(row.total_ns);
+      json.key("self").number(row.self_ns);
+      json.key("device").number(row.device_ns);
+      json.key("bytes").number(row.bytes);
+    });
+  });
+  return json.done();
+}
+
+}  // namespace sonde::detail

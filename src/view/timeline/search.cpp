@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "view/timeline/search.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "analyse/sum.h"
+#include "base/readable.h"
+#include "base/utf8.h"
+#include "view/page.h"
+#include "view/timeline/span_details.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::size_t kMostSorted = 1'000'000;
+constexpr std::size_t kMostHits = 5000;
+constexpr std::size_t kLongestHitName = 300;
+
+// `needle` is in lower case.
+bool contains_lower(std::string_view text, std::string_view needle) {
+  const auto same = [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  };
+  return std::search(text.begin(), text.end(), needle.begin(), needle.end(), same) != text.end();
+}
+
+bool contains_all(std::string_view text, const std::vector<std::string>& needles) {
+  return std::all_of(needles.begin(), needles.end(),
+                     [&](const std::string& needle) { return contains_lower(text, needle); });
+}
+
+// Of each text of the trace, whether all words are in it.
+std::vector<std::uint8_t> matching_names(const Trace& trace,
+                                         const std::vector<std::string>& words) {
+  std::vector<std::uint8_t> out(trace.strings().size() + 1, words.empty() ? 1 : 0);
+  if (words.empty()) return out;
+  for (std::size_t i = 0; i + 1 < out.size(); ++i)
+    out[i] = contains_all(trace.string(StringId(i)), words) ? 1 : 0;
+  return out;
+}
+
+std::array<bool, 256> matching_kinds(const std::vector<std::string>& kinds) {
+  std::array<bool, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto kind = static_cast<SpanKind>(i);
+    out[i] = std::all_of(kinds.begin(), kinds.end(), [&](const std::string& word) {
+      return to_string(kind) == word || to_string(span_class(kind)) == word;
+    });
+  }
+  return out;
+}
+
+class Searcher {
+ public:
+  Searcher(const TraceAnswers& answers, const Query& query)
+      : answers_(answers),
+        trace_(answers.trace()),
+        query_(query),
+        names_(matching_names(trace_, query.names)),
+        kinds_(matching_kinds(query.kinds)) {}
+
+  Found run() {
+    const SpanTable& spans = trace_.spans();
+    const bool any_kind = query_.kinds.empty();
+    const StringId* name = spans.name.data();
+    const SpanTimes& times = answers_.index().times();
+    for (std::uint32_t i = 0; i < spans.size(); ++i) {
+      const StringId of = name == nullptr ? StringId() : name[i];
+      if (names_[of.valid() ? of.index() : names_.size() - 1] == 0) continue;
+      const Nanos length_ns = times.length(i);
+      if (length_ns < query_.least_ns || length_ns > query_.most_ns) continue;
+      if (!any_kind && !kinds_[static_cast<std::uint8_t>(spans.kind[SpanId(i)])]) continue;
+      if (!query_.arguments.empty() && !has_arguments(SpanId(i))) continue;
+      ++out_.count;
+      add_to(out_.total_ns, length_ns);
+      if (out_.first.size() < kMostSorted) out_.first.push_back(SpanId(i));
+    }
+    const std::size_t kept = std::min(out_.first.size(), kMostHits);
+    const auto earlier = [&](SpanId a, SpanId b) {
+      const Nanos at = times.begin(a.value());
+      const Nanos bt = times.begin(b.value());
+      return at != bt ? at < bt : a < b;
+    };
+    std::partial_sort(out_.first.begin(), out_.first.begin() + static_cast<std::ptrdiff_t>(kept),
+                      out_.first.end(), earlier);
+    out_.first.resize(kept);
+    return std::move(out_);
+  }
+
+ private:
+  // Its facts as text; calls with the same inputs are looked at once.
+  bool has_arguments(SpanId span) {
+    const ArgumentListId list = trace_.spans().arguments[span];
+    if (!list.valid()) return contains_all(span_facts(answers_, span), query_.arguments);
+    const auto [found, is_new] = by_list_.try_emplace(list.value(), false);
+    if (is_new) found->second = contains_all(span_facts(answers_, span), query_.arguments);
+    return found->second;
+  }
+
+  const TraceAnswers& answers_;
+  const Trace& trace_;
+  const Query& query_;
+  std::vector<std::uint8_t> names_;
+  std::array<bool, 256> kinds_;
+  std::unordered_map<std::uint32_t, bool> by_list_;
+  Found out_;
+};
+
+}  // namespace
+
+Found search(const TraceAnswers& answers, const Query& query) {
+  return Searcher(answers, query).run();
+}
+
+std::string search_json(const TraceAnswers& answers, const Found& found) {
+  const SpanTimes& times = answers.index().times();
+  PageJson json;
+  json.key("count").number(static_cast<std::int64_t>(found.count));
+  json.key("total").number(found.total_ns);
+  json.key("hits").list(found.first, [&](SpanId span) {
+    json.object([&] {
+      json.key("id").number(span.value());
+      json.key("name").text(
+          readable_line(first_whole(answers.trace().name(span), kLongestHitName)));
+      json.key("track").number(answers.index().track_of(span));
+      json.key("start").number(times.begin(span.value()));
+      json.key("length").number(times.length(span.value()));
+      json.key("class").number(static_cast<int>(span_class(answers.trace().spans().kind[span])));
+    });
+  });
+  return json.done();
+}
+
+}  // namespace sonde::detail

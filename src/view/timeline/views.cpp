@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "view/timeline/views.h"
+
+#include "view/timeline/view_json.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr int kFramesShown = 5;
+
+struct View {
+  std::string_view name;
+  std::string (*json)(const TraceAnswers& answers);
+};
+
+constexpr View kViews[] = {
+    {"overview", overview_json},
+    {"operators", [](const TraceAnswers& answers) { return operators_json(answers, {}); }},
+    {"operators-shapes",
+     [](const TraceAnswers& answers) {
+       return operators_json(answers, {.group_by_input_shape = true});
+     }},
+    {"operators-stacks",
+     [](const TraceAnswers& answers) {
+       return operators_json(answers, {.group_by_stack_n = kFramesShown});
+     }},
+    {"kernels", kernels_json},
+    {"modules", modules_json},
+    {"flame", flame_json},
+    {"memory", memory_json},
+    {"ledger", ledger_json},
+};
+
+}  // namespace
+
+std::vector<std::string_view> view_names() {
+  std::vector<std::string_view> out;
+  for (const View& view : kViews) out.push_back(view.name);
+  return out;
+}
+
+Result<std::string> view_json(const TraceAnswers& answers, std::string_view name) {
+  for (const View& view : kViews)
+    if (view.name == name) return view.json(answers);
+  return Failure(ErrorCode::NotFound, "there is no view '" + std::string(name) + "'");
+}
+
+}  // namespace sonde::detail
