@@ -108,6 +108,17 @@ macro(sonde_find_opencl)
   sonde_optional(OPENCL opencl-headers ${sonde_opencl_found} "OpenCL's kernels and copies")
 endmacro()
 
+# Beast, which `sonde view` serves its page with.
+macro(sonde_find_boost)
+  find_path(SONDE_BOOST_INCLUDE_DIR boost/beast/http.hpp)
+  mark_as_advanced(SONDE_BOOST_INCLUDE_DIR)
+  set(sonde_boost_found FALSE)
+  if(SONDE_BOOST_INCLUDE_DIR)
+    set(sonde_boost_found TRUE)
+  endif()
+  sonde_optional(BOOST libboost1.81-dev ${sonde_boost_found} "serving the viewer to a browser")
+endmacro()
+
 # LibTorch: Debian's, or the one that CMAKE_PREFIX_PATH names. Its CUDA parts are not looked for.
 macro(sonde_find_torch)
   find_package(Torch QUIET)
@@ -127,28 +138,6 @@ macro(sonde_find_torch)
   if(SONDE_HAS_TORCH AND NOT SONDE_SANITIZE AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
     set(SONDE_TORCH_PROGRAMS TRUE)
   endif()
-endmacro()
-
-# CPython's headers, of any version from 3.11 on: what is built with them serves 3.9 too. Debian's own interpreter comes
-# first: others on the PATH come and go.
-macro(sonde_find_python)
-  set(sonde_python_found FALSE)
-  if(NOT DEFINED SONDE_PYTHON_INCLUDE_DIR)
-    file(GLOB sonde_python_folders /usr/include/python3.[1-9][0-9])
-    list(SORT sonde_python_folders COMPARE NATURAL ORDER DESCENDING)
-    find_path(SONDE_PYTHON_INCLUDE_DIR Python.h PATHS ${sonde_python_folders} NO_DEFAULT_PATH)
-    mark_as_advanced(SONDE_PYTHON_INCLUDE_DIR)
-  endif()
-  # The folder below lib/ that its packages are in.
-  set(SONDE_PYTHON_FOLDER python3)
-  if(SONDE_PYTHON_INCLUDE_DIR MATCHES "(python3\\.[0-9]+)")
-    set(SONDE_PYTHON_FOLDER ${CMAKE_MATCH_1})
-  endif()
-  # The module shares the recorder with whatever it records, and answers as the program does.
-  if(SONDE_PYTHON_INCLUDE_DIR AND SONDE_BUILD_CLI AND BUILD_SHARED_LIBS AND NOT SONDE_SANITIZE)
-    set(sonde_python_found TRUE)
-  endif()
-  sonde_optional(PYTHON libpython3-dev ${sonde_python_found} "the package sonde for Python")
 endmacro()
 
 # Flags for our own code; PRIVATE, so that nothing leaks to users.

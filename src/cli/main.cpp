@@ -21,6 +21,7 @@
 #include "cli/out_of_memory.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
+#include "cli/view.h"
 #include "collect/record_options.h"
 #include "sonde/version.h"
 
@@ -54,6 +55,7 @@ struct Parser {
   ReportCommand report;
   WhatIfCommand whatif;
   CriticalPathCommand critical_path;
+  ViewCommand view;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -82,6 +84,7 @@ struct Parser {
     add_report();
     add_whatif();
     add_critical_path();
+    add_view();
   }
 
   static constexpr const char* kTraceFile =
@@ -408,6 +411,41 @@ struct Parser {
     });
   }
 
+  void add_view() {
+    CLI::App* command = app.add_subcommand("view", "Show the timeline and all views in a browser");
+    add_input(command, "TRACE", kTraceFile, view);
+    CLI::Option* output =
+        command
+            ->add_option("-o,--output", view.output,
+                         "Write the page with its data to this .html file instead of serving it")
+            ->type_name("FILE");
+    command
+        ->add_option("--at", view.at,
+                     "Show this first: the text that \"Copy link\" in the page gives")
+        ->type_name("STATE");
+    command->add_option("--port", view.port, "Listen on this port of 127.0.0.1 (default: any)")
+        ->check(CLI::Range(0, 65535))
+        ->type_name("N")
+        ->excludes(output);
+    command->add_flag_callback(
+        "--no-browser", [this] { view.browser = false; },
+        "Print the address only, do not open a browser");
+    command
+        ->add_option("--most-spans", view.most_spans,
+                     "With -o: write at most N spans (default 1000000); of a larger trace, a "
+                     "stretch of time")
+        ->type_name("N")
+        ->needs(output);
+    command->footer(
+        "The page is for this machine only: it listens on 127.0.0.1, and the address holds a "
+        "secret "
+        "token.\nExample:\n  sonde view train.sonde\n  sonde view train.sonde -o train.html");
+    command->callback([this] {
+      require(check(view));
+      action = [this](Output& out) { return run_view(view, out); };
+    });
+  }
+
   // `--after 5s`: `parse` converts the text for `value`.
   template <typename T>
   static CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type,
@@ -480,8 +518,6 @@ struct Parser {
             ".json or .json.gz")
         ->type_name("FILE")
         ->expected(0, 1);
-    command->add_flag("--as-torch-profiler", run.as_torch_profiler,
-                      "In Python programs, put Sonde's profilers in place of torch's");
     command->add_flag("--opencl", run.opencl, "Record OpenCL kernels and copies");
     add_parsed(command, "--budget", "BYTES",
                "Memory for events that are not yet in the file (default 256M, at least 1M)",

@@ -61,9 +61,8 @@ const std::vector<FrameId>& PlaceReader::frames(std::uint64_t id) {
 std::vector<FrameId> PlaceReader::make_frames(std::string_view place) {
   PlaceFields fields(place);
   FrameRow row;
-  const bool is_python = is(place, PlaceKind::Python);
-  if (is_python || is(place, PlaceKind::Frame)) {
-    row.kind = is_python ? FrameKind::Python : FrameKind::Script;
+  if (is(place, PlaceKind::Frame)) {
+    row.kind = FrameKind::Script;
     row.function = intern(fields.text());
     row.file = intern(fields.text());
     row.line = line_of(fields.number());

@@ -50,7 +50,9 @@ Schedule schedule(const ScheduleOptions& options) {
                     values_text(options)));
   }
   if (options.warmup == 0) {
-    report_warning("Profiler won't be using warmup, this can skew profiler results");
+    report_warning(
+        "schedule: the profiler won't be using warmup, so the first recorded step of a "
+        "cycle also pays for preparing it");
   }
   return [options](std::int64_t step) { return action_at(options, step); };
 }
