@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -45,6 +47,18 @@ bool umask_told_by_system(mode_t& mask) {
   if (at == std::string::npos) return false;
   mask = static_cast<mode_t>(std::strtoul(status.c_str() + at + 7, nullptr, 8));
   return true;
+}
+
+std::vector<std::string> temporary_folders() {
+  return {temporary_folder(), "/tmp", "/var/tmp", "/dev/shm"};
+}
+
+// Blocks for what is written later, beyond the file's end. Where that is not supported, or limited
+// by RLIMIT_FSIZE, nothing is kept.
+bool keeps_room(int fd, std::size_t bytes) {
+  const SizeSignalHeld held;
+  if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return true;
+  return errno != ENOSPC && errno != EDQUOT;
 }
 
 }  // namespace
@@ -83,20 +97,50 @@ std::string random_digits() {
 
 std::string temporary_folder() {
   const char* const named = std::getenv("TMPDIR");
-  return named != nullptr && *named != '\0' ? named : "/tmp";
+  if (named == nullptr || *named == '\0') return "/tmp";
+  std::error_code failed;
+  const std::string folder = std::filesystem::absolute(named, failed).string();
+  return failed ? named : folder;
 }
 
-Result<TemporaryFile> TemporaryFile::create(const std::string& prefix, const std::string& text) {
-  std::string path = temporary_folder() + "/" + prefix + "-" + random_digits();
+Result<TemporaryFile> TemporaryFile::create_in(const std::string& folder, const std::string& prefix,
+                                               const std::string& text,
+                                               std::size_t reserved_bytes) {
+  std::string path = folder + "/" + prefix + "-" + random_digits();
   const int fd = create_new(path);
   if (fd < 0) return io_failure(path, "cannot create", errno);
   TemporaryFile file(std::move(path));
-  const bool whole =
-      text.empty() || write_some(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  bool whole = reserved_bytes == 0 || keeps_room(fd, reserved_bytes);
+  whole = whole && (text.empty() ||
+                    write_some(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   const int reason = errno;
   ::close(fd);
   if (!whole) return io_failure(file.path_, "cannot write", reason);
   return file;
+}
+
+Result<TemporaryFile> TemporaryFile::create_in_one_of(const std::vector<std::string>& folders,
+                                                      const std::string& prefix,
+                                                      const std::string& text,
+                                                      std::size_t reserved_bytes) {
+  Result<TemporaryFile> made = create_in(folders.front(), prefix, text, reserved_bytes);
+  for (std::size_t i = 1; !made && i < folders.size(); ++i) {
+    Result<TemporaryFile> next = create_in(folders[i], prefix, text, reserved_bytes);
+    if (next) return next;  // else the first says why
+  }
+  return made;
+}
+
+Result<TemporaryFile> TemporaryFile::create(const std::string& prefix, const std::string& text) {
+  return create_in_one_of(temporary_folders(), prefix, text, 0);
+}
+
+Result<TemporaryFile> TemporaryFile::create_to_share(const std::string& prefix,
+                                                     std::size_t reserved_bytes,
+                                                     const std::string& last_folder) {
+  std::vector<std::string> folders = temporary_folders();
+  folders.push_back(last_folder);
+  return create_in_one_of(folders, prefix, "", reserved_bytes);
 }
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
@@ -132,11 +176,12 @@ std::uint64_t file_size_limit() {
   return limit.rlim_cur;
 }
 
-std::uint64_t room_beside(const std::string& path) {
+std::uint64_t room_beside(const std::string& path, std::uint64_t own_bytes) {
   std::uint64_t room = file_size_limit();
   struct statvfs disk = {};
   if (::statvfs(folder_of(path).c_str(), &disk) == 0)
-    room = std::min<std::uint64_t>(room, disk.f_bavail * disk.f_frsize / kShareOfFree);
+    room =
+        std::min<std::uint64_t>(room, (disk.f_bavail * disk.f_frsize + own_bytes) / kShareOfFree);
   return room;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "sonde/result.h"
 
@@ -31,23 +32,34 @@ mode_t finished_mode();
 // 16 hexadecimal digits that nobody can guess.
 std::string random_digits();
 
-// TMPDIR, or /tmp.
+// TMPDIR, or /tmp; from the root.
 std::string temporary_folder();
 
 // A private file in the temporary folder. It is removed with this object.
 class TemporaryFile {
  public:
-  // Its name begins with `prefix`, and it holds `text`.
+  // Its name begins with `prefix`, and it holds `text`. If TMPDIR does not exist, is full or may
+  // not be written to, it lies in another folder that is known for such files.
   static Result<TemporaryFile> create(const std::string& prefix, const std::string& text = "");
+  // The same for a file that others will write to. Room for `reserved_bytes` is kept for them, in
+  // `last_folder` if nowhere else.
+  static Result<TemporaryFile> create_to_share(const std::string& prefix,
+                                               std::size_t reserved_bytes,
+                                               const std::string& last_folder);
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
   ~TemporaryFile();
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  // from the root
 
  private:
   explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  static Result<TemporaryFile> create_in(const std::string& folder, const std::string& prefix,
+                                         const std::string& text, std::size_t reserved_bytes);
+  static Result<TemporaryFile> create_in_one_of(const std::vector<std::string>& folders,
+                                                const std::string& prefix, const std::string& text,
+                                                std::size_t reserved_bytes);
   std::string path_;
 };
 
@@ -59,8 +71,8 @@ ssize_t write_some_at(int fd, const void* bytes, std::size_t count, off_t offset
 int reserve_blocks(int fd, off_t bytes);
 
 // How large a file may become in the folder of `path`: what RLIMIT_FSIZE allows, but at most a
-// quarter of the free disk space.
-std::uint64_t room_beside(const std::string& path);
+// quarter of the free disk space, to which `own_bytes` that the file already has are added.
+std::uint64_t room_beside(const std::string& path, std::uint64_t own_bytes = 0);
 // The limit set by RLIMIT_FSIZE.
 std::uint64_t file_size_limit();
 

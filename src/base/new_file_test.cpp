@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
@@ -65,6 +66,39 @@ TEST_F(NewFile, TemporaryOneIsPrivateAndGoes) {
     EXPECT_EQ(*read_file(name), "text");
   }
   EXPECT_FALSE(std::filesystem::exists(name));
+}
+
+// What TMPDIR was before is back afterwards.
+class OtherTmpdir {
+ public:
+  explicit OtherTmpdir(const std::string& folder) {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", folder.c_str(), 1);
+  }
+  ~OtherTmpdir() {
+    before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1);
+  }
+
+ private:
+  std::string before_;
+};
+
+TEST_F(NewFile, TemporaryOneIsMadeElsewhereIfItsFolderWillNotDo) {
+  ASSERT_TRUE(write_file_whole(path("a file"), "x"));
+  for (const char* const folder : {"nowhere", "a file", "/proc", "/dev/full"}) {
+    const OtherTmpdir other(*folder == '/' ? folder : path(folder));
+    const auto file = TemporaryFile::create("sonde-test", "text");
+    ASSERT_TRUE(file) << folder << ": " << file.error().message;
+    EXPECT_EQ(*read_file(file->path()), "text") << folder;
+  }
+}
+
+TEST_F(NewFile, TemporaryOneIsNamedFromTheRoot) {
+  const OtherTmpdir other(".");
+  const auto file = TemporaryFile::create_to_share("sonde-test", 4096, path(""));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->path().front(), '/') << file->path();
+  EXPECT_EQ(std::filesystem::file_size(file->path()), 0u) << "what is kept is not its content";
 }
 
 TEST_F(NewFile, NamesHaveNoPatternThatOthersCouldKnow) {

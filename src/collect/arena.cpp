@@ -37,6 +37,16 @@ std::uint32_t fitting_chunks(const std::string& output, std::uint32_t wanted) {
   return room == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(room - 1, wanted));
 }
 
+// How many chunks to reserve at once, if threads have need of `needed`. All there are, where the
+// disk has plenty of room: it costs nothing, and no thread ever waits for more.
+std::uint32_t chunks_in_steps(std::uint32_t needed, std::uint64_t room, std::uint32_t most) {
+  constexpr std::uint64_t kPlenty = 8;
+  const std::uint64_t free_step = room / kPlenty / kChunkBytes;
+  const std::uint64_t steps = (std::uint64_t{needed} + kFewestChunks - 1) / kFewestChunks;
+  const std::uint64_t wanted = std::max<std::uint64_t>(steps * kFewestChunks, free_step);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, most));
+}
+
 std::string why_so_few(const std::string& output) {
   const std::uint64_t limit = file_size_limit();
   const std::uint64_t room = room_beside(output);
@@ -81,6 +91,29 @@ void Arena::open(const std::string& output, std::uint32_t chunk_count, std::uint
   }
 }
 
+bool Arena::reserve(std::uint32_t chunks) {
+  chunks = std::min(chunks, chunk_count_);
+  if (chunks <= reserved_chunks_) return true;
+  const int fd = file_.descriptor();
+  // What the file has already is no longer free.
+  const std::uint64_t room = room_beside(live_path_, range_bytes(reserved_chunks_));
+  const std::uint32_t wanted = chunks_in_steps(chunks, room, chunk_count_);
+  return fd >= 0 && range_bytes(wanted) <= room && extend(fd, wanted);
+}
+
+bool Arena::extend(int fd, std::uint32_t chunks) {
+  const std::size_t bytes = range_bytes(chunks);
+  // Not posix_fallocate, which writes zeros where the file system cannot reserve.
+  if (reserve_blocks(fd, static_cast<off_t>(bytes)) != 0) return false;
+  const std::size_t mapped = reserved_chunks_ == 0 ? 0 : range_bytes(reserved_chunks_);
+  // No more than is reserved: a thread may still hold a chunk of an earlier stream further up.
+  if (::mmap(base_ + mapped, bytes - mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+             static_cast<off_t>(mapped)) == MAP_FAILED)
+    return false;
+  reserved_chunks_ = chunks;
+  return true;
+}
+
 Result<void> Arena::map_file(const std::string& output, std::uint64_t stream) {
   SONDE_TRY(NewLiveFile made, create_live_file(output));
   if (Result<void> mapped = fill_and_map(made.file, made.path, stream); !mapped) {
@@ -93,20 +126,19 @@ Result<void> Arena::map_file(const std::string& output, std::uint64_t stream) {
 }
 
 Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::uint64_t stream) {
-  const std::size_t bytes = range_bytes(chunk_count_);
   const int fd = file.descriptor();
-  // Not posix_fallocate, which writes zeros where the file system cannot reserve.
-  if (reserve_blocks(fd, static_cast<off_t>(bytes)) != 0)
-    return io_failure(path, "cannot reserve " + bytes_text(bytes), errno);
+  const std::uint32_t first = chunks_in_steps(1, room_beside(path), chunk_count_);
+  reserved_chunks_ = 0;
+  if (!extend(fd, first))
+    return io_failure(path, "cannot reserve " + bytes_text(range_bytes(first)), errno);
   const LiveFileHead head = live_file_head(stream, chunk_count_);
   if (write_some_at(fd, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
     return io_failure(path, "cannot write", errno);
-  void* const mapped = ::mmap(base_, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-  if (mapped == MAP_FAILED) return io_failure(path, "cannot map", errno);
   return {};
 }
 
 void Arena::map_plain() {
+  reserved_chunks_ = chunk_count_;
   // Mapping over addresses that we own fails only when the kernel is out of memory.
   void* mapped = ::mmap(base_, range_bytes(max_chunks_), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -27,10 +27,10 @@ class Arena {
   std::uint32_t max_chunks() const { return max_chunks_; }
   char* chunks() const;  // the first chunk, aligned to kChunkBytes
 
-  // Maps a new live file beside `output`, with all its blocks reserved on disk: a full disk shows
-  // here and not as a SIGBUS in the program. The file has room for fewer chunks than `chunk_count`
-  // if the process may not write as much or the disk does not have the space. Uses plain memory if
-  // `output` is empty or the file cannot be made. In both cases `why` gets the reason.
+  // Maps a new live file beside `output`. Its first blocks are reserved on disk; reserve() reserves
+  // the rest. The file has room for fewer chunks than `chunk_count` if the process may not write as
+  // much or the disk does not have the space. Uses plain memory if `output` is empty or the file
+  // cannot be made. In both cases `why` gets the reason.
   void open(const std::string& output, std::uint32_t chunk_count, std::uint64_t stream,
             std::string& why);
   // In the live file or in plain memory. All zeros after open(), and never unmapped.
@@ -40,6 +40,12 @@ class Arena {
   // Whether the chunks survive a kill.
   bool file_backed() const { return !live_path_.empty(); }
   const std::string& live_path() const { return live_path_; }
+
+  // How many chunks have their blocks on disk, so that a full disk shows there and not as a SIGBUS
+  // in the program. Nobody may use the others.
+  std::uint32_t reserved_chunks() const { return reserved_chunks_; }
+  // Reserves up to `chunks`, in large steps, if the disk has the space now. False if it has not.
+  bool reserve(std::uint32_t chunks);
 
   // Brings the chunks from `first` to before `last` into memory, so that no recording thread takes
   // a page fault. Nobody may be using them: they are filled with zeros, which makes this cheap
@@ -52,11 +58,13 @@ class Arena {
  private:
   Result<void> map_file(const std::string& output, std::uint64_t stream);
   Result<void> fill_and_map(KeptFile& file, const std::string& path, std::uint64_t stream);
+  bool extend(int fd, std::uint32_t chunks);
   void map_plain();
 
   char* base_ = nullptr;
   std::uint32_t max_chunks_ = 0;
   std::uint32_t chunk_count_ = 0;
+  std::uint32_t reserved_chunks_ = 0;
   KeptFile file_;  // the live one
   std::string live_path_;
 };

@@ -18,8 +18,9 @@ using detail::kChunkBytes;
 namespace {
 
 constexpr std::uint32_t kMinChunks = 32;
-// How much memory is kept ready ahead of the recording threads: enough for two of them at full
-// speed for 20 ms.
+// How much memory is kept ready ahead of the recording threads: at first, and at most, which is
+// enough for two of them at full speed for 20 ms.
+constexpr std::uint32_t kFirstReadyChunks = (std::uint32_t{1} << 20) / kChunkBytes;
 constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / kChunkBytes;
 // In steps, so that threads can use the first chunks early.
 constexpr std::uint32_t kPrepareChunks = (std::uint32_t{4} << 20) / kChunkBytes;
@@ -67,7 +68,9 @@ Result<void> Stream::start(const SessionOptions& options, const std::string& pat
   const std::uint32_t chunk_count = arena_->chunk_count();
   pool_.reset(arena_->chunks(), chunk_count, id_,
               detail::held_chunks(arena_->chunks(), chunk_count), &arena_->ledger().losses);
-  pool_.set_prepared(0);
+  pool_.set_reserved(arena_->reserved_chunks());
+  why_not_larger_.clear();
+  ready_chunks_ = kFirstReadyChunks / 2;  // which is doubled at once, as none are ready
   prepare_ahead();
   detail::attach_pool(&pool_);
   is_on_ = true;
@@ -99,20 +102,39 @@ void Stream::describe(ProcessBlock& process) const {
   process.live_path = std::filesystem::absolute(live, ignored).string();
 }
 
+void Stream::reserve_ahead() {
+  const std::uint32_t wanted = std::min(pool_.fresh_used() + kReadyChunks, pool_.chunk_count());
+  if (wanted <= pool_.reserved()) return;
+  if (arena_->reserve(wanted)) {
+    pool_.set_reserved(arena_->reserved_chunks());
+  } else if (pool_.fresh_used() == pool_.reserved() && why_not_larger_.empty()) {
+    why_not_larger_ = "the disk could not spare more than " +
+                      bytes_text(std::uint64_t{pool_.reserved()} * kChunkBytes) +
+                      " for the buffers";
+  }
+}
+
+void Stream::make_ready(std::uint32_t first, std::uint32_t last) {
+  // Not those that were held: their threads may have released and taken them meanwhile.
+  for (std::uint32_t from = first; from < last;) {
+    std::uint32_t to = from;
+    while (to < last && !pool_.was_held(to)) ++to;
+    arena_->prepare(from, to);
+    for (std::uint32_t i = from; i < to; ++i) pool_.offer(i);
+    from = to + 1;
+  }
+}
+
 void Stream::prepare_ahead() {
-  const std::uint32_t target = pool_.fresh_used() + kReadyChunks;
-  while (pool_.prepared() < std::min(target, pool_.chunk_count())) {
-    const std::uint32_t first = pool_.prepared();
-    const std::uint32_t last = pool_.claim(std::min(target, first + kPrepareChunks));
-    if (last == first) return;  // threads have taken the rest from the top
-    // Skips chunks that were held at first: their threads may have released and retaken them.
-    for (std::uint32_t from = first; from < last;) {
-      std::uint32_t to = from;
-      while (to < last && !pool_.was_held(to)) ++to;
-      arena_->prepare(from, to);
-      from = to + 1;
-    }
-    pool_.set_prepared(last);
+  reserve_ahead();
+  if (pool_.free_count() < ready_chunks_ / 2 || ready_chunks_ < kFirstReadyChunks)
+    ready_chunks_ = std::min(2 * ready_chunks_, kReadyChunks);
+  while (pool_.free_count() < ready_chunks_) {
+    const auto missing = ready_chunks_ - static_cast<std::uint32_t>(pool_.free_count());
+    std::uint32_t first = 0;
+    const std::uint32_t last = pool_.take_run(std::min(missing, kPrepareChunks), first);
+    if (last == first) return;
+    make_ready(first, last);
   }
 }
 

@@ -51,11 +51,16 @@ class Stream {
   const ClockAnchor& first_anchor() const { return first_anchor_; }
   std::uint64_t scope_ticks() const { return scope_ticks_; }
 
-  // Faults memory in ahead of the recording threads, so that they take no page fault.
+  // Reserves blocks and faults memory in ahead of the recording threads, so that they take no page
+  // fault. It begins with little and takes more if threads use it, because most programs end soon.
   void prepare_ahead();
+  // Why the buffers did not become as large as they could; empty if nobody needed them to.
+  const std::string& why_not_larger() const { return why_not_larger_; }
 
  private:
   Result<void> choose_arena(std::uint32_t chunk_count, std::uint64_t budget_bytes);
+  void reserve_ahead();
+  void make_ready(std::uint32_t first, std::uint32_t last);
 
   bool is_on_ = false;
   std::uint64_t id_ = 0;
@@ -64,6 +69,8 @@ class Stream {
   std::vector<Arena*> arenas_;  // never freed, see Arena
   std::uint32_t wanted_chunks_ = 0;
   std::string why_not_as_wanted_;
+  std::string why_not_larger_;
+  std::uint32_t ready_chunks_ = 0;  // how many are kept free for threads
   std::uint64_t scope_ticks_ = 0;
   ClockAnchor first_anchor_;
 };

@@ -36,8 +36,7 @@ void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
   free_.reset(free_cells_.get(), capacity);
   full_.reset(full_cells_.get(), capacity);
   fresh_.store(0, std::memory_order_relaxed);
-  top_.store(chunk_count, std::memory_order_relaxed);
-  set_prepared(chunk_count);
+  set_reserved(chunk_count);
   ring_.store(false, std::memory_order_relaxed);
   own_losses_ = {};
   losses_ = losses != nullptr ? losses : &own_losses_;
@@ -45,37 +44,18 @@ void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
   mislaid_chunks_.store(0, std::memory_order_relaxed);
 }
 
-void Pool::set_prepared(std::uint32_t end) noexcept {
-  claimed_.store(end, std::memory_order_relaxed);
-  prepared_.store(end, std::memory_order_release);
-}
-
-std::uint32_t Pool::claim(std::uint32_t end) noexcept {
-  end = std::max(std::min(end, chunk_count_), prepared());
-  claimed_.store(end, std::memory_order_seq_cst);  // pairs with take_fresh
-  const std::uint32_t top = top_.load(std::memory_order_seq_cst);
-  if (top < end) {
-    end = std::max(top, prepared());
-    claimed_.store(end, std::memory_order_seq_cst);
+std::uint32_t Pool::take_run(std::uint32_t most, std::uint32_t& first) noexcept {
+  first = fresh_.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint32_t end = reserved_.load(std::memory_order_acquire);  // pairs with set_reserved
+    const std::uint32_t last = first + std::min(most, end > first ? end - first : 0);
+    if (last == first || fresh_.compare_exchange_weak(first, last, std::memory_order_relaxed))
+      return last;
   }
-  return end;
 }
 
 bool Pool::take_fresh(std::uint32_t& index) noexcept {
-  index = fresh_.load(std::memory_order_relaxed);
-  while (index < prepared_.load(std::memory_order_acquire)) {  // pairs with set_prepared
-    if (fresh_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return true;
-  }
-  // Either we see the claim or the claim sees us, so a chunk is never both taken and claimed.
-  index = top_.load(std::memory_order_seq_cst);
-  while (index > claimed_.load(std::memory_order_seq_cst)) {
-    if (!top_.compare_exchange_weak(index, index - 1, std::memory_order_seq_cst)) continue;
-    --index;
-    if (index >= claimed_.load(std::memory_order_seq_cst)) return true;
-    top_.fetch_add(1, std::memory_order_seq_cst);
-    return false;
-  }
-  return false;
+  return take_run(1, index) != index;
 }
 
 ChunkHeader* Pool::take() noexcept {

@@ -4,7 +4,8 @@
 // The chunks of one stream: memory that the caller provides, and which thread has which chunk.
 //
 //   fresh ──► a thread fills it ──► full ──► the drainer writes it to files ──► free ──► a thread …
-//                    ▲                └── ring: a thread takes the oldest ──┘
+//     │              ▲                └── ring: a thread takes the oldest ──┘      ▲
+//     └── the drainer touches its pages ──────────────────────────────────────────┘
 //
 // A thread gives up a chunk only by itself or by ending. Nobody takes it away, so a record that is
 // being written always has its place.
@@ -42,13 +43,16 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   void count_overwritten_from(std::uint64_t ticks) noexcept {
     count_from_.store(ticks, std::memory_order_relaxed);
   }
-  // Threads get prepared chunks from below (after reset() all count as prepared), and unprepared
-  // ones from the top if they are faster than the preparing thread. That thread claims the next
-  // chunks, at most up to number `end`, and declares them prepared. Between the two calls nobody
-  // has them. Returns where the claim ends.
-  void set_prepared(std::uint32_t end) noexcept;
-  std::uint32_t prepared() const noexcept { return prepared_.load(std::memory_order_relaxed); }
-  std::uint32_t claim(std::uint32_t end) noexcept;
+  // Threads take free chunks first, then fresh ones as far as their memory is reserved; after
+  // reset() that is all of them. The thread that prepares memory takes up to `most` fresh chunks,
+  // from number `first` to before the result, and offers them when they are ready.
+  void set_reserved(std::uint32_t end) noexcept {
+    reserved_.store(end, std::memory_order_release);  // pairs with take_run
+  }
+  std::uint32_t reserved() const noexcept { return reserved_.load(std::memory_order_relaxed); }
+  std::uint32_t take_run(std::uint32_t most, std::uint32_t& first) noexcept;
+  // Do not offer a chunk that was held: its thread gives it back itself.
+  void offer(std::uint32_t index) noexcept { put(free_, chunk(index)); }
 
   // Whether take() may overwrite the oldest full chunk.
   void set_ring(bool ring) noexcept { ring_.store(ring, std::memory_order_relaxed); }
@@ -67,14 +71,12 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
     return static_cast<std::uint32_t>((reinterpret_cast<const char*>(chunk) - memory_) /
                                       kChunkBytes);
   }
-  // How many chunks were handed out from below.
+  // How many chunks are no longer fresh.
   std::uint32_t fresh_used() const noexcept { return fresh_.load(std::memory_order_relaxed); }
   // Whether a thread held it when the stream began. Once released, it is handed out like any other.
   bool was_held(std::uint32_t index) const noexcept { return held_[index]; }
   // Whether a chunk may hold something: it was handed out, or was held from the start.
-  bool was_used(std::uint32_t index) const noexcept {
-    return index < fresh_used() || index >= top_.load(std::memory_order_relaxed) || held_[index];
-  }
+  bool was_used(std::uint32_t index) const noexcept { return index < fresh_used() || held_[index]; }
   std::uint64_t full_count() const noexcept { return full_.size(); }
   std::uint64_t free_count() const noexcept { return free_.size(); }
   // Counts a loss of the stream, for all threads.
@@ -98,10 +100,8 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   std::uint32_t chunk_count_ = 0;
   std::uint64_t stream_ = 0;
   std::atomic<bool> ring_{false};
-  std::atomic<std::uint32_t> fresh_{0};     // next to take from below
-  std::atomic<std::uint32_t> prepared_{0};  // end of those
-  std::atomic<std::uint32_t> claimed_{0};   // end of those being prepared
-  std::atomic<std::uint32_t> top_{0};       // last taken from the top
+  std::atomic<std::uint32_t> fresh_{0};     // the first that is fresh
+  std::atomic<std::uint32_t> reserved_{0};  // end of those that may be taken
   std::atomic<std::uint64_t> overwritten_chunks_{0};
   std::atomic<std::uint64_t> mislaid_chunks_{0};
   std::atomic<std::uint64_t> count_from_{0};

@@ -105,17 +105,30 @@ TEST_F(PoolTest, KnowsWhichChunksWereUsed) {
   EXPECT_FALSE(pool.was_used(3));
 }
 
-TEST_F(PoolTest, GivesUnpreparedChunksFromTheTop) {
+TEST_F(PoolTest, GivesOutNoMoreThanIsReserved) {
   make(4);
-  pool.set_prepared(1);
+  pool.set_reserved(1);
   EXPECT_EQ(pool.take(), pool.chunk(0));
-  EXPECT_EQ(pool.take(), pool.chunk(3));
-  EXPECT_EQ(pool.claim(4), 3u) << "the last one is taken";
-  EXPECT_EQ(pool.take(), nullptr) << "nobody has a chunk while it is prepared";
-  pool.set_prepared(3);
-  EXPECT_EQ(pool.take(), pool.chunk(1));
-  EXPECT_EQ(pool.take(), pool.chunk(2));
   EXPECT_EQ(pool.take(), nullptr);
+  pool.set_reserved(2);
+  EXPECT_EQ(pool.take(), pool.chunk(1));
+  EXPECT_EQ(pool.take(), nullptr);
+}
+
+TEST_F(PoolTest, GivesOutFirstWhatIsReady) {
+  make(4);
+  pool.set_reserved(3);
+  std::uint32_t first = 9;
+  EXPECT_EQ(pool.take_run(2, first), 2u);
+  EXPECT_EQ(first, 0u);
+  EXPECT_EQ(pool.take(), pool.chunk(2)) << "nobody has a chunk while it is made ready";
+  EXPECT_EQ(pool.take(), nullptr);
+  pool.offer(0);
+  pool.offer(1);
+  EXPECT_EQ(pool.free_count(), 2u);
+  EXPECT_EQ(pool.take(), pool.chunk(0));
+  EXPECT_EQ(pool.take(), pool.chunk(1));
+  EXPECT_EQ(pool.take_run(2, first), first) << "what is not reserved is not made ready either";
 }
 
 TEST_F(PoolTest, MayBecomeSmallerAndLargerBetweenStreams) {
