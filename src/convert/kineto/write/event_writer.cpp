@@ -2,6 +2,7 @@
 #include "convert/kineto/write/event_writer.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/json.h"
 #include "trace/known_names.h"
@@ -158,13 +159,43 @@ char* KinetoEvents::event_extras(char* at) {
 }
 
 char* KinetoEvents::arg_extras(char* at) {
-  for (const ExtraId extra : extras_) {
-    const StringId key = plan_.trace.extras().key[extra];
+  for (std::size_t i = 0; i < extras_.size(); ++i) {
+    const StringId key = plan_.trace.extras().key[extras_[i]];
     if (is_event_key(plan_.trace.string(key))) continue;
-    at = put(string(put(at, ", \""), key), "\": ");
-    at = text(at, plan_.strings.value(plan_.trace.extras().value[extra], scratch_));
+    at = may_stand_already(i) ? unique_key(at, key) : put(string(put(at, ", \""), key), "\": ");
+    at = text(at, plan_.strings.value(plan_.trace.extras().value[extras_[i]], scratch_));
   }
   return at;
+}
+
+// A program may call an argument by any name, also by that of a column, or two of them the same.
+bool KinetoEvents::may_stand_already(std::size_t extra) {
+  constexpr std::size_t kMostLooks = 64;
+  const auto& keys = plan_.trace.extras().key;
+  const StringId key = keys[extras_[extra]];
+  for (std::size_t i = extra - std::min(extra, kMostLooks); i < extra; ++i) {
+    if (keys[extras_[i]] == key) return true;
+  }
+  const auto [known, is_new] = names_column_.try_emplace(key.value(), false);
+  if (is_new) {
+    known->second = std::any_of(kArgKeyTexts.begin(), kArgKeyTexts.end(), [&](const auto& text) {
+      return text.text == plan_.trace.string(key);
+    });
+  }
+  return known->second;
+}
+
+// "File (argument)" where "File" stands already.
+char* KinetoEvents::unique_key(char* at, StringId key) {
+  const std::string begin = ", \"" + std::string(plan_.strings.escaped(key, scratch_));
+  std::string whole = begin + "\": ";
+  for (int number = 1;; ++number) {
+    const char* const args = out_.at(args_begin_);
+    const std::string_view written(args, static_cast<std::size_t>(at - args));
+    if (written.find(whole) == std::string_view::npos) return text(at, whole);
+    whole = begin + (number == 1 ? " (argument)" : " (argument " + std::to_string(number) + ")") +
+            "\": ";
+  }
 }
 
 ExtraId KinetoEvents::take_extra(std::string_view key) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "convert/kineto/write/plan.h"
@@ -120,6 +121,8 @@ class KinetoEvents {
   char* category(char* at, SpanId span);
   char* event_extras(char* at);
   char* arg_extras(char* at);
+  bool may_stand_already(std::size_t extra);
+  char* unique_key(char* at, StringId key);
   // Writes a key with the value that a foreign file gave it, else with `number` unless it equals
   // `null`.
   template <ArgKey Key>
@@ -167,8 +170,9 @@ class KinetoEvents {
   TextBuffer out_;
   MicrosText times_;
   std::string scratch_;
-  std::vector<ExtraId> extras_;  // of the event being written
-  std::vector<FlowId> arrived_;  // at the span being written
+  std::vector<ExtraId> extras_;                           // of the event being written
+  std::unordered_map<std::uint32_t, bool> names_column_;  // whether a key is that of a column too
+  std::vector<FlowId> arrived_;                           // at the span being written
   std::size_t args_begin_ = 0;
   std::size_t track_ = 0;
   std::array<std::string, 64> heads_;  // of a span of each kind, up to its name

@@ -174,6 +174,25 @@ TEST(KinetoWrite, NamesOfAnyBytesAreValidJson) {
   EXPECT_THAT(text, HasSubstr(R"("key\n": "{\"broken\": ")"));
 }
 
+TEST(KinetoWrite, NoKeyStandsTwiceWhateverArgumentsAreCalled) {
+  OneThread trace;
+  SpanRow row = trace.span("scope", 0, 5);
+  row.source_file = trace.builder.intern("a.cpp");
+  row.source_line = 7;
+  row.source_function = trace.builder.intern("main");
+  const SpanId span = trace.add(row);
+  for (const char* const key : {"File", "Line", "Function", "batch", "batch", "File", "Category"})
+    trace.builder.extras().push_back(
+        {TableKind::Spans, span.value(), trace.builder.intern(key), trace.builder.intern("1")});
+  const std::string text = trace.json();
+  EXPECT_TRUE(validate_json(text).has_value());
+  for (const char* const key :
+       {"File", "File (argument)", "File (argument 2)", "Line", "Line (argument)", "Function",
+        "Function (argument)", "batch", "batch (argument)", "Category"})
+    EXPECT_EQ(count(text, '"' + std::string(key) + "\": "), 1u) << key << " in " << text;
+  EXPECT_EQ(count(text, "Category (argument)"), 0u) << "nothing else has that key";
+}
+
 TEST(KinetoWrite, KeepsANameOfAMegabyte) {
   for (const char letter : {'x', '"'}) {
     OneThread trace;
