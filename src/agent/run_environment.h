@@ -34,6 +34,11 @@ constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 // A variable of OpenCL's loader: the layers between a program and OpenCL, separated by colons.
 constexpr const char* kOpenclLayers = "OPENCL_LAYERS";
 
+// The options of the address sanitizer's runtime, separated by colons, and the one that lets
+// another library be loaded before it.
+constexpr const char* kAsanOptions = "ASAN_OPTIONS";
+constexpr const char* kAsanMayBeSecond = "verify_asan_link_order=0";
+
 // Exported by the agent. Called a first time, and again when libtorch has been loaded.
 // `torch_library` is the path of the loaded libtorch_cpu; null if there is none.
 constexpr const char* kAgentEntry = "sonde_agent_attach";
@@ -43,6 +48,12 @@ using AgentEntry = int(const char* torch_library);
 // with that inode. Requests and answers are those of src/agent/control.h.
 constexpr const char* kAgentCame = "sonde_preload_agent_came";
 using AgentCame = void(int socket, unsigned long inode);
+
+// Exported by the preload library. Sets the function to call before a thread forbids itself to read
+// the processor's counter (0), or nearly all system calls (1).
+constexpr const char* kWatchThreads = "sonde_preload_watch_threads";
+using BeforeGivingUp = void(int what);
+using WatchThreads = void(BeforeGivingUp* before);
 
 // The prefix of agents' socket names (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";

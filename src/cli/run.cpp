@@ -32,6 +32,8 @@ constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr int kNotFound = 127;
 constexpr int kCannotStart = 126;
 constexpr int kKilledBase = 128;
+// Of the run log, which is to have room although the disk fills up: some hundred processes.
+constexpr std::size_t kReportBytes = std::size_t{64} << 10;
 
 struct Libraries {
   std::string preload;
@@ -111,6 +113,16 @@ Result<RunOptions> complete(RunOptions options) {
   return options;
 }
 
+// A runtime of the address sanitizer that is a library of its own, as g++ links it, refuses to
+// start a program in which another library comes before it. It need not be first for what the
+// preload library does. What the user says comes later and counts.
+std::pair<std::string, std::string> address_sanitizer_options() {
+  const char* const others = ::getenv(kAsanOptions);
+  const bool alone = others == nullptr || *others == '\0';
+  const std::string ours = kAsanMayBeSecond;
+  return {kAsanOptions, alone ? ours : ours + ":" + others};
+}
+
 ChildCommand child_command(const RunCommand& command, const RunOptions& options,
                            const Target& target, const Libraries& libraries) {
   ChildCommand child;
@@ -122,6 +134,7 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
   child.environment = to_environment(options);
   child.environment.emplace_back("LD_PRELOAD",
                                  alone ? libraries.preload : libraries.preload + ":" + others);
+  child.environment.push_back(address_sanitizer_options());
   child.environment.emplace_back(kRunPreload, libraries.preload);
   child.environment.emplace_back(kRunAgent, libraries.agent);
   // The driver opens it when the program begins to use CUDA.
@@ -188,8 +201,9 @@ Result<int> run_program(const RunCommand& command) {
   if (command.with_execution_trace && asked.execution_trace.empty())
     asked.execution_trace = execution_trace_beside(asked.output);
   SONDE_TRY(RunOptions options, complete(std::move(asked)));
-  SONDE_TRY(const TemporaryFile report, TemporaryFile::create("sonde-run"));
-  options.report = report.path();
+  const auto report = TemporaryFile::create_to_share("sonde-run", kReportBytes,
+                                                     fs::path(options.output).parent_path());
+  if (report) options.report = report->path();
   options.adapters = usable_adapters(folder);
   if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so";
 
@@ -200,11 +214,16 @@ Result<int> run_program(const RunCommand& command) {
   // The reader of our messages may be gone, or the disk full. The exit status still matters.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
+  const int status = end.killed ? kKilledBase + end.number : end.number;
   if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));
+  if (!report) {
+    if (!command.quiet) say("what was recorded is not known: " + report.error().message);
+    return status;
+  }
   const pid_t own_pid = ::getpid();
   const std::string failure = run_apart([&] {
     std::vector<ReportEntry> entries;
-    if (auto read = read_report(report.path())) entries = *std::move(read);
+    if (auto read = read_report(options.report)) entries = *std::move(read);
     std::vector<std::string> lines = closing_lines(entries, target, program, options, own_pid);
     if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
       lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
@@ -215,7 +234,7 @@ Result<int> run_program(const RunCommand& command) {
   });
   if (!command.quiet && !failure.empty())
     say("the recording could not be examined: " + failure + "; see `sonde info FILE`");
-  return end.killed ? kKilledBase + end.number : end.number;
+  return status;
 }
 
 }  // namespace sonde::cli

@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/file.h"
 #include "cli/run_signals.h"
@@ -41,6 +43,18 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
+// Whether a file that the kernel cannot start may be a script without a first line. Like a shell,
+// this looks for a zero byte in the first line.
+bool may_be_script(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  char begin[128];
+  const ssize_t size = ::read(fd, begin, sizeof(begin));
+  ::close(fd);
+  const std::string_view read(begin, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return read.substr(0, read.find('\n')).find('\0') == std::string_view::npos;
+}
+
 // Runs in the child. The pipe closes if it succeeds; otherwise it carries errno.
 [[noreturn]] void become(const ChildCommand& command, const RelayedSignalsBlocked& blocked,
                          int errors) {
@@ -52,7 +66,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<std::string> words = command.arguments;
   ::execv(command.path.c_str(), pointers_to(words).data());
   int reason = errno;
-  if (reason == ENOEXEC) {  // a script without a first line
+  if (reason == ENOEXEC && may_be_script(command.path)) {
     words = {"sh", command.path};
     words.insert(words.end(), command.arguments.begin() + 1, command.arguments.end());
     ::execv("/bin/sh", pointers_to(words).data());

@@ -33,9 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 8;
-// How much of a recording is decoded to describe it: some 1.5 million spans, 100 to 200 MB of
-// memory.
-constexpr std::uint64_t kMostDecoded = std::uint64_t{8} << 20;
+// How much of a recording is decoded to describe it: some 200,000 spans, 30 MB of memory.
+constexpr std::uint64_t kMostDecoded = std::uint64_t{1} << 20;
 // A smaller file cannot even hold the summary of what was recorded.
 constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
 constexpr const char* kReplaced = ": was replaced by another recording";

@@ -102,7 +102,8 @@ void report_error(const char* message) {
 void call_agent(const char* path, const char* torch) {
   // RTLD_LOCAL: only we use what the agent brings, and libtorch, which Python opens the same way,
   // must not become visible to the whole program through the adapter.
-  void* agent = next_dlopen()(path, RTLD_NOW | RTLD_LOCAL);
+  // RTLD_LAZY: looking up all functions takes milliseconds, which short processes would notice.
+  void* agent = next_dlopen()(path, RTLD_LAZY | RTLD_LOCAL);
   if (agent == nullptr) return report_error(::dlerror());
   auto* entry = reinterpret_cast<sonde::AgentEntry*>(::dlsym(agent, sonde::kAgentEntry));
   if (entry == nullptr) return report_error(::dlerror());
@@ -198,6 +199,7 @@ void leave_list(const char* variable, const char* entry) {
 void clear_environment() {
   leave_list("LD_PRELOAD", ::getenv(sonde::kRunPreload));
   leave_list(sonde::kOpenclLayers, ::getenv(sonde::kRunOpencl));
+  leave_list(sonde::kAsanOptions, sonde::kAsanMayBeSecond);
   const char* const named = ::getenv(sonde::kNvtxInjection);
   const char* const ours = ::getenv(sonde::kRunNvtx);
   if (named != nullptr && ours != nullptr && ::strcmp(named, ours) == 0)
