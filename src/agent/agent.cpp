@@ -24,9 +24,12 @@
 #include "agent/secrets.h"
 #include "agent/start_stop_signals.h"
 #include "base/json.h"
+#include "base/own_process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "collect/last_thread.h"
 #include "collect/record_options.h"
+#include "record/recorder.h"
 #include "sonde/source/op.h"
 
 namespace sonde {
@@ -67,7 +70,11 @@ void open_opencl_layer(const std::string& report) {
 }  // namespace
 
 struct AgentForkHandlers {
-  static void before() { Agent::instance().mutex_.lock(); }
+  static void before() {
+    Agent& agent = Agent::instance();
+    agent.mutex_.lock();
+    agent.forks_in_sandbox_ = is_in_sandbox();
+  }
   static void in_parent() { Agent::instance().mutex_.unlock(); }
   // The session, the thread and the socket belong to the parent.
   static void in_child() {
@@ -77,7 +84,8 @@ struct AgentForkHandlers {
     [[maybe_unused]] const Session* parents = agent.session_.release();
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
-    if (!agent.options_.follow_children) return;
+    // A sandbox may end the child for the files and sockets that a recording needs.
+    if (!agent.options_.follow_children || agent.forks_in_sandbox_) return;
     sonde_when_missed(begin_at_first_operator);
     agent.start_thread();
   }
@@ -116,6 +124,7 @@ void Agent::attach(const char* torch_library) {
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
   std::atexit([] { instance().end_with_program(); });  // runs before the collector's
   std::at_quick_exit([] { instance().end_with_program(); });
+  watch_threads();
   // Before main() begins, because requests may arrive as soon as the program runs.
   open_server();
   start_thread();
@@ -126,6 +135,8 @@ void Agent::attach(const char* torch_library) {
 // The collector would end the session too, but cannot report what went wrong. Another thread may be
 // opening it just now.
 void Agent::end_with_program() {
+  // By the agent's thread: the one that ends the program may be confined by a sandbox.
+  if (server_.ask("end")) return;
   const std::unique_lock lock(mutex_, std::chrono::seconds(2));
   if (!lock.owns_lock() || session_ == nullptr) return;
   stop();
@@ -200,6 +211,15 @@ void Agent::open_forked() {
   sonde_when_missed(nullptr);  // last: until here, operators of other threads wait for us
 }
 
+// Threads that give up what recording needs are told to the recorder.
+void Agent::watch_threads() {
+  void* const watch = ::dlsym(RTLD_DEFAULT, kWatchThreads);
+  if (watch == nullptr) return;
+  reinterpret_cast<WatchThreads*>(watch)([](int what) {
+    detail::before_giving_up(what == 0 ? detail::GivenUp::Counter : detail::GivenUp::SystemCalls);
+  });
+}
+
 void Agent::open_server() {
   if (auto opened = server_.open(); !opened)
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
@@ -222,6 +242,7 @@ void Agent::start_thread() {
 }
 
 void Agent::run(bool is_forked) {
+  const OwnThread own;
   ::pthread_setname_np(::pthread_self(), "sonde agent");
   wake_this_thread_by_signals();
   if (is_forked) {

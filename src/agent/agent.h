@@ -39,6 +39,7 @@ class Agent {
   void open_forked();
   void end_with_program();
   void close_session();
+  static void watch_threads();
   void open_server();
   void start_thread();
   void run(bool is_forked);
@@ -61,7 +62,8 @@ class Agent {
   std::unique_ptr<Session> session_;
   std::unique_ptr<ExecutionTraceObserver> observer_;  // null: not requested, or no libtorch
   bool has_torch_ = false;
-  bool first_start_due_ = false;  // the one requested by the options
+  bool forks_in_sandbox_ = false;  // at the last fork()
+  bool first_start_due_ = false;   // the one requested by the options
   std::int64_t window_began_ns_ = 0;
   ControlServer server_;
 };

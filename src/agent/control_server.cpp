@@ -49,6 +49,7 @@ ino_t inode_of(int fd) {
 }  // namespace
 
 Result<void> ControlServer::open() {
+  process_ = ::getpid();
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) == 0) {
     const timeval patience = {2, 0};
     ::setsockopt(ends_[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -71,6 +72,18 @@ Result<void> ControlServer::listen() {
   const int reason = errno;
   ::close(std::exchange(fd_, -1));
   return io_failure("control socket", "open", reason);
+}
+
+bool ControlServer::ask(const std::string& request) const {
+  constexpr int kTries = 5;  // each waits as long as the socket was told to
+  if (process_ != ::getpid() || ends_[1] < 0 || inode_of(ends_[1]) != inodes_[1]) return false;
+  if (::write(ends_[1], request.data(), request.size()) < 0) return false;
+  for (int i = 0; i < kTries; ++i) {
+    char answer[256];
+    if (::read(ends_[1], answer, sizeof(answer)) >= 0) return true;
+    if (errno != EAGAIN && errno != EINTR) return false;
+  }
+  return false;
 }
 
 void ControlServer::forget() {

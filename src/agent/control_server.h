@@ -26,6 +26,10 @@ class ControlServer {
   // The other end of a socket pair, for requests from this process itself: a sandbox may forbid it
   // to create another socket, and nobody else can interfere. -1 if there is none.
   int own_end() const { return ends_[1]; }
+  // Sends a request to the serving thread through that socket pair and waits for the answer; call
+  // it from another thread. False if there is no answer within some seconds. It only reads and
+  // writes, which sandboxes allow.
+  bool ask(const std::string& request) const;
   // Call it in a child of fork(): the socket belongs to the parent.
   void forget();
 
@@ -39,6 +43,7 @@ class ControlServer {
 
   int fd_ = -1;
   std::optional<ControlAddress> address_;
+  pid_t process_ = 0;  // that has opened it
   int ends_[2] = {-1, -1};
   ino_t inodes_[2] = {};
 };

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/new_file.h"
+#include "base/own_process.h"
 #include "collect/output_name.h"
 
 namespace sonde {
@@ -24,7 +25,8 @@ constexpr std::array<std::string_view, 5> kKinds = {"recording", "adapter", "err
 class LockedReport {
  public:
   explicit LockedReport(const std::string& path)
-      : fd_(path.empty() ? -1 : ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)) {
+      : fd_(path.empty() || is_in_sandbox() ? -1
+                                            : ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)) {
     while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }

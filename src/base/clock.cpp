@@ -34,8 +34,38 @@ std::int64_t read_ns(clockid_t clock, bool from_kernel) {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+// Threads that may not read the counter although others do.
+__thread bool gave_up_counter __attribute__((tls_model("initial-exec"))) = false;
+std::atomic<bool> somebody_gave_up{false};
+
 std::int64_t read_ns(clockid_t clock) {
-  return read_ns(clock, asks_the_kernel.load(std::memory_order_relaxed));
+  return read_ns(clock, asks_the_kernel.load(std::memory_order_relaxed) || gave_up_counter);
+}
+
+// Two moments, on both clocks, from which those threads count. Written one word at a time: a reader
+// who meets a change gets a time that is off by less than the moments are apart.
+struct Moment {
+  std::atomic<std::uint64_t> ticks{0};
+  std::atomic<std::int64_t> ns{0};
+};
+Moment first_moment;
+Moment last_moment;
+
+void remember(const std::uint64_t ticks, const std::int64_t ns) {
+  Moment& moment = first_moment.ticks.load() == 0 ? first_moment : last_moment;
+  moment.ns.store(ns);
+  moment.ticks.store(ticks);
+}
+
+// What the counter would show.
+std::uint64_t ticks_by_kernel() {
+  const auto first_ns = first_moment.ns.load();
+  const auto first_ticks = first_moment.ticks.load();
+  const auto span_ns = static_cast<double>(last_moment.ns.load() - first_ns);
+  const auto span_ticks = static_cast<double>(last_moment.ticks.load() - first_ticks);
+  const auto since_ns = static_cast<double>(read_ns(CLOCK_MONOTONIC_RAW, true) - first_ns);
+  return first_ticks +
+         static_cast<std::uint64_t>(span_ns > 0 ? since_ns * (span_ticks / span_ns) : since_ns);
 }
 
 std::uint64_t read_counter() {
@@ -122,16 +152,36 @@ bool review_tick_source() {
   return before != TickSource::Monotonic;
 }
 
+bool has_given_up_counter() {
+  return gave_up_counter;
+}
+
+void give_up_counter() {
+  constexpr std::int64_t kLongEnoughNs = 2'000'000;  // to know the counter's rate
+  if (gave_up_counter || tick_source() != TickSource::Counter) return;
+  do {
+    take_anchor();
+  } while (last_moment.ns.load() - first_moment.ns.load() < kLongEnoughNs);
+  somebody_gave_up.store(true);
+  gave_up_counter = true;
+}
+
+void follow_counter() {
+  if (somebody_gave_up.load(std::memory_order_relaxed) && counter_is_forbidden())
+    gave_up_counter = true;
+}
+
 void allow_counter() {
+  gave_up_counter = false;
 #if defined(__x86_64__)
   ::prctl(PR_SET_TSC, PR_TSC_ENABLE);
 #endif
 }
 
 std::uint64_t read_ticks() {
-  return tick_source() == TickSource::Counter
-             ? read_counter()
-             : static_cast<std::uint64_t>(read_ns(CLOCK_MONOTONIC_RAW));
+  if (tick_source() != TickSource::Counter)
+    return static_cast<std::uint64_t>(read_ns(CLOCK_MONOTONIC_RAW));
+  return gave_up_counter ? ticks_by_kernel() : read_counter();
 }
 
 std::int64_t monotonic_ns() {
@@ -158,6 +208,7 @@ ClockAnchor take_anchor() {
     anchor.ticks = before + anchor.spread_ticks / 2;
     if (anchor.spread_ticks < best.spread_ticks) best = anchor;
   }
+  if (!gave_up_counter) remember(best.ticks, best.monotonic_ns);
   return best;
 }
 

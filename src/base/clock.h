@@ -19,6 +19,12 @@ TickSource tick_source();
 // Switches to the fallback if the calling thread may no longer read the counter (PR_SET_TSC of
 // prctl). Call it when a recording begins. True if the source has changed.
 bool review_tick_source();
+// Call it before the calling thread forbids itself to read the counter. Its ticks then come from
+// the kernel's clock, converted to those of the counter; they are about a microsecond off.
+void give_up_counter();
+bool has_given_up_counter();
+// Call it at a thread's first record: the thread that created it may have given up the counter.
+void follow_counter();
 // Lets the calling thread read the counter, whatever the thread that created it may do. Use it only
 // on Sonde's own threads.
 void allow_counter();

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/own_process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "collect/last_thread.h"
 #include "collect/output_name.h"
 #include "record/recorder.h"
 #include "sonde/profile/distributed.h"
@@ -44,7 +46,10 @@ ProcessBlock this_process() {
 struct ForkHandlers {
   static void before() { Collector::instance().mutex_.lock(); }
   static void after_in_parent() { Collector::instance().mutex_.unlock(); }
-  static void in_child() { the_collector.store(new Collector, std::memory_order_release); }
+  static void in_child() {
+    forget_own_threads();
+    the_collector.store(new Collector, std::memory_order_release);
+  }
 };
 
 Collector& Collector::instance() {
@@ -86,6 +91,7 @@ void Collector::start_drainer() {
 }
 
 Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
+  watch_own_process();
   std::unique_lock lock(mutex_);
   const std::uint32_t chunk_count = Stream::chunks_for(session->options.budget_bytes);
   const bool wants_file = session->options.crash_safe && !session->path.empty();

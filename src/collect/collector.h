@@ -3,7 +3,7 @@
 
 // There is one in each process: it has the open sessions and the drainer, the thread that moves
 // what was recorded (collect/stream.h) to their files. It relates the recorder's clock to the
-// system's once a second and sleeps while there is nothing to do.
+// system's once a second, and ends soon after the last session.
 
 #include <atomic>
 #include <condition_variable>
@@ -95,6 +95,7 @@ class Collector {
   std::int64_t last_anchor_ns_ = 0;
   std::int64_t anchor_interval_ns_ = 0;
   std::int64_t last_rotation_ns_ = 0;
+  std::int64_t last_look_ns_ = 0;  // at the program's threads
   std::uint32_t last_fresh_ = 0;
 };
 

@@ -9,8 +9,10 @@
 #include <span>
 
 #include "base/clock.h"
+#include "base/own_process.h"
 #include "collect/chunk_reader.h"
 #include "collect/collector.h"
+#include "collect/last_thread.h"
 #include "decode/losses.h"
 #include "record/recorder.h"
 
@@ -20,20 +22,24 @@ namespace {
 
 constexpr std::int64_t kPartialEveryNs = 200'000'000;
 constexpr std::int64_t kAnchorEveryNs = 1'000'000'000;
+constexpr std::int64_t kLookEveryNs = 100'000'000;
 constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
 constexpr auto kBusyInterval = std::chrono::milliseconds(2);
 constexpr auto kCalmInterval = std::chrono::milliseconds(10);
+constexpr auto kIdleTime = std::chrono::milliseconds(100);
 
 }  // namespace
 
 void Collector::run() {
   ::pthread_setname_np(::pthread_self(), "sonde-drainer");
   allow_counter();
+  const OwnThread own;
   std::unique_lock lock(mutex_);
   bool busy = false;
   for (;;) {
     if (sessions_.empty()) {
-      work_.wait(lock, [&] { return quit_ || !sessions_.empty(); });
+      // Whoever opens another session starts another drainer.
+      if (!work_.wait_for(lock, kIdleTime, [&] { return quit_ || !sessions_.empty(); })) break;
     } else {
       work_.wait_for(lock, busy ? kBusyInterval : kCalmInterval, [&] { return urgent_ || quit_; });
     }
@@ -89,6 +95,10 @@ void Collector::pass() {
       session->file->add_anchor(anchor);
       session->file->sync_dictionary();
     }
+  }
+  if (now - last_look_ns_ >= kLookEveryNs) {
+    last_look_ns_ = now;
+    end_with_last_thread();
   }
   if (now - last_rotation_ns_ >= kRotationEveryNs) {
     last_rotation_ns_ = now;
@@ -177,7 +187,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       const SessionState::Window window = session->windows[i];
       if (window.written || window.end_ticks == 0 || window.end_ticks > pass_ticks_) continue;
       lock.unlock();
-      detail::refresh_thread_names();
+      if (!is_in_sandbox()) detail::refresh_thread_names();
       if (session->options.policy == BufferPolicy::Ring) {
         write_ring(*session->file, window.start_ticks, window.end_ticks, session->options.compress);
       } else {
@@ -196,6 +206,8 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
     if (session->closing && session->pins == 0 && session->all_written()) {
       std::erase(sessions_, session);
       session->file->make_room_for_the_end();
+      if (!stream_.why_not_larger().empty())
+        note(*session, LedgerKind::Note, stream_.why_not_larger());
       write_ledger(*session->file, session->losses, thread_cpu_ns() - session->drainer_ns_at_open);
       // An error is kept in the file's first_error(), which close() returns.
       (void)session->file->seal();

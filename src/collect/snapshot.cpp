@@ -2,6 +2,7 @@
 // Snapshots: the content of a ring as a separate file, while recording continues.
 
 #include "base/file.h"
+#include "base/own_process.h"
 #include "collect/collector.h"
 #include "record/recorder.h"
 
@@ -30,7 +31,7 @@ Result<void> Collector::snapshot(const std::shared_ptr<SessionState>& session,
                                  const std::string& path) {
   SONDE_TRY(const SessionState::Window window, pin(*session));
   session->sources.flush();
-  detail::refresh_thread_names();
+  if (!is_in_sandbox()) detail::refresh_thread_names();
   Result<void> written = write_replacing(
       path, [&](const std::string& at) { return write_snapshot(*session, window, at); });
   unpin(*session);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <string_view>
 
 #include "base/clock.h"
 #include "record/listeners.h"
@@ -14,6 +15,7 @@
 #include "record/slow_path.h"
 #include "record/thread_registry.h"
 #include "sonde/detail/thread_cursor.h"
+#include "sonde/sonde.h"
 
 namespace sonde::detail {
 
@@ -122,6 +124,13 @@ void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
     __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
   });
+}
+
+void before_giving_up(GivenUp what) noexcept {
+  if (what == GivenUp::Counter) return lose_counter();
+  constexpr std::string_view kMark = "strict seccomp: this thread records nothing from here on";
+  sonde_mark(kMark.data(), kMark.size());
+  fall_silent();
 }
 
 void refresh_thread_names() {

@@ -35,6 +35,11 @@ void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*
 // hold only the low bits of the time.
 void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks);
 
+// Call it before the calling thread gives up one of these for good (PR_SET_TSC and PR_SET_SECCOMP
+// of prctl).
+enum class GivenUp : std::uint8_t { Counter, SystemCalls };
+void before_giving_up(GivenUp what) noexcept;
+
 // Checks whether threads were renamed since they were first seen.
 void refresh_thread_names();
 

@@ -49,6 +49,9 @@ __thread ThreadRecord* this_record __attribute__((tls_model("initial-exec"))) = 
 __thread unsigned times_left __attribute__((tls_model("initial-exec"))) = 0;
 __thread ThreadPast this_past __attribute__((tls_model("initial-exec"))) = {};
 
+// ThreadCursor::busy of a thread that records nothing any more.
+constexpr std::uint32_t kSilent = kBusy | 1;
+
 std::atomic<Pool*> current_pool{nullptr};
 std::atomic<std::uint32_t> slow_users{0};  // threads between SlowPath's constructor and destructor
 
@@ -80,8 +83,8 @@ class SlowPath {
  public:
   explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
     if (cursor.busy != 0) {
-      if (Pool* const pool = current_pool.load(std::memory_order_relaxed))
-        pool->count_loss(&LiveLosses::in_signal);
+      Pool* const pool = current_pool.load(std::memory_order_relaxed);
+      if (pool != nullptr && cursor.busy != kSilent) pool->count_loss(&LiveLosses::in_signal);
       return;
     }
     entered_ = true;
@@ -114,7 +117,7 @@ class SlowPath {
 // Only while the thread is busy.
 void leave(ThreadRecord* record, Pool* pool) noexcept {
   ThreadCursor& cursor = sonde_detail_cursor;
-  if (read_thread_name(*record))
+  if (read_own_name(*record))
     dictionary().add_thread(record->thread, record->kernel_id, record->name);
   give_up_chunk(*record, pool);
   cursor.chunk = &no_chunk;
@@ -148,6 +151,7 @@ void leave_if_all_but_gone(Pool* pool) noexcept {
 // Null if the system has no memory left.
 ThreadRecord* enter_thread(ThreadCursor& cursor) noexcept {
   if (this_record != nullptr) return this_record;
+  follow_counter();
   pthread_once(&exit_key_once, [] { pthread_key_create(&exit_key, leave_thread); });
   this_record = thread_registry().enter(&cursor, this_past);
   // Runs leave_thread when the thread ends, and again if something records after that.
@@ -183,7 +187,8 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
 // Lets the thread take the inlined path if only sessions listen.
 void open_fast_path(const ThreadRecord& record, ThreadCursor& cursor) noexcept {
   // With a slow clock, every record takes the slow path.
-  if (tick_source() != TickSource::Counter || !record.told.empty()) return;
+  if (tick_source() != TickSource::Counter || has_given_up_counter() || !record.told.empty())
+    return;
   set_limits(cursor, kBeginLimit, kEndLimit);
   // A new listener sets its bit first and then the limits to 0, so one of us sees the other.
   if (__atomic_load_n(&sonde_detail_recording, __ATOMIC_SEQ_CST) != kSession)
@@ -504,6 +509,15 @@ bool set_pool(Pool* pool) noexcept {
 
 void wait_for_slow_path() noexcept {
   while (slow_users.load(std::memory_order_seq_cst) != 0) sched_yield();  // pairs with SlowPath
+}
+
+void lose_counter() noexcept {
+  give_up_counter();
+  set_limits(sonde_detail_cursor, 0, 0);
+}
+
+void fall_silent() noexcept {
+  sonde_detail_cursor.busy = kSilent;
 }
 
 void forget_this_thread() noexcept {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,22 @@ std::uint64_t name_hash(std::string_view name) noexcept {
   return hash | 1;  // 0 marks an empty slot
 }
 
+namespace {
+
+bool keep_name(ThreadRecord& record, const char (&name)[16]) noexcept {
+  if (std::strcmp(name, record.name) == 0) return false;
+  std::memcpy(record.name, name, sizeof(name));
+  return true;
+}
+
+}  // namespace
+
+// Opens nothing: a sandbox may end the program for it.
+bool read_own_name(ThreadRecord& record) noexcept {
+  char name[16] = {};
+  return ::prctl(PR_GET_NAME, name) == 0 && keep_name(record, name);
+}
+
 bool read_thread_name(ThreadRecord& record) noexcept {
   char path[64] = "/proc/self/task/";
   char* end = put_decimal(path + std::strlen(path), record.kernel_id);
@@ -58,9 +75,7 @@ bool read_thread_name(ThreadRecord& record) noexcept {
   ::close(fd);
   if (n <= 0) return false;
   if (name[n - 1] == '\n') name[n - 1] = '\0';
-  if (std::strcmp(name, record.name) == 0) return false;
-  std::memcpy(record.name, name, sizeof(name));
-  return true;
+  return keep_name(record, name);
 }
 
 ThreadRecord* ThreadRegistry::allocate() noexcept {
@@ -92,7 +107,7 @@ ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor, const ThreadPast& past
     record->next_async = past.next_async;
     record->kernel_id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
     record->cursor = cursor;
-    read_thread_name(*record);
+    read_own_name(*record);
     record->next = first_;
     if (first_ != nullptr) first_->previous = record;
     first_ = record;

@@ -93,5 +93,7 @@ ThreadRegistry& thread_registry() noexcept;
 
 // Stores the thread's present name in its record; true if it changed. Call it only on that thread.
 bool read_thread_name(ThreadRecord& record) noexcept;
+// The same for the calling thread's record.
+bool read_own_name(ThreadRecord& record) noexcept;
 
 }  // namespace sonde::detail
