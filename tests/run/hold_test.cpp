@@ -105,6 +105,67 @@ TEST(FileSizeLimit, IsNamedWhereNothingMayBeWritten) {
   EXPECT_NE(launched.output().find("ulimit -f"), std::string::npos) << launched.output();
 }
 
+TEST(Tmpdir, ThatWillNotDoKeepsNothingFromBeingRecorded) {
+  for (const char* const folder : {"/no/such/folder", "here", "nowhere", "/proc", "/dev/null"}) {
+    const TempDir dir;
+    fs::create_directory(dir.file("here"));
+    Launched launched(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "work", "100", "5"}),
+                      {{"TMPDIR", folder}});
+    EXPECT_EQ(launched.wait(), 5) << folder;
+    EXPECT_NE(launched.errors().find("run.sonde: 100 spans in "), std::string::npos)
+        << folder << ": " << launched.errors();
+    EXPECT_TRUE(fs::is_empty(dir.file("here")));
+  }
+}
+
+// As a shell does it: what begins with a line of text may be a script, anything else is not.
+TEST(Status, Is126IfTheFileIsNoProgram) {
+  const TempDir dir;
+  for (const auto& [text, status] : {std::pair<std::string, int>{{"\x7f"
+                                                                  "ELF\0\1",
+                                                                  6},
+                                                                 126},
+                                     {{"MZ\0\0", 4}, 126},
+                                     {"exit 7\n", 7},
+                                     {"", 0}}) {
+    std::ofstream(dir.file("program")) << text;
+    fs::permissions(dir.file("program"), fs::perms::owner_all);
+    Launched launched(dir, sonde_run({"-q", "--", "./program"}));
+    EXPECT_EQ(launched.wait(), status) << launched.errors();
+  }
+}
+
+// Only Sonde's threads are left then, which nobody else would end.
+TEST(Program, EndsWithItsLastThread) {
+  const TempDir dir;
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "last-thread", "100"}));
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  EXPECT_EQ(spans_in(dir.file("run.sonde"), "work"), 300u) << launched.errors();
+}
+
+TEST(Thread, ThatMayNotReadTheCounterIsRecorded) {
+  const TempDir dir;
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "no-counter", "100"}));
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  const auto trace = open_sonde(dir.file("run.sonde"));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count_spans(*trace, "work"), 300u);
+  Nanos before = 0;
+  for (const SpanId span : trace->all_spans()) {  // in the order of their begins
+    EXPECT_GE(trace->spans().start_ns[span], before);
+    before = trace->spans().start_ns[span];
+  }
+  EXPECT_LT(trace->last_ns() - trace->first_ns(), Nanos{10'000'000'000});
+}
+
+TEST(Thread, UnderStrictSeccompEndsAsItWould) {
+  const TempDir dir;
+  Launched launched(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "strict", "100"}));
+  EXPECT_EQ(launched.wait(), 0) << launched.errors();
+  EXPECT_GE(spans_in(dir.file("run.sonde"), "work"), 100u);
+  EXPECT_TRUE(files_ending_in(dir.path(), ".live").empty());
+}
+
 // There it is process 1, a number that in this namespace never ends.
 TEST(PidNamespace, OfItsOwnDoesNotMakeARecordingLookUnfinished) {
   const TempDir dir;

@@ -23,19 +23,26 @@
 //                                    of its own, own-0 and so on, while it works as much again
 //   run_scopes held COUNT READY GO   scopes; READY appears; exits with 42 when GO appears
 //   run_scopes chroot COUNT          scopes, in a folder of its own that becomes the root
+//   run_scopes last-thread COUNT     scopes, then the first thread ends, and later the last
+//   run_scopes no-counter COUNT      scopes, forbids itself to read the processor's counter, scopes,
+//                                    also in another thread
+//   run_scopes strict COUNT          scopes, forbids itself nearly all system calls, scopes
 //   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
 //   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
 //   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
 // clang-format on
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sonde/record.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -207,6 +214,35 @@ int work_under_limit(int count) {
   return 0;
 }
 
+[[noreturn]] void end_first_thread(int count) {
+  work(count);
+  std::thread([count] {
+    work(count);
+    std::thread([count] {
+      pause_ms(20);
+      work(count);
+    }).detach();
+  }).detach();
+  ::pthread_exit(nullptr);
+}
+
+int work_without_counter(int count) {
+  work(count);
+#if defined(__x86_64__)
+  if (::prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return 98;
+#endif
+  work(count);
+  std::thread(work, count).join();
+  return 0;
+}
+
+int work_strictly(int count) {
+  work(count);
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+  work(count);
+  return static_cast<int>(::syscall(SYS_exit, 0));
+}
+
 int work_in_another_root(int count) {
   if (::mkdir("root", 0700) != 0 || ::chroot("root") != 0 || ::chdir("/") != 0) return 98;
   work(count);
@@ -259,6 +295,9 @@ int main(int argc, char** argv) {
   if (what == "waits") return wait_for_signal_and_work(count);
   if (what == "daemon") return close_all_and_work(count);
   if (what == "limit") return work_under_limit(count);
+  if (what == "last-thread") end_first_thread(count);
+  if (what == "no-counter") return work_without_counter(count);
+  if (what == "strict") return work_strictly(count);
   if (what == "chroot") return work_in_another_root(count);
   if (what == "held" && argc > 4) return work_and_wait(count, argv[3], argv[4]);
   work(count);
