@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
+#include "collect/live_file.h"
 #include "decode/open_sonde.h"
 #include "decode/recording_blocks.h"
 #include "decode/recording_reader.h"
@@ -245,7 +246,10 @@ void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) 
     const auto process = process_of(*file);
     if (process && process->pid != claim.pid) continue;  // another process's file
     const auto trace = read_growing_trace(*file);
-    if (trace && is_empty(*trace)) remove_recording(*file);
+    if (!trace || !is_empty(*trace)) continue;
+    remove_recording(*file);
+    // The process may have ended before it noted in the recording that it has a live file.
+    remove_if_left_over(claim.text + ".live");
   }
 }
 

@@ -129,11 +129,12 @@ Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::u
   const int fd = file.descriptor();
   const std::uint32_t first = chunks_in_steps(1, room_beside(path), chunk_count_);
   reserved_chunks_ = 0;
-  if (!extend(fd, first))
-    return io_failure(path, "cannot reserve " + bytes_text(range_bytes(first)), errno);
+  // First of all, so that a file whose process was killed here is known to be left over.
   const LiveFileHead head = live_file_head(stream, chunk_count_);
   if (write_some_at(fd, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
     return io_failure(path, "cannot write", errno);
+  if (!extend(fd, first))
+    return io_failure(path, "cannot reserve " + bytes_text(range_bytes(first)), errno);
   return {};
 }
 

@@ -51,6 +51,8 @@ bool is_left_over(int fd) {
          head.magic == LiveFileHead::kMagic && has_ended(head);
 }
 
+}  // namespace
+
 void remove_if_left_over(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
@@ -58,8 +60,6 @@ void remove_if_left_over(const std::string& path) {
   KeptFile file(fd, path);
   if (is_removable) file.remove_name();
 }
-
-}  // namespace
 
 Result<NewLiveFile> create_live_file(const std::string& output) {
   std::error_code failed;

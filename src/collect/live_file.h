@@ -23,6 +23,9 @@ struct NewLiveFile {
 };
 Result<NewLiveFile> create_live_file(const std::string& output);
 
+// Removes the live file of that name if its process, of this user and system, has ended.
+void remove_if_left_over(const std::string& path);
+
 // The head of a live file of this process.
 LiveFileHead live_file_head(std::uint64_t stream, std::uint32_t chunk_count);
 
