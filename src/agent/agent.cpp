@@ -260,7 +260,11 @@ void Agent::run(bool is_forked) {
       heed_signals();
       wait_ns = advance();
     }
-    server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
+    try {
+      server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
+    } catch (const std::bad_alloc&) {
+      // The program has used up its memory. Whoever asked gets no answer.
+    }
   }
 }
 

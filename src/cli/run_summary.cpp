@@ -36,6 +36,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostFiles = 8;
 // How much of a recording is decoded to describe it: some 200,000 spans, 30 MB of memory.
 constexpr std::uint64_t kMostDecoded = std::uint64_t{1} << 20;
+// How much of one that was cut short is decoded to make one file of it: 100 to 200 MB of memory.
+constexpr std::uint64_t kMostMadeWhole = std::uint64_t{8} << 20;
 // A smaller file cannot even hold the summary of what was recorded.
 constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
 constexpr const char* kReplaced = ": was replaced by another recording";
@@ -153,7 +155,8 @@ Recorded look_at(const ReportEntry& entry, bool still_runs) {
   Recorded result{.shown_path = shown(entry.text), .text = "", .still_runs = still_runs};
   const Progress progress("reading " + result.shown_path);
   auto file = own_file(entry);
-  if (file && bytes_to_decode(*file) > kMostDecoded) return outline_of(*file, std::move(result));
+  if (file && bytes_to_decode(*file) > (file->sealed() ? kMostDecoded : kMostMadeWhole))
+    return outline_of(*file, std::move(result));
   const auto trace = file ? read_growing_trace(*file) : Result<Trace>(Failure(file.error()));
   if (!trace) {
     result.text = trace.error().message;

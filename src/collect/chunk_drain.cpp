@@ -2,6 +2,7 @@
 #include "collect/chunk_drain.h"
 
 #include <array>
+#include <span>
 
 #include "collect/chunk_reader.h"
 #include "record/recorder.h"
@@ -9,6 +10,19 @@
 namespace sonde {
 
 using detail::ChunkHeader;
+
+namespace {
+
+// Full chunks that could not be written, because memory ran out, are full still.
+struct PutBack {
+  detail::Pool& pool;
+  std::span<ChunkHeader*> chunks;
+  ~PutBack() {
+    for (ChunkHeader* chunk : chunks) pool.retire(chunk);
+  }
+};
+
+}  // namespace
 
 bool ChunkDrain::full_chunks(Stream& stream, const Take& take, const Flush& flush) {
   detail::Pool& pool = stream.pool();
@@ -25,10 +39,12 @@ bool ChunkDrain::full_chunks(Stream& stream, const Take& take, const Flush& flus
         left = 0;
         break;
       }
-      chunk(pool, full, take);
       batch[count++] = full;
     }
+    PutBack unless_written{pool, std::span(batch).first(count)};
+    for (std::size_t i = 0; i < count; ++i) chunk(pool, batch[i], take);
     flush();
+    unless_written.chunks = {};
     for (std::size_t i = 0; i < count; ++i) pool.release(batch[i]);
     stream.prepare_ahead();
   }
@@ -59,9 +75,9 @@ void ChunkDrain::chunk(const detail::Pool& pool, ChunkHeader* chunk, const Take&
   head.first_offset = taken.offset;
   head.base_ticks = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
   load_words(chunk, taken.offset, committed, words_);
-  taken.offset = committed;
   head.word_count = static_cast<std::uint32_t>(words_.size());
   take(head, words_);
+  taken.offset = committed;
   __atomic_store_n(&chunk->drained, committed, __ATOMIC_RELAXED);
 }
 

@@ -68,6 +68,7 @@ class Collector {
   void run();
   void pass();
   void settle(std::unique_lock<std::mutex>& lock);
+  void give_up();
   void write_ledger(RecordingFile& file, const SessionLosses& lost, std::int64_t drainer_ns);
   void flush_events();
   void distribute(const EventsHead& head, std::span<const std::uint64_t> words);

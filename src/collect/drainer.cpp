@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -26,7 +28,29 @@ constexpr std::int64_t kLookEveryNs = 100'000'000;
 constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
 constexpr auto kBusyInterval = std::chrono::milliseconds(2);
 constexpr auto kCalmInterval = std::chrono::milliseconds(10);
+constexpr int kMostFailures = 100;
 constexpr auto kIdleTime = std::chrono::milliseconds(100);
+
+// The C library opens a file when it first returns memory of such a thread to the system. It does
+// so now, because a sandbox that the program enters later may end the program for it.
+void return_memory_once() {
+  constexpr std::size_t kBlock = std::size_t{100} << 10;
+  void* volatile first = std::malloc(kBlock);  // volatile, or no memory would be taken at all
+  void* volatile second = std::malloc(kBlock);
+  std::free(second);
+  std::free(first);
+}
+
+// False if memory ran out. That must not end the program.
+template <typename Work>
+bool while_memory_lasts(Work&& work) {
+  try {
+    work();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -34,6 +58,8 @@ void Collector::run() {
   ::pthread_setname_np(::pthread_self(), "sonde-drainer");
   allow_counter();
   const OwnThread own;
+  return_memory_once();
+  int failures = 0;  // without a success since
   std::unique_lock lock(mutex_);
   bool busy = false;
   for (;;) {
@@ -47,13 +73,26 @@ void Collector::run() {
     urgent_ = false;
     lock.unlock();
     const std::uint32_t fresh_before = last_fresh_;
-    pass();
-    busy = last_fresh_ != fresh_before || stream_.pool().full_count() > 0;
+    const bool passed = while_memory_lasts([&] { pass(); });
+    busy = passed && (last_fresh_ != fresh_before || stream_.pool().full_count() > 0);
+    if (!passed) pass_ticks_ = 0;  // no window counts as written
     lock.lock();
-    settle(lock);
+    const bool settled = while_memory_lasts([&] { settle(lock); });
+    if (!lock.owns_lock()) lock.lock();
+    failures = passed && settled ? 0 : failures + 1;
+    if (failures > kMostFailures) give_up();
     drainer_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
   }
   drainer_running_ = false;
+}
+
+// Lets whoever waits for a session go on. What its file lacks is in the live file.
+void Collector::give_up() {
+  for (const auto& session : sessions_) {
+    if (session->closing) session->closed = true;
+  }
+  std::erase_if(sessions_, [](const auto& session) { return session->closed; });
+  done_.notify_all();
 }
 
 void Collector::pass() {
@@ -204,7 +243,6 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       done_.notify_all();
     }
     if (session->closing && session->pins == 0 && session->all_written()) {
-      std::erase(sessions_, session);
       session->file->make_room_for_the_end();
       if (!stream_.why_not_larger().empty())
         note(*session, LedgerKind::Note, stream_.why_not_larger());
@@ -213,6 +251,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       (void)session->file->seal();
       if (session->live != nullptr) *session->live = {};
       session->live = nullptr;
+      std::erase(sessions_, session);
       session->closed = true;
       if (sessions_.empty() && stream_.is_on()) stream_.end();
       done_.notify_all();

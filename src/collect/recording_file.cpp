@@ -128,6 +128,10 @@ void RecordingFile::add_events(std::uint64_t thread, std::uint64_t records,
   sync_dictionary_locked();
   if (!keeps(thread)) return;
   const auto size = static_cast<std::uint32_t>(encoded.size());
+  // All or nothing, also if memory runs out.
+  if (const std::size_t needed = pending_.size() + sizeof(size) + encoded.size();
+      needed > pending_.capacity())
+    pending_.reserve(std::max(needed, 2 * pending_.capacity()));
   const auto* size_bytes = reinterpret_cast<const std::uint8_t*>(&size);
   pending_.insert(pending_.end(), size_bytes, size_bytes + sizeof(size));
   pending_.insert(pending_.end(), encoded.begin(), encoded.end());

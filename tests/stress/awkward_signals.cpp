@@ -101,7 +101,10 @@ int wait_with_all_blocked() {
 
 int die_by_alarm() {
   ::alarm(1);
-  for (;;) work(1000);
+  for (;;) {
+    work(10);
+    pause_ms(1);
+  }
 }
 
 int interrupt_system_call() {
