@@ -263,7 +263,7 @@ void Agent::run(bool is_forked) {
     try {
       server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
     } catch (const std::bad_alloc&) {
-      // The program has used up its memory. Whoever asked gets no answer.
+      continue;  // the program has used up its memory; whoever asked gets no answer
     }
   }
 }

@@ -2,7 +2,10 @@
 #include "cli/run_summary.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -235,6 +238,15 @@ std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
 }
 
 // Removes the files of processes that ended while opening them. They are empty.
+// A recording is locked while its process writes it. True also where that cannot be known.
+bool is_recorded_to(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return true;
+  const bool is_free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  ::close(fd);
+  return !is_free;
+}
+
 void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   for (const ReportEntry& claim : report) {
     std::error_code ignored;
@@ -247,7 +259,8 @@ void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) 
     auto file = BlockFile::open(claim.text);
     if (!file || bytes_to_decode(*file) > kMostDecoded) continue;
     const auto process = process_of(*file);
-    if (process && process->pid != claim.pid) continue;  // another process's file
+    // It may be another process's, which may not have got as far as to say so.
+    if (process ? process->pid != claim.pid : is_recorded_to(claim.text)) continue;
     const auto trace = read_growing_trace(*file);
     if (!trace || !is_empty(*trace)) continue;
     remove_recording(*file);

@@ -34,11 +34,10 @@ constexpr auto kIdleTime = std::chrono::milliseconds(100);
 // The C library opens a file when it first returns memory of such a thread to the system. It does
 // so now, because a sandbox that the program enters later may end the program for it.
 void return_memory_once() {
-  constexpr std::size_t kBlock = std::size_t{100} << 10;
-  void* volatile first = std::malloc(kBlock);  // volatile, or no memory would be taken at all
-  void* volatile second = std::malloc(kBlock);
-  std::free(second);
-  std::free(first);
+  constexpr std::size_t kBlock = std::size_t{100} << 10;  // more than it keeps, if there are some
+  void* volatile blocks[8];  // volatile, or no memory would be taken at all
+  for (void* volatile& block : blocks) block = std::malloc(kBlock);
+  for (void* volatile& block : blocks) std::free(block);
 }
 
 // False if memory ran out. That must not end the program.
