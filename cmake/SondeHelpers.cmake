@@ -70,7 +70,7 @@ macro(sonde_find_convert_libraries)
   if(SONDE_SQLITE_INCLUDE_DIR AND SONDE_SQLITE_LIBRARY)
     set(sonde_sqlite_found TRUE)
   endif()
-  sonde_optional(SQLITE libsqlite3-dev ${sonde_sqlite_found} "databases of nvprof and Nsight Systems")
+  sonde_optional(SQLITE libsqlite3-dev ${sonde_sqlite_found} "databases of nvprof and Nsight Systems, and SQL")
 endmacro()
 
 # Probes that perf and bpftrace find in the recorder.

@@ -22,6 +22,7 @@
 #include "cli/run.h"
 #include "cli/run_values.h"
 #include "cli/view.h"
+#include "cli/sql.h"
 #include "collect/record_options.h"
 #include "sonde/version.h"
 
@@ -56,6 +57,7 @@ struct Parser {
   WhatIfCommand whatif;
   CriticalPathCommand critical_path;
   ViewCommand view;
+  SqlCommand sql;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -85,6 +87,7 @@ struct Parser {
     add_whatif();
     add_critical_path();
     add_view();
+    add_sql();
   }
 
   static constexpr const char* kTraceFile =
@@ -546,6 +549,38 @@ struct Parser {
         SONDE_TRY(exit_status, run_program(run));
         return {};
       };
+    });
+  }
+
+  void add_sql() {
+    CLI::App* command = app.add_subcommand("sql", "Ask a trace, or several, in SQL");
+    command
+        ->add_option("TRACE", sql.words,
+                     "Traces or folders of traces, then the query. Without a query, opens a shell, "
+                     "or reads queries from standard input")
+        ->required()
+        ->type_name("");
+    command->add_flag_callback(
+        "--no-size-limit", [this] { sql.open.limit_size = false; },
+        "Open files even if they take far more memory than traces of their size do");
+    command
+        ->add_option("--format", sql.format,
+                     "Output format: table (default), markdown, csv or json")
+        ->check(CLI::IsMember({"table", "markdown", "csv", "json"}))
+        ->type_name("FORMAT");
+    command
+        ->add_option("--time-limit", sql.time_limit_s,
+                     "Stop a query after so many seconds (default 300); 0 lets it run")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("SECONDS");
+    command->footer(
+        "`sonde sql TRACE .tables` lists the tables, .schema their columns, .functions what can be "
+        "called; docs/sql.md has recipes. Queries only read.\nExample:\n  sonde sql run.sonde "
+        "'SELECT name, count, duration_text(total_ns) FROM operators ORDER BY total_ns DESC LIMIT "
+        "10'");
+    command->callback([this] {
+      require(check(sql));
+      action = [this](Output& out) { return run_sql(sql, out); };
     });
   }
 
