@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -18,6 +19,7 @@
 
 #include "cli/changed_files.h"
 #include "cli/commands.h"
+#include "cli/diff.h"
 #include "cli/out_of_memory.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
@@ -58,11 +60,12 @@ struct Parser {
   CriticalPathCommand critical_path;
   ViewCommand view;
   SqlCommand sql;
+  DiffCommand diff;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
   TorchBuildCommand torch_build;
-  int exit_status = 0;  // of the program that `sonde run` ran
+  int exit_status = 0;  // of the program that `sonde run` ran, or what `sonde diff` found
   std::string format = "text";
   Action action;
 
@@ -88,6 +91,7 @@ struct Parser {
     add_critical_path();
     add_view();
     add_sql();
+    add_diff();
   }
 
   static constexpr const char* kTraceFile =
@@ -241,10 +245,12 @@ struct Parser {
     CLI::App* command = app.add_subcommand("export", "Convert a trace to another format");
     add_input(command, "TRACE", kTraceFile, exporting);
     command
-        ->add_option("-o,--output", exporting.output,
-                     "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
-                     "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
-                     ".csv; .sonde")
+        ->add_option(
+            "-o,--output", exporting.output,
+            "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
+            "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
+            ".parquet for data frames, a folder with a file for each table; .sqlite; .pprof; .csv; "
+            ".sonde")
         ->required()
         ->type_name("FILE");
     command
@@ -584,6 +590,57 @@ struct Parser {
     });
   }
 
+  void add_diff() {
+    CLI::App* command =
+        app.add_subcommand("diff", "Compare runs of a program with runs of its changed version");
+    command
+        ->add_option("BASE", diff.base,
+                     "Runs of the old version: traces, folders of traces, or a baseline "
+                     "(.sondebase). Those of the new version follow after `--`")
+        ->type_name("");
+    command->add_flag_callback(
+        "--no-size-limit", [this] { diff.open.limit_size = false; },
+        "Open files even if they take far more memory than traces of their size do");
+    command
+        ->add_option("--gate", diff.gates,
+                     "Fail if the new version is worse: 'step<5%', 'device<2%', 'peak_memory<1%', "
+                     "'launches=0'; may be given several times")
+        ->type_name("GATE")
+        ->take_all()
+        ->expected(1);
+    command
+        ->add_option("--format", diff.format,
+                     "Output format: text (default), markdown, json or junit; the keys are stable")
+        ->check(CLI::IsMember({"text", "markdown", "json", "junit"}))
+        ->type_name("FORMAT");
+    command->add_option("-o,--output", diff.output, "Write the result here")->type_name("FILE");
+    command
+        ->add_option("--record", diff.record,
+                     "Write the runs of BASE as a small baseline instead of comparing them")
+        ->type_name("FILE.sondebase");
+    command
+        ->add_option("--row-limit", diff.row_limit,
+                     "Show at most N rows of each explanation (default 10); -1 shows all")
+        ->type_name("N");
+    command->footer(
+        "Exit status: 0 no gate failed, 1 a gate failed or something went wrong, 2 wrong usage, 3 "
+        "the runs are too few or too unsteady to decide a gate.\nUse three runs a side at least: "
+        "host times of single runs are not tested. docs/ci.md shows how to gate pull "
+        "requests.\nExample:\n  sonde diff main/*.sonde -- change/*.sonde --gate 'step<5%' --gate "
+        "'launches=0'");
+    command->callback([this] {
+      if (diff.now.empty() && diff.base.size() == 2 && diff.record.empty()) {
+        diff.now = {diff.base.back()};
+        diff.base.pop_back();
+      }
+      require(check(diff));
+      action = [this](Output& out) -> Result<void> {
+        SONDE_TRY(exit_status, run_diff(diff, out));
+        return {};
+      };
+    });
+  }
+
   void add_ctl() {
     CLI::App* command = app.add_subcommand("ctl", "Start and stop recording under `sonde run`");
     command->add_option("PID", ctl.pid, "The recorded process")
@@ -688,6 +745,20 @@ void split_program(std::vector<char*>& words, std::vector<std::string>& program)
   words.resize(at);
 }
 
+// `sonde diff BASE... -- NEW... [OPTIONS]`: the new runs end at the first option. Two traces need
+// no `--`.
+void split_sides(std::vector<char*>& words, DiffCommand& diff) {
+  const auto is = [](std::string_view wanted) {
+    return [wanted](const char* word) { return word == wanted; };
+  };
+  const auto mark = std::find_if(words.begin(), words.end(), is("--"));
+  if (mark == words.end()) return;
+  const auto end =
+      std::find_if(mark + 1, words.end(), [](const char* word) { return word[0] == '-'; });
+  diff.now.assign(mark + 1, end);
+  words.erase(mark, end);
+}
+
 int run(const Action& action) {
   Output out(STDOUT_FILENO, "standard output");
   const Result<void> done = action(out);
@@ -711,6 +782,7 @@ int main_with(int argc, char** argv) {
 
   std::vector<char*> words(argv, argv + argc);
   if (first == "run") split_program(words, parser.run.program);
+  if (first == "diff") split_sides(words, parser.diff);
   try {
     parser.app.parse(static_cast<int>(words.size()), words.data());
     if (first == "run" && (parser.run.program.empty() || parser.run.program.front().empty()))

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/compare/gates.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "analyse/compare/statistics.h"
+#include "base/format.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view kExactNames[] = {
+    "allocations", "bytes_copied", "collectives", "copies",      "flops", "graph_breaks",
+    "kernels",     "launches",     "operators",   "peak_memory", "syncs"};
+
+bool is_time(std::string_view metric) {
+  return metric == "step" || metric == "device";
+}
+
+bool is_known_metric(std::string_view metric) {
+  return is_time(metric) ||
+         std::find(std::begin(kExactNames), std::end(kExactNames), metric) != std::end(kExactNames);
+}
+
+Failure bad_gate(std::string_view text, std::string_view why) {
+  return Failure(ErrorCode::Invalid, "gate '" + std::string(text) + "': " + std::string(why) +
+                                         "; write it like 'step<5%' or 'launches=0'");
+}
+
+std::string percent(double share) {
+  return format_text("{:+.1f} %", 100 * share);
+}
+std::string percent_limit(double share) {
+  return format_text("{:g} %", 100 * share);
+}
+
+std::vector<double> times_of(const std::vector<RunSummary>& runs, std::string_view metric) {
+  std::vector<double> times;
+  for (const RunSummary& run : runs)
+    times.push_back(metric == "step" ? run.step_median_ns : run.device_median_ns);
+  return times;
+}
+
+bool all_positive(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+}
+
+class Judge {
+ public:
+  Judge(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now,
+        const Comparison& result)
+      : base_(base), now_(now), result_(result) {}
+
+  GateResult exact(const Gate& gate) const {
+    const auto found = std::find_if(result_.exact.begin(), result_.exact.end(),
+                                    [&](const ExactChange& e) { return e.name == gate.metric; });
+    if (found == result_.exact.end()) return not_recorded(gate);
+    const double base = static_cast<double>(found->base_high);
+    const double allowed = gate.is_equal ? base : base * (1 + gate.limit);
+    const auto within = [&](std::int64_t value) {
+      return gate.is_equal ? value == found->base_low && found->base_low == found->base_high
+                           : static_cast<double>(value) <= allowed;
+    };
+    GateResult judged{gate, Verdict::Passed, text_of(*found)};
+    if (within(found->now_high) && within(found->now_low)) return judged;
+    const bool differs = gate.is_equal ? found->has_changed() : !within(found->now_low);
+    if (differs) {
+      judged.verdict = Verdict::Failed;
+    } else if (!found->repeats()) {
+      const bool is_inside =
+          found->now_low >= found->base_low && found->now_high <= found->base_high;
+      if (!(gate.is_equal && is_inside)) judged.verdict = Verdict::Undecided;
+      judged.why += "; it varies from run to run";
+    }
+    return judged;
+  }
+
+  // With fewer than three runs a side.
+  GateResult time_of_few(const Gate& gate) const {
+    if (gate.metric == "step")
+      return {gate, Verdict::Undecided,
+              format_text("host times need {} runs a side to be tested; {} against {} are given",
+                          detail::kFewestRuns, base_.size(), now_.size())};
+    const double change = result_.device.change;
+    const double floor = std::max(gate.limit, detail::kDeviceFloorOfOneRun);
+    return {gate, change > floor ? Verdict::Failed : Verdict::Passed,
+            percent(change) +
+                ", judged by the medians alone because there are fewer than three "
+                "runs a side; changes below 2 % do not count"};
+  }
+
+  GateResult time(const Gate& gate, double adjusted_p, const detail::Shift& shift) const {
+    const double detectable =
+        detail::detectable_change(shift, base_.size(), now_.size(), detail::kGateLevel);
+    const bool is_more = adjusted_p < detail::kGateLevel && shift.estimate > gate.limit;
+    GateResult judged{
+        gate, Verdict::Passed,
+        format_text("{} ({:+.1f} … {:+.1f} %), p {:.2g}; an increase of {:.2g} % could "
+                    "have been seen",
+                    percent(shift.estimate), 100 * shift.interval.low, 100 * shift.interval.high,
+                    adjusted_p, 100 * detectable)};
+    if (is_more) {
+      judged.verdict = Verdict::Failed;
+    } else if (detectable > std::max(gate.limit, 1e-9)) {
+      judged.verdict = Verdict::Undecided;
+      judged.why += ", which is more than the " + percent_limit(gate.limit) +
+                    " asked for: record more runs or steadier ones";
+    }
+    return judged;
+  }
+
+ private:
+  static GateResult not_recorded(const Gate& gate) {
+    if (gate.metric == "peak_memory")
+      return {gate, Verdict::Undecided, "memory was not recorded; record with --memory"};
+    return {gate, Verdict::Passed, "neither side has any"};
+  }
+  static std::string range(std::int64_t low, std::int64_t high) {
+    return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+  }
+  static std::string text_of(const ExactChange& change) {
+    return range(change.base_low, change.base_high) + " before, " +
+           range(change.now_low, change.now_high) + " now";
+  }
+
+  const std::vector<RunSummary>& base_;
+  const std::vector<RunSummary>& now_;
+  const Comparison& result_;
+};
+
+Verdict overall(const std::vector<GateResult>& gates) {
+  const auto any = [&](Verdict verdict) {
+    return std::any_of(gates.begin(), gates.end(),
+                       [&](const GateResult& gate) { return gate.verdict == verdict; });
+  };
+  if (any(Verdict::Failed)) return Verdict::Failed;
+  return any(Verdict::Undecided) ? Verdict::Undecided : Verdict::Passed;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::Passed:
+      return "passed";
+    case Verdict::Failed:
+      return "failed";
+    case Verdict::Undecided:
+      return "undecided";
+  }
+  return "?";
+}
+
+Result<Gate> parse_gate(std::string_view text) {
+  const std::size_t sign = text.find_first_of("<=");
+  if (sign == std::string_view::npos || sign == 0) return bad_gate(text, "there is no < or =");
+  Gate gate{std::string(text), std::string(text.substr(0, sign)), 0, text[sign] == '='};
+  if (!is_known_metric(gate.metric)) {
+    std::string known = "step, device";
+    for (const std::string_view name : kExactNames) known += ", " + std::string(name);
+    return bad_gate(text, "unknown metric '" + gate.metric + "', use one of: " + known);
+  }
+  std::string_view number = text.substr(sign + 1);
+  const bool is_percent = number.ends_with('%');
+  if (is_percent) number.remove_suffix(1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), gate.limit);
+  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(gate.limit) ||
+      gate.limit < 0)
+    return bad_gate(text, "'" + std::string(number) + "' is not a number from 0");
+  if (gate.is_equal && (is_percent || gate.limit != 0))
+    return bad_gate(text, "= only takes 0: no change at all");
+  if (gate.is_equal && is_time(gate.metric))
+    return bad_gate(text, "times never repeat exactly, so they need a limit");
+  if (!gate.is_equal && !is_percent) return bad_gate(text, "a limit is in percent");
+  gate.limit /= 100;
+  return gate;
+}
+
+void detail::judge_gates(const std::vector<RunSummary>& base, const std::vector<RunSummary>& now,
+                         const std::vector<Gate>& gates, Comparison& result) {
+  const Judge judge(base, now, result);
+  const bool has_enough = std::min(base.size(), now.size()) >= kFewestRuns;
+  std::vector<std::optional<Shift>> shifts(gates.size());
+  std::vector<double> p;
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    if (!is_time(gates[i].metric) || !has_enough) continue;
+    const std::vector<double> before = times_of(base, gates[i].metric);
+    const std::vector<double> after = times_of(now, gates[i].metric);
+    if (!all_positive(before) || !all_positive(after)) continue;
+    shifts[i] = shift_between(before, after);
+    p.push_back(shifts[i]->p_more);
+  }
+  const std::vector<double> adjusted = holm(p);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    if (!is_time(gates[i].metric)) {
+      result.gates.push_back(judge.exact(gates[i]));
+    } else if (shifts[i]) {
+      result.gates.push_back(judge.time(gates[i], adjusted[next++], *shifts[i]));
+    } else if (has_enough) {
+      result.gates.push_back({gates[i], Verdict::Undecided, "a run has no such time"});
+    } else {
+      result.gates.push_back(judge.time_of_few(gates[i]));
+    }
+  }
+  result.verdict = overall(result.gates);
+}
+
+}  // namespace sonde

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/run_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyse/compare/statistics.h"
+#include "analyse/compare/step_parts.h"
+#include "analyse/operators/flops.h"
+#include "base/cpp_names.h"
+#include "sonde/analyse/graphs.h"
+#include "sonde/analyse/ledger.h"
+#include "sonde/analyse/patterns.h"
+#include "sonde/analyse/steps.h"
+#include "trace/known_names.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view kOutside = "(outside operators)";
+
+// A step of one process, or the whole recording.
+struct CountedStep {
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  TrackId track;  // whose time it is; invalid: none
+  std::int64_t peak_bytes = -1;
+};
+
+struct StepsOfProcess {
+  ProcessId process;
+  std::vector<CountedStep> steps;  // by time
+  bool are_steps = true;
+};
+
+// All but the first, if there are others.
+void leave_out_the_first(std::vector<CountedStep>& steps) {
+  if (steps.size() > 1) steps.erase(steps.begin());
+}
+
+// The thread that ran most of the recording.
+TrackId busiest_thread(const Trace& trace, ProcessId process) {
+  TrackId best;
+  Nanos longest = -1;
+  for (std::size_t i = 0; i < trace.tracks().size(); ++i) {
+    if (trace.tracks().process[i] != process || trace.tracks().kind[i] != TrackKind::Thread)
+      continue;
+    Nanos covered = 0;
+    for (const SpanId span : trace.track_spans(TrackId(i)))
+      if (!trace.spans().parent[span].valid()) covered += trace.spans().duration_ns[span];
+    if (covered > longest) {
+      longest = covered;
+      best = TrackId(i);
+    }
+  }
+  return best;
+}
+
+std::vector<StepsOfProcess> steps_by_process(const Trace& trace) {
+  std::vector<StepsOfProcess> all;
+  for (const StepTime& step : step_times(trace).steps) {
+    if (all.empty() || all.back().process != step.process) all.push_back({step.process, {}, true});
+    all.back().steps.push_back(
+        {step.begin_ns, step.end_ns, trace.spans().track[step.span], step.peak_bytes});
+  }
+  for (StepsOfProcess& of : all) leave_out_the_first(of.steps);
+  if (!all.empty()) return all;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i)
+    all.push_back({ProcessId(i),
+                   {{trace.first_ns(), trace.last_ns(), busiest_thread(trace, ProcessId(i)), -1}},
+                   false});
+  return all;
+}
+
+// What is counted for each step.
+struct Counted {
+  Nanos ns = 0;
+  std::int64_t count = 0;
+};
+
+struct ItemKey {
+  bool is_device;
+  std::string name;
+  std::string owner;
+  bool operator<(const ItemKey& other) const {
+    return std::tie(is_device, name, owner) < std::tie(other.is_device, other.name, other.owner);
+  }
+};
+
+struct ItemSteps {
+  std::vector<Counted> steps;
+  SpanId longest;
+};
+
+class Summariser {
+ public:
+  Summariser(const Trace& trace, const StepsOfProcess& of)
+      : trace_(trace), of_(of), flops_(trace), exact_(of.steps.size()) {}
+
+  RunSummary make() {
+    add_host_times();
+    add_spans();
+    add_allocations();
+    return finish();
+  }
+
+ private:
+  using Exact = std::map<std::string, std::int64_t>;
+
+  // The step that a time belongs to; none: steps_.size().
+  std::size_t step_at(Nanos time) const {
+    const auto after = std::partition_point(of_.steps.begin(), of_.steps.end(),
+                                            [&](const CountedStep& s) { return s.end_ns <= time; });
+    const auto at = static_cast<std::size_t>(after - of_.steps.begin());
+    if (after == of_.steps.end() || after->begin_ns > time) {
+      const bool is_end_of_all = !of_.are_steps && time == of_.steps.back().end_ns;
+      return is_end_of_all ? 0 : of_.steps.size();
+    }
+    return at;
+  }
+
+  ItemSteps& item(const ItemKey& key) {
+    ItemSteps& found = items_[key];
+    if (found.steps.empty()) found.steps.resize(of_.steps.size());
+    return found;
+  }
+
+  void add_host_times() {
+    const detail::StepParts parts(trace_, of_.process);
+    for (std::size_t step = 0; step < of_.steps.size(); ++step) {
+      const CountedStep& at = of_.steps[step];
+      if (!at.track.valid()) continue;
+      parts.for_each(at.track, at.begin_ns, at.end_ns, [&](const detail::Moment& moment) {
+        ItemSteps& found = host_item(moment.span);
+        found.steps[step].ns += moment.end_ns - moment.begin_ns;
+        if (moment.span.valid() &&
+            (!found.longest.valid() ||
+             trace_.spans().duration_ns[moment.span] > trace_.spans().duration_ns[found.longest]))
+          found.longest = moment.span;
+      });
+    }
+  }
+
+  // Moments in no operator, call or range of the program are outside.
+  ItemSteps& host_item(SpanId span) {
+    const bool is_outside = !span.valid() || trace_.spans().kind[span] == SpanKind::Step ||
+                            trace_.spans().kind[span] == SpanKind::PythonFunction;
+    const StringId name = is_outside ? StringId() : trace_.spans().name[span];
+    ItemSteps*& known = host_items_[name];
+    if (known == nullptr)
+      known = &item({false, std::string(is_outside ? kOutside : trace_.string(name)), ""});
+    return *known;
+  }
+
+  void add_spans() {
+    const SpanTable& spans = trace_.spans();
+    for (const SpanId span : trace_.all_spans()) {
+      const SpanKind kind = spans.kind[span];
+      const TrackId track = spans.track[span];
+      if (!track.valid() || trace_.tracks().process[track] != of_.process) continue;
+      const bool is_work = is_device_work(kind);
+      const SpanId launch = is_work ? spans.launch[span] : SpanId();
+      const std::size_t step = step_at(spans.start_ns[launch.valid() ? launch : span]);
+      if (step == of_.steps.size()) continue;
+      if (is_work) {
+        add_device_work(span, launch, step);
+      } else {
+        add_host_span(span, kind, step);
+      }
+    }
+    add_table_counts();
+  }
+
+  void add_device_work(SpanId span, SpanId launch, std::size_t step) {
+    const Nanos duration = trace_.spans().duration_ns[span];
+    ItemSteps& found = item({true, folded(trace_.spans().name[span]), owner_of(launch)});
+    found.steps[step].ns += duration;
+    ++found.steps[step].count;
+    if (launch.valid() && !found.longest.valid()) found.longest = launch;
+    ++exact_[step][is_copy(trace_.spans().kind[span]) ? "copies" : "kernels"];
+  }
+
+  const std::string& folded(StringId name) {
+    std::string& text = folded_[name];
+    if (text.empty()) text = folded_cpp_name(trace_.string(name));
+    return text;
+  }
+
+  // The innermost operator around a launch, or else the innermost range.
+  std::string owner_of(SpanId launch) const {
+    for (SpanId at = launch; at.valid(); at = trace_.spans().parent[at])
+      if (is_operator(trace_.spans().kind[at]) || is_user_range(trace_.spans().kind[at]))
+        return std::string(trace_.name(at));
+    return "";
+  }
+
+  void add_host_span(SpanId span, SpanKind kind, std::size_t step) {
+    if (is_operator(kind)) {
+      ++exact_[step]["operators"];
+      ++host_item(span).steps[step].count;
+      const std::uint64_t flops = flops_(trace_, span);
+      if (flops > 0) exact_[step]["flops"] += static_cast<std::int64_t>(flops);
+    } else if (is_call(kind)) {
+      ++host_item(span).steps[step].count;
+      if (starts_work(trace_.name(span))) ++exact_[step]["launches"];
+      if (waits_for_device(trace_.name(span))) ++exact_[step]["syncs"];
+    }
+  }
+
+  std::size_t step_of(SpanId span) const {
+    if (!span.valid()) return of_.steps.size();
+    const TrackId track = trace_.spans().track[span];
+    if (!track.valid() || trace_.tracks().process[track] != of_.process) return of_.steps.size();
+    const SpanId launch = trace_.spans().launch[span];
+    return step_at(trace_.spans().start_ns[launch.valid() ? launch : span]);
+  }
+
+  void add_table_counts() {
+    const CopyTable& copies = trace_.copies();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const std::size_t step = step_of(copies.span[i]);
+      if (step < of_.steps.size() && copies.bytes[i] > 0)
+        exact_[step]["bytes_copied"] += copies.bytes[i];
+    }
+    const CollectiveTable& collectives = trace_.collectives();
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+      const std::size_t step = step_of(collectives.span[i]);
+      if (step < of_.steps.size() && !is_on_device(trace_.spans().kind[collectives.span[i]]))
+        ++exact_[step]["collectives"];
+    }
+  }
+
+  void add_allocations() {
+    const AllocationTable& allocations = trace_.allocations();
+    for (std::size_t i = 0; i < allocations.size(); ++i) {
+      const TrackId track = allocations.track[i];
+      if (allocations.bytes[i] <= 0 || !track.valid() ||
+          trace_.tracks().process[track] != of_.process)
+        continue;
+      const std::size_t step = step_at(allocations.time_ns[i]);
+      if (step < of_.steps.size()) ++exact_[step]["allocations"];
+    }
+  }
+
+  RunSummary finish() {
+    RunSummary run;
+    run.has_steps = of_.are_steps;
+    run.steps = of_.steps.size();
+    std::vector<double> host;
+    std::vector<double> device(of_.steps.size());
+    for (const CountedStep& step : of_.steps)
+      host.push_back(static_cast<double>(step.end_ns - step.begin_ns));
+    for (const auto& [key, found] : items_) run.items.push_back(finished(key, found, device));
+    run.step_median_ns = detail::median_of(host);
+    run.step_mean_ns = mean(host);
+    run.device_median_ns = detail::median_of(device);
+    run.device_mean_ns = mean(device);
+    finish_exact(run);
+    return run;
+  }
+
+  RunItem finished(const ItemKey& key, const ItemSteps& found, std::vector<double>& device) const {
+    RunItem made;
+    made.is_device = key.is_device;
+    made.name = key.name;
+    made.owner = key.owner;
+    if (found.longest.valid()) made.place = source_location(trace_, found.longest);
+    std::vector<double> times;
+    std::vector<double> counts;
+    for (std::size_t step = 0; step < found.steps.size(); ++step) {
+      times.push_back(static_cast<double>(found.steps[step].ns));
+      counts.push_back(static_cast<double>(found.steps[step].count));
+      if (key.is_device) device[step] += times.back();
+    }
+    made.median_ns = detail::median_of(times);
+    made.mean_ns = mean(times);
+    made.count = detail::median_of(counts);
+    return made;
+  }
+
+  void finish_exact(RunSummary& run) const {
+    std::set<std::string> names;
+    for (const Exact& step : exact_)
+      for (const auto& [name, count] : step) names.insert(name);
+    for (const std::string& name : names) {
+      std::vector<double> counts;
+      for (const Exact& step : exact_) {
+        const auto found = step.find(name);
+        counts.push_back(found == step.end() ? 0 : static_cast<double>(found->second));
+      }
+      run.exact[name] = std::llround(detail::median_of(counts));
+    }
+    std::int64_t peak = -1;
+    for (const CountedStep& step : of_.steps) peak = std::max(peak, step.peak_bytes);
+    if (peak >= 0) run.exact["peak_memory"] = peak;
+  }
+
+  static double mean(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  }
+
+  const Trace& trace_;
+  const StepsOfProcess& of_;
+  detail::FlopsOfCalls flops_;
+  std::vector<Exact> exact_;
+  std::map<ItemKey, ItemSteps> items_;
+  std::unordered_map<StringId, ItemSteps*> host_items_;
+  std::unordered_map<StringId, std::string> folded_;
+};
+
+std::string program_of(const Trace& trace) {
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    for (const StringId text : {trace.processes().command[i], trace.processes().name[i]}) {
+      const std::string_view words = trace.string(text);
+      if (!words.empty()) return std::string(words.substr(0, 200));
+    }
+  }
+  return "";
+}
+
+void describe_trace(const Trace& trace, RunSummary& run) {
+  run.program = program_of(trace);
+  for (std::size_t i = 0; i < trace.devices().size(); ++i) {
+    std::string name(trace.string(trace.devices().name[i]));
+    if (!name.empty() &&
+        std::find(run.devices.begin(), run.devices.end(), name) == run.devices.end())
+      run.devices.push_back(std::move(name));
+  }
+  run.started_ns = trace.first_ns();
+  const LedgerTotals ledger = ledger_totals(trace);
+  run.is_incomplete = has(ledger, LedgerClass::Lost) || has(ledger, LedgerClass::Incomplete);
+  std::uint64_t breaks = 0;
+  for (const GraphBreak& at : graph_coverage(trace).breaks) breaks += at.count;
+  if (breaks > 0) run.exact["graph_breaks"] = static_cast<std::int64_t>(breaks);
+}
+
+}  // namespace
+
+RunSummary run_summary(const Trace& trace, std::string name) {
+  std::vector<RunSummary> ranks;
+  for (const StepsOfProcess& of : steps_by_process(trace)) {
+    RunSummary made = Summariser(trace, of).make();
+    if (!made.items.empty() || of.are_steps) ranks.push_back(std::move(made));
+  }
+  RunSummary run = joined_ranks(ranks);
+  describe_trace(trace, run);
+  run.name = std::move(name);
+  return run;
+}
+
+RunSummary joined_ranks(const std::vector<RunSummary>& ranks) {
+  if (ranks.empty()) return {};
+  if (ranks.size() == 1) return ranks.front();
+  RunSummary joined = ranks.front();
+  joined.ranks = static_cast<int>(ranks.size());
+  joined.exact.clear();
+  joined.items.clear();
+  const auto count = static_cast<double>(ranks.size());
+  double RunSummary::* const times[] = {&RunSummary::step_median_ns, &RunSummary::step_mean_ns,
+                                        &RunSummary::device_median_ns, &RunSummary::device_mean_ns};
+  for (const auto time : times) {
+    joined.*time = 0;
+    for (const RunSummary& rank : ranks) joined.*time += rank.*time / count;
+  }
+  std::map<ItemKey, RunItem> items;
+  for (const RunSummary& rank : ranks) {
+    joined.started_ns = std::min(joined.started_ns, rank.started_ns);
+    joined.steps = std::min(joined.steps, rank.steps);
+    joined.has_steps &= rank.has_steps;
+    joined.is_incomplete |= rank.is_incomplete;
+    for (const auto& [name, value] : rank.exact) {
+      std::int64_t& sum = joined.exact[name];
+      sum = name == "peak_memory" ? std::max(sum, value) : sum + value;
+    }
+    for (const RunItem& item : rank.items) {
+      RunItem& sum = items[{item.is_device, item.name, item.owner}];
+      const RunItem before = sum;
+      sum = item;
+      sum.place = before.place.empty() ? item.place : before.place;
+      sum.median_ns = before.median_ns + item.median_ns / count;
+      sum.mean_ns = before.mean_ns + item.mean_ns / count;
+      sum.count = before.count + item.count / count;
+    }
+  }
+  for (auto& [key, item] : items) joined.items.push_back(std::move(item));
+  return joined;
+}
+
+}  // namespace sonde
