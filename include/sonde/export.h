@@ -31,4 +31,14 @@ Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
 // protozero.
 Result<void> export_perfetto(const Trace& trace, const std::string& path);
 
+// The tables with names inline, as docs/sql.md describes them: a folder with a Parquet file for
+// each table. The folder must not exist yet.
+Result<void> export_parquet(const Trace& trace, const std::string& folder);
+// The same as an SQLite database with indexes. Unsupported if Sonde was built without SQLite.
+Result<void> export_sqlite(const Trace& trace, const std::string& path);
+
+// A profile for pprof, Parca, Pyroscope and Speedscope: host time, device time, allocated bytes and
+// counts by path of calls. Unsupported if Sonde was built without protozero.
+Result<void> export_pprof(const Trace& trace, const std::string& path);
+
 }  // namespace sonde

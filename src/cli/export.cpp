@@ -45,7 +45,7 @@ struct Suffix {
   Exporter write;
 };
 
-constexpr std::array<Suffix, 7> kSuffixes = {{
+constexpr std::array<Suffix, 10> kSuffixes = {{
     {".json",
      [](const Trace& trace, const ExportCommand& options) {
        return export_chrome_trace(trace, options.output);
@@ -61,6 +61,14 @@ constexpr std::array<Suffix, 7> kSuffixes = {{
     {".stacks", export_stacks},
     {".stacks.txt", export_stacks},
     {".csv", export_rows},
+    {".parquet",
+     [](const Trace& trace, const ExportCommand& options) {
+       return export_parquet(trace, options.output);
+     }},
+    {".sqlite", [](const Trace& trace,
+                   const ExportCommand& options) { return export_sqlite(trace, options.output); }},
+    {".pprof", [](const Trace& trace,
+                  const ExportCommand& options) { return export_pprof(trace, options.output); }},
     {".sonde", [](const Trace& trace,
                   const ExportCommand& options) { return save_trace(trace, options.output); }},
 }};
