@@ -23,8 +23,8 @@
 #include "cli/out_of_memory.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
-#include "cli/view.h"
 #include "cli/sql.h"
+#include "cli/view.h"
 #include "collect/record_options.h"
 #include "sonde/version.h"
 
