@@ -54,7 +54,8 @@ struct ExportCommand {
   std::string file;
   OpenOptions open;
   std::string output;
-  std::string metric;  // weight of stacks; empty: self_cpu_time_total
+  std::string metric;       // weight of stacks; empty: self_cpu_time_total
+  bool each_event = false;  // a line of stacks for each event, as PyTorch writes
 };
 Result<void> check(const ExportCommand& options);
 Result<void> run_export(const ExportCommand& options, Output& out);

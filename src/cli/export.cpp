@@ -23,7 +23,8 @@ Result<StackMetric> metric_of(const ExportCommand& options) {
 
 Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
   SONDE_TRY(const StackMetric metric, metric_of(options));
-  const std::string stacks = function_events(trace).collapsed_stacks(metric);
+  const std::string stacks = function_events(trace).collapsed_stacks(
+      metric, options.each_event ? StackLines::EachEvent : StackLines::Summed);
   if (stacks.empty()) say(options.file + ": has no stacks; record them with `sonde run --stack`");
   return write_file_whole(options.output, stacks);
 }
@@ -90,7 +91,10 @@ Result<void> check(const ExportCommand& options) {
   SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
   const Result<StackMetric> metric = metric_of(options);
   if (!metric) return Failure(metric.error());
-  if (options.metric.empty() || suffix->write == export_stacks) return {};
+  if (suffix->write == export_stacks) return {};
+  if (options.each_event)
+    return Failure(ErrorCode::Invalid, "--each-event only works with .stacks");
+  if (options.metric.empty()) return {};
   return Failure(ErrorCode::Invalid, "--metric only works with .stacks");
 }
 

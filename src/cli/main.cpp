@@ -258,6 +258,9 @@ struct Parser {
             "--metric", exporting.metric,
             "The weight of each stack: self_cpu_time_total (default) or self_device_time_total")
         ->type_name("METRIC");
+    command->add_flag("--each-event", exporting.each_event,
+                      "Write a line of stacks for each event, as PyTorch does; else one for each "
+                      "distinct stack, with its sum");
     command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
     command->callback([this] {
       require(check(exporting));

@@ -63,6 +63,11 @@ std::vector<std::string> trust_lines(const Report& report) {
   for (const auto& [kind, total] : report.ledger) {
     const LedgerClass of = ledger_class(kind);
     if (total.count == 0 || (of != LedgerClass::Lost && of != LedgerClass::Incomplete)) continue;
+    if (kind == LedgerKind::Unfinished && report.is_whole()) {
+      lines.push_back(
+          format_text("Spans that were still open at the end: {}.", count_text(total.count)));
+      continue;
+    }
     lines.push_back(format_text("{}: {}", ledger_phrase(kind), count_text(total.count)));
   }
   if (report.recording_ns > 0) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/output.h"
 #include "sonde/analyse/report.h"

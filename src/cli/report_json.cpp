@@ -24,6 +24,15 @@ class JsonReport {
     json_.key("recording_ns").value(report_.recording_ns);
     json_.key("length_ns").value(report_.trace.last_ns() - report_.trace.first_ns());
     json_.key("measured_ns").value(report_.measured_ns);
+    json_.key("profiler_ns").value(report_.profiler_ns);
+    json_.key("steady").begin_object();
+    json_.key("rule").value(to_string(report_.step_rule));
+    json_.key("steps").value(report_.steady_steps);
+    json_.key("warm_up_steps").value(report_.warm_up_steps);
+    json_.key("warm_up_ns").value(report_.warm_up_ns);
+    json_.key("start_ns").value(report_.start_ns);
+    json_.key("start_reason").value(report_.start_reason);
+    json_.end_object();
     json_.key("verdict").value(report_.verdict);
     list("findings", report_.findings, [this](const Finding& finding) { one(finding); });
     steps();
@@ -37,6 +46,9 @@ class JsonReport {
       json_.key("owner").value(peak.owner);
       json_.key("owner_bytes").value(peak.owner_bytes);
     });
+    json_.key("minor").begin_array();
+    for (const std::string& text : report_.minor) json_.value(text);
+    json_.end_array();
     json_.key("missing").begin_array();
     for (const std::string& text : report_.missing) json_.value(text);
     json_.end_array();
@@ -69,7 +81,20 @@ class JsonReport {
     json_.key("advice").value(finding.advice);
     json_.key("command").value(command_text(finding, name_));
     json_.key("saving_ns").value(finding.saving_ns);
+    json_.key("at_most_ns").value(finding.at_most_ns);
     json_.key("count").value(finding.count);
+    list("groups", finding.groups, [this](const FindingGroup& group) {
+      json_.key("name").value(group.name);
+      json_.key("place").value(group.place);
+      json_.key("time_ns").value(group.time_ns);
+      json_.key("count").value(group.count);
+    });
+    list("moments", finding.moments, [this](const FindingMoment& moment) {
+      json_.key("what").value(moment.what);
+      json_.key("start_ns").value(moment.begin_ns - report_.trace.first_ns());
+      json_.key("duration_ns").value(moment.end_ns - moment.begin_ns);
+      if (moment.track.valid()) json_.key("track").value(moment.track.value());
+    });
     list("spans", finding.spans, [this](SpanId span) {
       json_.key("row").value(span.value());
       json_.key("name").value(report_.trace.name(span));

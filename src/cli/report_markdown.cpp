@@ -44,11 +44,12 @@ class Markdown {
   void write() {
     out_.line("# " + plain(name_) + "\n");
     for (const std::string& line : trust_lines(report_)) out_.line("- " + plain(line));
+    for (const std::string& line : introduction(report_)) out_.line("- " + plain(line));
     out_.line("\n**" + plain(report_.verdict) + "**\n");
     out_.line("## Findings\n");
     for (const Finding& finding : report_.findings) add(finding);
     if (report_.findings.empty())
-      out_.line("No findings: nothing that Sonde looks for takes 1 % of the time or more.");
+      out_.line("No findings: nothing that Sonde looks for would save 1 % of the time or more.");
     steps();
     devices();
     names("Operators on the host, by self time", report_.host.operators);
@@ -57,15 +58,11 @@ class Markdown {
 
  private:
   void add(const Finding& finding) {
-    const std::string saves =
-        finding.saving_ns > 0
-            ? format_text("at most {}, {:.1f} %", duration_text(finding.saving_ns),
-                          100.0 * static_cast<double>(finding.saving_ns) /
-                              static_cast<double>(std::max<Nanos>(report_.measured_ns, 1)))
-            : "good to know";
+    const std::string saves = saving_text(report_, finding);
     out_.line(format_text("{}. **{}** ({}). {} {} {}", ++rank_, plain(finding.title), saves,
                           plain(finding.detail), plain(finding.advice),
                           code(command_text(finding, name_))));
+    for (const FindingGroup& group : finding.groups) out_.line("   - " + plain(group_text(group)));
   }
 
   void head(std::string_view title, std::initializer_list<std::string_view> columns) {

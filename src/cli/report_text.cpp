@@ -84,34 +84,44 @@ class TextReport {
       facts += format_text(", {} of {}", counted_text(report_.steps.steps.size(), "step"),
                            duration_text(report_.steps.median_ns));
     out_.line(facts);
-    for (const std::string& one : trust_lines(report_)) line("  {}", one);
+    for (const std::string& one : trust_lines(report_)) paragraph("  ", one);
+    for (const std::string& one : introduction(report_)) paragraph("  ", one);
     line("\n{}", report_.verdict);
   }
 
   void findings() {
     if (report_.findings.empty()) {
-      out_.line("\nNo findings: nothing that Sonde looks for takes 1 % of the time or more.");
+      out_.line("\nNo findings: nothing that Sonde looks for would save 1 % of the time or more.");
+      minor();
       return;
     }
-    out_.line("\nFindings, with the most time that each could save");
+    out_.line("\nFindings, with what a simulation saves if they are mended");
     std::size_t rank = 0;
     for (const Finding& finding : report_.findings) {
-      const std::string saves = finding.saving_ns > 0
-                                    ? duration_text(finding.saving_ns) + ", " +
-                                          share(finding.saving_ns, report_.measured_ns)
-                                    : "good to know";
-      line("\n{:>3}. {} ({})", ++rank, readable_line(finding.title), saves);
+      line("\n{:>3}. {} ({})", ++rank, readable_line(finding.title), saving_text(report_, finding));
       paragraph("     ", finding.detail);
       paragraph("     ", finding.advice);
       line("     $ {}", readable_line(command_text(finding, name_)));
-      for (std::size_t i = 0; i < std::min(finding.spans.size(), kMostExamples); ++i)
-        line("     - {}", readable_line(shortened(example_text(report_, finding.spans[i]))));
+      for (std::size_t i = 0; i < std::min(finding.groups.size(), kMostExamples); ++i)
+        line("     - {}", readable_line(shortened(group_text(finding.groups[i]))));
+      if (!finding.moments.empty() && finding.count > 1)
+        line("       {}", readable_line(shortened(moment_text(report_, finding.moments.front()))));
     }
+    minor();
+  }
+
+  void minor() {
+    if (report_.minor.empty()) return;
+    std::string text = "Seen, but would save less than 1 %: ";
+    for (std::size_t i = 0; i < report_.minor.size(); ++i)
+      text += (i > 0 ? "; " : "") + report_.minor[i];
+    out_.line("");
+    paragraph("  ", text + ".");
   }
 
   static std::string shortened(const std::string& text) {
     if (text.size() <= kWidth - 8) return text;
-    return std::string(first_whole(text, kWidth / 2)) + "…" + text.substr(text.rfind(','));
+    return std::string(first_whole(text, kWidth - 9)) + "…";
   }
 
   void steps() {
@@ -156,7 +166,7 @@ class TextReport {
       row("idle", device.idle_ns);
       row("  host wait", device.idle_of(IdleCause::HostWait));
       row("    the host was communicating", device.host_wait_of(HostDoing::Communicated));
-      row("    the host had been waiting for it", device.host_wait_of(HostDoing::HadWaited));
+      row("    the host returned from a wait", device.host_wait_of(HostDoing::HadWaited));
       row("    the host was inside operators", device.host_wait_of(HostDoing::InOperators));
       row("    the host was outside operators", device.host_wait_of(HostDoing::OutsideOperators));
       row("  kernel wait", device.idle_of(IdleCause::KernelWait));

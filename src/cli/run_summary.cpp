@@ -391,7 +391,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   }
   if (recordings.size() > kMostFiles)
     lines.push_back(format_text("… and {} more files", recordings.size() - kMostFiles));
-  lines.back() += "; next: " + command_text({"sonde", "table", recordings.front().shown_path});
+  lines.back() += "; next: " + command_text({"sonde", "report", recordings.front().shown_path});
   return lines;
 }
 

@@ -58,8 +58,8 @@ void write_whatif_text(const WhatIfAnswer& answer, const WhatIfCommand& options,
                  : format_text("  {}: {}, {}", readable_line(match.pattern),
                                counted_text(match.spans, "span"), duration_text(match.time_ns)));
   if (options.no_sync)
-    out.line(format_text("  {} that waited for a device do not wait",
-                         counted_text(answer.waits, "call")));
+    out.line(format_text("  calls that waited for a device and now do not: {}",
+                         count_text(answer.waits)));
   out.line(
       format_text("\n{:<16}{:>14}{:>14}{:>14}{:>10}", "", "recorded", "simulated", "saved", ""));
   saving_row("whole trace", answer.recorded_ns, answer.simulated_ns, out);

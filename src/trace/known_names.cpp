@@ -48,6 +48,10 @@ bool waits_for_device(std::string_view call) noexcept {
          call == "clWaitForEvents";
 }
 
+bool communicates_on_host(std::string_view name) noexcept {
+  return starts_with_any(name, {"gloo:", "mpi:", "ucc:"});
+}
+
 bool waits_on_device(std::string_view work) noexcept {
   return work == "event_wait";
 }

@@ -29,6 +29,8 @@ bool launches_graph(std::string_view call) noexcept;
 bool copies_memory(std::string_view call) noexcept;
 // Whether the host waits for a device in it.
 bool waits_for_device(std::string_view call) noexcept;
+// Whether a span of a thread with this name is a collective that runs on the host: gloo, MPI, UCC.
+bool communicates_on_host(std::string_view name) noexcept;
 // Whether a device's work of this name is a wait of its own: MTIA lists those among its work.
 bool waits_on_device(std::string_view work) noexcept;
 // Of the calls that wait, those that Kineto draws an arrow from to the wait on the device.

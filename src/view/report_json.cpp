@@ -30,6 +30,9 @@ class ReportJson {
     json_.key("length_ns").number(report_.trace.last_ns() - report_.trace.first_ns());
     json_.key("spans").number(static_cast<std::int64_t>(report_.trace.spans().size()));
     json_.key("recording_ns").number(report_.recording_ns);
+    json_.key("introduction").list(introduction(report_), [&](const std::string& text) {
+      json_.text(text);
+    });
     ledger("lost", LedgerClass::Lost);
     ledger("incomplete", LedgerClass::Incomplete);
     findings();
@@ -48,6 +51,7 @@ class ReportJson {
     std::vector<std::string> lines;
     for (const auto& [kind, total] : report_.ledger) {
       if (ledger_class(kind) != wanted || total.count == 0) continue;
+      if (kind == LedgerKind::Unfinished && report_.is_whole()) continue;
       lines.push_back(std::string(ledger_phrase(kind)) + ": " + count_text(total.count));
     }
     json_.key(key).list(lines, [&](const std::string& line) { json_.text(line); });
@@ -62,8 +66,14 @@ class ReportJson {
         json_.key("advice").text(finding.advice);
         json_.key("command").text(command_text(finding, name_));
         json_.key("saving_ns").number(finding.saving_ns);
+        json_.key("saves").text(saving_text(report_, finding));
         json_.key("count").number(static_cast<std::int64_t>(finding.count));
         json_.key("spans").list(finding.spans, [&](SpanId span) { example(span); });
+        json_.key("groups").list(finding.groups,
+                                 [&](const FindingGroup& group) { json_.text(group_text(group)); });
+        json_.key("moments").list(finding.moments, [&](const FindingMoment& moment) {
+          json_.text(moment_text(report_, moment));
+        });
       });
     });
   }

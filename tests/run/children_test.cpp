@@ -56,7 +56,7 @@ TEST(Children, AreNamedFirstWhereTheyHaveMoreToShow) {
   EXPECT_EQ(launched.wait(), 0);
   const std::string errors = launched.errors();
   EXPECT_LT(errors.find("run-0.sonde: 20 spans"), errors.find("run-none.sonde: 10 spans"));
-  EXPECT_NE(errors.find("; next: sonde table run-0.sonde\n"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("; next: sonde report run-0.sonde\n"), std::string::npos) << errors;
 }
 
 TEST(Children, ThatAreKilledAndLeftBehindHaveEnded) {

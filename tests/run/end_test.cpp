@@ -40,7 +40,7 @@ TEST_F(Run, RecordsEveryScopeOfAProgramThatWasNotChanged) {
   EXPECT_EQ(spans_in(file(), "work"), 1000u);
   EXPECT_FALSE(std::filesystem::exists(file() + ".live"));
   EXPECT_TRUE(said("run.sonde: 1,000 spans in ")) << errors_;
-  EXPECT_TRUE(said(", nothing lost; next: sonde table run.sonde\n")) << errors_;
+  EXPECT_TRUE(said(", nothing lost; next: sonde report run.sonde\n")) << errors_;
 }
 
 // The value of a metadata key.

@@ -32,10 +32,10 @@ std::string_view to_string(IdleCause cause) noexcept;  // "host wait", …
 
 // What the host did in a gap of IdleCause::HostWait.
 enum class HostDoing : std::uint8_t {
-  Communicated,      // mostly with other ranks, on a separate thread
-  HadWaited,         // it had been waiting for the device when the device became idle
-  InOperators,       // mostly in operators or device calls
-  OutsideOperators,  // mostly in other code of the program
+  Communicated,      // with other ranks, on a separate thread, for most of the gap
+  HadWaited,         // it was still in the call in which it had waited for the device
+  InOperators,       // the launching thread was in operators or device calls
+  OutsideOperators,  // it was in other code of the program
 };
 inline constexpr std::size_t kHostDoings = 4;
 
@@ -43,9 +43,10 @@ struct DeviceGap {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
   IdleCause cause = IdleCause::Other;
-  HostDoing host = HostDoing::InOperators;  // only for HostWait
-  SpanId after;                             // the work that ended it
-  SpanId wait;                              // the call, for HadWaited
+  HostDoing host = HostDoing::InOperators;      // only of HostWait: what took most of it
+  std::array<Nanos, kHostDoings> host_doing{};  // the parts of a HostWait; they add up to it
+  SpanId after;                                 // the work that ended it
+  SpanId wait;  // the call in which the host waited when the gap began
 
   Nanos length_ns() const noexcept { return end_ns - begin_ns; }
 };

@@ -27,6 +27,10 @@
 
 namespace sonde {
 
+// What a line of collapsed stacks is: a distinct stack with its sum, or an event, as PyTorch
+// writes.
+enum class StackLines : std::uint8_t { Summed, EachEvent };
+
 class EventList;
 namespace detail {
 struct EventData;
@@ -153,9 +157,9 @@ class EventList {
   EventAverage total_average() const;
   // One row per event. An error if a sort key, a column or the unit of time is unknown.
   Result<std::string> table(const TableOptions& options = {}) const;
-  // Collapsed stacks, one line per event: frames from the outermost, separated by `;`, then
-  // microseconds. flamegraph.pl and speedscope read this format.
-  std::string collapsed_stacks(StackMetric metric) const;
+  // Collapsed stacks, one line per distinct stack: frames from the outermost, separated by `;`,
+  // then microseconds. flamegraph.pl and speedscope read this format.
+  std::string collapsed_stacks(StackMetric metric, StackLines lines = StackLines::Summed) const;
 
  private:
   friend EventList function_events(const Trace& trace);

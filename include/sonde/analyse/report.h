@@ -6,11 +6,12 @@
 //
 //   const Report found = report(trace);
 //   for (const Finding& finding : found.findings) {
-//     std::cout << finding.title << ": at most " << finding.saving_ns << " ns\n" << finding.advice;
+//     std::cout << finding.title << ": " << finding.saving_ns << " ns\n" << finding.advice;
 //   }
 //
-// docs/metrics.md defines every number. A saving is an upper bound, and two findings may count the
-// same time. Time and memory are linear in the trace, except for sorting what is nearly in order.
+// docs/metrics.md defines every number. A saving is what a simulation of the mended program gives
+// (sonde/analyse/what_if.h); two findings may save the same time. Time and memory are linear in the
+// trace, except for sorting what is nearly in order.
 
 #include <cstdint>
 #include <string>
@@ -26,15 +27,34 @@
 
 namespace sonde {
 
+// A cause within a finding, with all that it was seen in.
+struct FindingGroup {
+  std::string name;   // an operator, a call, a function or a mark of the program
+  std::string place;  // "train.py:12"; empty: not known
+  Nanos time_ns = 0;
+  std::uint64_t count = 0;
+};
+
+// Where to look in a viewer.
+struct FindingMoment {
+  TrackId track;
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  std::string what;
+};
+
 struct Finding {
-  std::string id = "";             // a key for programs: "stalling_synchronisation", …
-  std::string title = "";          // what is wrong, in a few words
-  std::string detail = "";         // what was seen, with its numbers: sentences
-  std::string advice = "";         // what to do: sentences
-  std::string command = "";        // a command that shows more; TRACE is the file
-  Nanos saving_ns = 0;             // at most; 0: for information only
-  std::uint64_t count = 0;         // how often it was seen
-  std::vector<SpanId> spans = {};  // where: some of them, worst first
+  std::string id = "";                      // a key for programs: "stalling_synchronisation", …
+  std::string title = "";                   // what is wrong, in a few words
+  std::string detail = "";                  // what was seen, with its numbers: sentences
+  std::string advice = "";                  // what to do: sentences
+  std::string command = "";                 // that shows more of it; TRACE stands for the file
+  Nanos saving_ns = 0;                      // simulated; 0: for information only
+  Nanos at_most_ns = 0;                     // a bound: the time that it took
+  std::uint64_t count = 0;                  // how often it was seen
+  std::vector<SpanId> spans = {};           // where: some of them, the worst first
+  std::vector<FindingGroup> groups = {};    // causes, the longest first
+  std::vector<FindingMoment> moments = {};  // some of the times at which it was seen, worst first
 };
 
 // The command of a finding for this file, quoted for a shell.
@@ -54,10 +74,23 @@ struct Report {
   LedgerTotals ledger;
   Nanos recording_ns = 0;  // what recording cost all recorded threads together
 
-  Nanos measured_ns =
-      0;  // what savings are compared with: all steps, else from the first span to the last
-  std::string verdict;  // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
-  std::vector<Finding> findings;  // largest saving first
+  // What the profiler that wrote the trace cost, if it was another one: at least, in the part that
+  // findings are about; and what it was asked for that costs much.
+  Nanos profiler_ns = 0;
+  std::vector<std::string> profiler_options;
+
+  // The part that findings are about, which savings are compared with: steps without warm-up, else
+  // everything from the first span to the last. Without what another profiler cost.
+  Nanos measured_ns = 0;
+  StepRule step_rule = StepRule::None;
+  std::size_t steady_steps = 0;
+  std::size_t warm_up_steps = 0;  // before them
+  Nanos warm_up_ns = 0;
+  Nanos start_ns = 0;        // from the first span to the first step
+  std::string start_reason;  // what took longest in that time; empty: not known
+  std::string verdict;       // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
+  std::vector<Finding> findings;   // largest saving first
+  std::vector<std::string> minor;  // titles of what would save less than 1 %
 
   StepTimes steps;
   std::vector<DeviceTime> devices;
@@ -67,11 +100,20 @@ struct Report {
   std::vector<MemoryPeakOwner> memory;
   std::vector<std::string> missing;  // what could not be checked, and why: sentences
 
-  bool is_whole() const {
-    return !has(ledger, LedgerClass::Lost) && !has(ledger, LedgerClass::Incomplete);
-  }
+  // Spans that were still open at the end do not count: something always is.
+  bool is_whole() const;
 };
 
 Report report(const Trace& trace);
+
+// What a reader must know before the findings, in sentences: what the profiler did to the times,
+// and which part the findings are about.
+std::vector<std::string> introduction(const Report& report);
+// "saves about 3.1 ms, 8.0 %; at most 5.2 ms, 13.4 %"
+std::string saving_text(const Report& report, const Finding& finding);
+// "3.210 ms, 12 times: aten::item (train.py:12)"
+std::string group_text(const FindingGroup& group);
+// "worst at 12.400 ms: 1.002 ms in aten::item"
+std::string moment_text(const Report& report, const FindingMoment& moment);
 
 }  // namespace sonde

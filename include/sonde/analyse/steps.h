@@ -14,11 +14,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sonde/trace.h"
 
 namespace sonde {
+
+// How the steps of a program were found.
+enum class StepRule : std::uint8_t {
+  None,      // there are none
+  Recorded,  // ProfilerStep#N and the like
+  Repeated,  // one thread repeats the same sequence of operators
+};
+std::string_view to_string(StepRule rule) noexcept;  // "none", "recorded", "repeated"
 
 struct StepTime {
   std::int64_t step = -1;
@@ -26,10 +35,10 @@ struct StepTime {
   ProcessId process;
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  Nanos in_operators_ns = 0;  // time that its thread spent in operators or device calls
-  Nanos device_busy_ns = -1;  // time in which a device of its process worked; -1: no device
-  Nanos device_idle_ns = -1;  // the rest of the step
-  Nanos copies_ns = 0;        // time in which a copy or fill ran
+  Nanos in_operators_ns = 0;  // in which some thread of its process was in operators or calls
+  Nanos device_busy_ns = -1;  // in which some device of its process worked; -1: there is none
+  Nanos device_idle_ns = -1;  // the rest of it
+  Nanos copies_ns = 0;        // in which some copy or fill ran
   std::int64_t peak_bytes =
       -1;  // most live on one device, the host if there is no other; -1: not known
   bool is_outlier = false;

@@ -150,8 +150,9 @@ Result<StackMetric> parse_stack_metric(std::string_view name) {
                                          "self_xpu_time_total, self_privateuse1_time_total");
 }
 
-std::string EventList::collapsed_stacks(StackMetric metric) const {
-  return detail::collapsed_stacks(*data_, metric == StackMetric::SelfDeviceTime);
+std::string EventList::collapsed_stacks(StackMetric metric, StackLines lines) const {
+  return detail::collapsed_stacks(*data_, metric == StackMetric::SelfDeviceTime,
+                                  lines == StackLines::EachEvent);
 }
 
 std::int64_t FunctionEvent::id() const noexcept {

@@ -326,7 +326,8 @@ TEST(EventStacks, OfAGradientAreThoseOfItsOperator) {
   EXPECT_THAT(find(events, "aten::mm").stack(), ElementsAre("inner", "main"));
   EXPECT_THAT(find(events, "MmBackward0").stack(), ElementsAre("inner", "main"));
   EXPECT_THAT(events[2].stack(), ElementsAre("inner", "main"));
-  EXPECT_EQ(events.collapsed_stacks(StackMetric::SelfCpuTime),
+  EXPECT_EQ(events.collapsed_stacks(StackMetric::SelfCpuTime), "main;inner 80\n");
+  EXPECT_EQ(events.collapsed_stacks(StackMetric::SelfCpuTime, StackLines::EachEvent),
             "main;inner 10\nmain;inner 50\nmain;inner 20\n");
 }
 

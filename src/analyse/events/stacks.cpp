@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analyse/events/event_data.h"
@@ -181,24 +183,47 @@ std::vector<std::string> EventData::stack(std::size_t event) const {
   return own(found->event);
 }
 
-std::string collapsed_stacks(const EventData& data, bool device_time) {
+namespace {
+
+// Frames from the outermost, separated by `;`, without what separates them and the number.
+std::string collapsed(const std::vector<std::string>& stack) {
   std::string text;
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    if (frame != stack.rbegin()) text += ';';
+    for (const char c : *frame) text += c == ' ' || c == ';' || c == '\t' || c == '\n' ? '_' : c;
+  }
+  return text;
+}
+
+void append_stack_line(std::string& text, std::string_view stack, double time_us) {
+  const auto microseconds = static_cast<std::int64_t>(time_us);
+  if (microseconds <= 0) return;
+  text += stack;
+  text += ' ';
+  text += std::to_string(microseconds);
+  text += '\n';
+}
+
+}  // namespace
+
+std::string collapsed_stacks(const EventData& data, bool device_time, bool each_event) {
+  std::string text;
+  std::unordered_map<std::string, std::size_t> places;
+  std::vector<std::pair<const std::string*, double>> sums;  // in the order of their first events
   for (std::size_t event = 0; event < data.size(); ++event) {
-    const double time = device_time ? data.self_device_us(event) : data.self_cpu_us(event);
-    const auto microseconds = static_cast<std::int64_t>(time);
-    if (microseconds <= 0) continue;
+    const double time_us = device_time ? data.self_device_us(event) : data.self_cpu_us(event);
+    if (time_us <= 0 || (each_event && time_us < 1)) continue;
     const std::vector<std::string> stack = data.stack(event);
     if (stack.empty()) continue;
-    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-      if (frame != stack.rbegin()) text += ';';
-      for (const char c : *frame) {
-        text += c == ' ' || c == ';' || c == '\t' || c == '\n' ? '_' : c;
-      }
+    if (each_event) {
+      append_stack_line(text, collapsed(stack), time_us);
+      continue;
     }
-    text += ' ';
-    text += std::to_string(microseconds);
-    text += '\n';
+    const auto [found, is_new] = places.try_emplace(collapsed(stack), sums.size());
+    if (is_new) sums.emplace_back(&found->first, 0);
+    sums[found->second].second += time_us;
   }
+  for (const auto& [stack, time_us] : sums) append_stack_line(text, *stack, time_us + 1e-6);
   return text;
 }
 

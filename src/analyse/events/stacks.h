@@ -19,6 +19,6 @@ std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost);
 std::vector<std::string> own_stack(const Trace& trace, SpanId span);
 
 // One line for each event that has a stack and at least a microsecond of self time.
-std::string collapsed_stacks(const EventData& data, bool device_time);
+std::string collapsed_stacks(const EventData& data, bool device_time, bool each_event);
 
 }  // namespace sonde::detail

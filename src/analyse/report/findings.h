@@ -4,11 +4,12 @@
 // Each function examines one part of a report whose numbers are filled in, and adds to
 // `report.findings`.
 
+#include <algorithm>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "analyse/report/evidence.h"
 #include "analyse/report/report_data.h"
+#include "analyse/simulate/program.h"
 #include "sonde/analyse/report.h"
 
 namespace sonde::detail {
@@ -19,22 +20,39 @@ void find_in_copies(const ReportData& data, Report& report);
 void find_in_steps(const ReportData& data, Report& report);
 void find_in_host(const ReportData& data, Report& report);
 void find_in_memory(const ReportData& data, Report& report);
+void find_in_kernels(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
 
 // Whether it is at least 1 % of the measured time.
 bool is_worth_saying(const Report& report, Nanos saving_ns);
 
-// The spans with the largest values, largest first.
-class WorstSpans {
- public:
-  void add(Nanos time_ns, SpanId span) { all_.emplace_back(time_ns, span.value()); }
-  std::size_t count() const { return all_.size(); }
-  std::vector<SpanId> take();
+// Adds a finding with what a simulation of the changes saves, and its evidence. Of what would save
+// less than 1 % only the title is kept. Simulates only if the bound is worth it.
+void add_simulated(const ReportData& data, Report& report, Finding finding, Evidence& seen,
+                   Nanos at_most_ns, const Changes& changes);
+// The same where the saving is known without a simulation.
+void add_known(Report& report, Finding finding, Evidence& seen, Nanos at_most_ns, Nanos saving_ns);
 
- private:
-  std::vector<std::pair<Nanos, std::uint32_t>> all_;
-};
+// Calls visit(begin, end) for each part of the time that is covered, or that is not.
+template <typename Visit>
+void for_covered(const Coverage& coverage, Nanos from_ns, Nanos to_ns, Visit visit) {
+  const auto& all = coverage.stretches();
+  auto at = std::upper_bound(
+      all.begin(), all.end(), from_ns,
+      [](Nanos time, const Coverage::Stretch& stretch) { return time < stretch.end_ns; });
+  for (; at != all.end() && at->begin_ns < to_ns; ++at)
+    visit(std::max(from_ns, at->begin_ns), std::min(to_ns, at->end_ns));
+}
+template <typename Visit>
+void for_uncovered(const Coverage& coverage, Nanos from_ns, Nanos to_ns, Visit visit) {
+  Nanos at_ns = from_ns;
+  for_covered(coverage, from_ns, to_ns, [&](Nanos begin_ns, Nanos end_ns) {
+    if (begin_ns > at_ns) visit(at_ns, begin_ns);
+    at_ns = end_ns;
+  });
+  if (at_ns < to_ns) visit(at_ns, to_ns);
+}
 
 // "12 times", "once".
 std::string times_text(std::uint64_t count);

@@ -7,102 +7,121 @@
 #include <vector>
 
 #include "analyse/report/findings.h"
-#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
 
 namespace sonde::detail {
 namespace {
 
+// Those in the part that findings are about.
 struct CopySum {
-  explicit CopySum(const std::vector<CopyTime>& copies) {
+  CopySum(const ReportData& data, const std::vector<CopyTime>& copies) : seen(data) {
+    const Trace& trace = data.trace;
     for (const CopyTime& copy : copies) {
+      const Nanos begin_ns = trace.spans().start_ns[copy.span];
+      if (!data.steady.has(begin_ns)) continue;
       bytes += static_cast<std::uint64_t>(copy.bytes);
-      add_to(time_ns, copy.time_ns);
-      spans.add(copy.time_ns, copy.span);
+      const SpanId call = trace.spans().launch[copy.span];
+      seen.add(call.valid() ? outermost_operator(trace, call) : copy.span,
+               trace.spans().track[copy.span], begin_ns, begin_ns + copy.time_ns);
+      spans.push_back(copy.span);
     }
   }
   std::uint64_t bytes = 0;
-  Nanos time_ns = 0;
-  WorstSpans spans;
+  Evidence seen;
+  std::vector<SpanId> spans;
 };
 
-void pageable(Report& report) {
-  CopySum sum(report.copies.pageable);
-  if (!is_worth_saying(report, sum.time_ns)) return;
-  report.findings.push_back(
+// The host does not wait, and its call takes no time; the copy itself stays as long as it is.
+void make_asynchronous(const Trace& trace, SpanId copy, Changes& changes) {
+  const SpanId call = trace.spans().launch[copy];
+  if (!call.valid() || !is_call(trace.spans().kind[call])) return;
+  changes.no_wait(call);
+  changes.cut(trace.spans().track[call], trace.spans().start_ns[call], trace.end_ns(call));
+}
+
+void pageable(const ReportData& data, Report& report) {
+  CopySum sum(data, report.copies.pageable);
+  if (sum.seen.empty()) return;
+  Changes changes(data.program());
+  for (const SpanId copy : sum.spans) make_asynchronous(report.trace, copy, changes);
+  add_simulated(
+      data, report,
       {.id = "pageable_copies",
        .title = "Copies use unpinned memory",
-       .detail = format_text("{} in {} copies took {}. The driver copies unpinned memory a second "
-                             "time, and the host waits for it.",
-                             bytes_text(sum.bytes), count_text(report.copies.pageable.size()),
-                             duration_text(sum.time_ns)),
+       .detail = format_text("{} in copies: {}. The driver copies unpinned memory a second time, "
+                             "and the host waits for it. The saving counts only that the host "
+                             "would not wait.",
+                             bytes_text(sum.bytes), sum.seen.lengths()),
        .advice =
            "Pin the memory on the host (pin_memory=True in a DataLoader, tensor.pin_memory()) and "
            "copy with non_blocking=True, so that copies run alongside kernels.",
-       .command = "sonde table TRACE --sort-by self_device_time_total",
-       .saving_ns = sum.time_ns,
-       .count = report.copies.pageable.size(),
-       .spans = sum.spans.take()});
+       .command = "sonde table TRACE --sort-by self_device_time_total"},
+      sum.seen, sum.seen.total_ns(), changes);
 }
 
-void returned(Report& report) {
-  CopySum sum(report.copies.returned);
-  if (!is_worth_saying(report, sum.time_ns)) return;
-  report.findings.push_back(
+void returned(const ReportData& data, Report& report) {
+  CopySum sum(data, report.copies.returned);
+  if (sum.seen.empty()) return;
+  Changes changes(data.program());
+  for (const SpanId copy : sum.spans) {
+    make_asynchronous(report.trace, copy, changes);
+    changes.scale(copy, 0);
+  }
+  add_simulated(
+      data, report,
       {.id = "copies_there_and_back",
        .title = "Data seems to leave the device and come back",
-       .detail = format_text("{} copies to the device had the same size as an earlier copy from "
+       .detail = format_text("{} to the device had the same size as an earlier copy from "
                              "it: {} and {} in both directions.",
-                             count_text(report.copies.returned.size()), bytes_text(sum.bytes),
-                             duration_text(sum.time_ns)),
+                             sum.spans.size() == 1 ? std::string("One copy")
+                                                   : count_text(sum.spans.size()) + " copies",
+                             bytes_text(sum.bytes), duration_text(sum.seen.total_ns())),
        .advice = "Do on the device what the host does with the data in between.",
-       .command = "sonde events TRACE",
-       .saving_ns = sum.time_ns,
-       .count = report.copies.returned.size(),
-       .spans = sum.spans.take()});
+       .command = "sonde events TRACE"},
+      sum.seen, sum.seen.total_ns(), changes);
 }
 
 // Copies of pageable memory have their own finding and are left out.
 void exposed(const ReportData& data, Report& report) {
-  Nanos exposed_ns = 0;
-  for (const DeviceTime& device : report.devices)
-    add_to(exposed_ns, device.memory.union_ns - device.memory_hidden_ns);
   std::vector<SpanId> told;
   told.reserve(report.copies.pageable.size());
-  for (const CopyTime& copy : report.copies.pageable) {
-    take_from(exposed_ns, report.trace.spans().duration_ns[copy.span]);
-    told.push_back(copy.span);
-  }
-  if (!is_worth_saying(report, exposed_ns)) return;
+  for (const CopyTime& copy : report.copies.pageable) told.push_back(copy.span);
   std::sort(told.begin(), told.end());
-  WorstSpans spans;
+  Evidence seen(data);
+  Changes changes(data.program());
   for (const DeviceWork& device : data.work) {
+    Coverage kernels;
+    for (const Work& work : device.work)
+      if (!is_copy(report.trace.spans().kind[work.span])) kernels.add(work.begin_ns, work.end_ns);
     for (const Work& work : device.work) {
       if (!is_copy(report.trace.spans().kind[work.span])) continue;
       if (std::binary_search(told.begin(), told.end(), work.span)) continue;
-      spans.add(work.end_ns - work.begin_ns, work.span);
+      const Nanos alone_ns =
+          work.end_ns - work.begin_ns - kernels.within_ns(work.begin_ns, work.end_ns);
+      if (alone_ns <= 0 || !data.steady.has(work.begin_ns)) continue;
+      seen.add(work.span, report.trace.spans().track[work.span], work.begin_ns,
+               work.begin_ns + alone_ns);
+      changes.scale(work.span, 0);
     }
   }
-  const std::uint64_t count = spans.count();
-  report.findings.push_back(
+  if (seen.empty()) return;
+  add_simulated(
+      data, report,
       {.id = "exposed_copies",
        .title = "Copies and fills run while nothing computes",
-       .detail = format_text("For at least {}, a device ran copies or fills and no kernel.",
-                             duration_text(exposed_ns)),
+       .detail = format_text("A device ran copies or fills and no kernel: {}.", seen.lengths()),
        .advice = "Copy on a separate stream, one step ahead, with non_blocking=True. Create data "
                  "on the device where possible.",
-       .command = "sonde export TRACE -o trace.json.gz",
-       .saving_ns = exposed_ns,
-       .count = count,
-       .spans = spans.take()});
+       .command = "sonde export TRACE -o trace.json.gz"},
+      seen, seen.total_ns(), changes);
 }
 
 }  // namespace
 
 void find_in_copies(const ReportData& data, Report& report) {
-  pageable(report);
-  returned(report);
+  pageable(data, report);
+  returned(data, report);
   exposed(data, report);
 }
 

@@ -3,7 +3,6 @@
 // What keeps devices from working.
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -11,114 +10,84 @@
 #include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
 
 // Launching a kernel takes the host about this long.
 constexpr Nanos kSmallKernelNs = 10'000;
+// From one kernel to the next within a CUDA graph.
+constexpr Nanos kDelayInGraphNs = 1'000;
 
-// The gaps of one kind, on all devices.
-struct Gaps {
-  std::uint64_t count = 0;
-  Nanos total_ns = 0;
-  Nanos longest_ns = 0;
-  WorstSpans spans;
-};
-
-template <typename Wanted, typename Span>
-Gaps gaps_of(const Report& report, Wanted wanted, Span span) {
-  Gaps out;
+// Gaps in the part that findings are about, as visit(gap, begin, end).
+template <typename Visit>
+void for_gaps(const ReportData& data, const Report& report, Visit visit) {
   for (const DeviceTime& device : report.devices) {
     for (const DeviceGap& gap : device.gaps) {
-      if (!wanted(gap)) continue;
-      ++out.count;
-      add_to(out.total_ns, gap.length_ns());
-      out.longest_ns = std::max(out.longest_ns, gap.length_ns());
-      out.spans.add(gap.length_ns(), span(gap));
+      const Nanos within_ns = data.steady.covers.within_ns(gap.begin_ns, gap.end_ns);
+      if (within_ns > 0) visit(gap, gap.end_ns - within_ns, gap.end_ns);
     }
   }
-  return out;
 }
 
-SpanId work_after(const DeviceGap& gap) {
-  return gap.after;
+// When the wait with which the gap began was over.
+Nanos wait_end_ns(const Trace& trace, const DeviceGap& gap) {
+  return gap.wait.valid() ? std::clamp(trace.end_ns(gap.wait), gap.begin_ns, gap.end_ns)
+                          : gap.begin_ns;
 }
 
-auto host_wait(HostDoing doing) {
-  return [doing](const DeviceGap& gap) {
-    return gap.cause == IdleCause::HostWait && gap.host == doing;
-  };
-}
-auto idle(IdleCause cause) {
-  return [cause](const DeviceGap& gap) { return gap.cause == cause; };
+TrackId launching_thread(const Trace& trace, const DeviceGap& gap) {
+  const SpanId launch = trace.spans().launch[gap.after];
+  return launch.valid() ? trace.spans().track[launch] : TrackId();
 }
 
-// The outermost operator around a call, else the call.
-SpanId caller_of(const Trace& trace, SpanId call) {
-  SpanId found = call;
-  for (SpanId at = call; at.valid(); at = trace.spans().parent[at])
-    if (trace.spans().kind[at] == SpanKind::CpuOp) found = at;
-  return found;
+// When the work that ended the gap was launched.
+Nanos launch_ns(const Trace& trace, const DeviceGap& gap, Nanos from_ns) {
+  const SpanId launch = trace.spans().launch[gap.after];
+  return std::clamp(trace.spans().start_ns[launch], from_ns, std::max(from_ns, gap.end_ns));
 }
 
-// "mostly in aten::item (cudaStreamSynchronize)"
-std::string who_waited(const Report& report) {
-  const Trace& trace = report.trace;
-  std::map<std::pair<std::string_view, std::string_view>, Nanos> by_caller;
-  for (const DeviceTime& device : report.devices) {
-    for (const DeviceGap& gap : device.gaps) {
-      if (!gap.wait.valid()) continue;
-      const std::string_view caller = trace.name(caller_of(trace, gap.wait));
-      add_to(by_caller[{caller, trace.name(gap.wait)}], gap.length_ns());
-    }
-  }
-  const auto most =
-      std::max_element(by_caller.begin(), by_caller.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == by_caller.end()) return {};
-  const auto& [caller, call] = most->first;
-  return caller == call ? format_text(", most of it after {}", call)
-                        : format_text(", most of it after {} in {}", call, caller);
+TrackId stream_of(const Trace& trace, const DeviceGap& gap) {
+  return trace.spans().track[gap.after];
 }
 
-void add(Report& report, Gaps gaps, Finding finding) {
-  if (!is_worth_saying(report, gaps.total_ns)) return;
-  finding.saving_ns = gaps.total_ns;
-  finding.count = gaps.count;
-  finding.spans = gaps.spans.take();
-  report.findings.push_back(std::move(finding));
-}
-
-std::string lengths(const Gaps& gaps) {
-  if (gaps.count == 1) return "once, for " + duration_text(gaps.total_ns);
-  return format_text("{}, {} in total, {} at most", times_text(gaps.count),
-                     duration_text(gaps.total_ns), duration_text(gaps.longest_ns));
-}
-
-void stalls(Report& report) {
-  Gaps gaps = gaps_of(report, host_wait(HostDoing::HadWaited),
-                      [](const DeviceGap& gap) { return gap.wait; });
-  add(report, gaps,
+void stalls(const ReportData& data, Report& report) {
+  Evidence seen(data);
+  Changes changes(data.program());
+  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+    if (gap.cause != IdleCause::HostWait || !gap.wait.valid()) return;
+    // A copy that waits has a finding of its own.
+    if (gap.host == HostDoing::Communicated || copies_memory(data.trace.name(gap.wait))) return;
+    seen.add(outermost_operator(data.trace, gap.wait), stream_of(data.trace, gap), begin_ns,
+             end_ns);
+    changes.no_wait(gap.wait);
+  });
+  if (seen.empty()) return;
+  add_simulated(
+      data, report,
       {.id = "stalling_synchronisation",
        .title = "The host waits for the device, then the device waits for the host",
        .detail = format_text("The host waited until the device had finished. The device then stood "
-                             "idle until the host launched new work: {}{}.",
-                             lengths(gaps), who_waited(report)),
+                             "idle until the host launched new work: {}.",
+                             seen.lengths()),
        .advice = "Leave results on the device until the step is over: avoid .item(), .cpu(), and "
                  "printing or comparing device values in between. Copy with pinned memory and "
                  "non_blocking=True.",
-       .command = "sonde table TRACE --sort-by cpu_time_total"});
+       .command = "sonde whatif TRACE --no-sync"},
+      seen, seen.total_ns(), changes);
 }
 
-std::string small_kernels(const Report& report) {
+std::string small_kernels(const ReportData& data) {
   std::uint64_t kernels = 0;
   std::uint64_t small = 0;
-  const SpanTable& spans = report.trace.spans();
-  for (const SpanId span : report.trace.all_spans()) {
-    if (spans.kind[span] != SpanKind::Kernel) continue;
-    ++kernels;
-    small += spans.duration_ns[span] < kSmallKernelNs ? 1 : 0;
+  for (const DeviceWork& device : data.work) {
+    for (const Work& work : device.work) {
+      if (data.trace.spans().kind[work.span] != SpanKind::Kernel) continue;
+      if (!data.steady.has(work.begin_ns)) continue;
+      ++kernels;
+      small += work.end_ns - work.begin_ns < kSmallKernelNs ? 1 : 0;
+    }
   }
   if (kernels == 0) return {};
   return format_text(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
@@ -138,62 +107,125 @@ std::string_view larger_work_advice(const Report& report) {
                "or foreach optimisers.";
 }
 
-void slow_launches(Report& report) {
-  Gaps gaps = gaps_of(report, host_wait(HostDoing::InOperators), work_after);
-  if (gaps.count == 0) return;
-  add(report, gaps,
+// Gaps in which the host ran operators. Those that began with a wait are stalls.
+void slow_launches(const ReportData& data, Report& report) {
+  Evidence seen(data);
+  Changes changes(data.program());
+  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+    const TrackId thread = launching_thread(data.trace, gap);
+    if (gap.cause != IdleCause::HostWait || gap.wait.valid() || !thread.valid()) return;
+    if (gap.host == HostDoing::Communicated) return;
+    Nanos inside_ns = 0;
+    const Nanos until_ns = launch_ns(data.trace, gap, begin_ns);
+    for_covered(data.in_operators(thread), begin_ns, until_ns, [&](Nanos from_ns, Nanos to_ns) {
+      changes.cut(thread, from_ns, to_ns);
+      inside_ns += to_ns - from_ns;
+    });
+    const SpanId launch = data.trace.spans().launch[gap.after];
+    if (inside_ns > 0)
+      seen.add(outermost_operator(data.trace, launch), stream_of(data.trace, gap),
+               end_ns - inside_ns, end_ns);
+  });
+  if (seen.empty()) return;
+  add_simulated(
+      data, report,
       {.id = "launch_bound",
        .title = "The device waits for the next work to be launched",
        .detail = format_text("The device finished before the host, which was running operators, "
                              "had launched the next work: {}.{}",
-                             lengths(gaps), small_kernels(report)),
+                             seen.lengths(), small_kernels(data)),
        .advice = std::string(larger_work_advice(report)),
-       .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"});
+       .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"},
+      seen, seen.total_ns(), changes);
 }
 
-void slow_program(Report& report) {
-  Gaps gaps = gaps_of(report, host_wait(HostDoing::OutsideOperators), work_after);
-  add(report, gaps,
+// What some thread of the process was in at that time: the launching thread first.
+SpanId doing_at(const ReportData& data, TrackId thread, Nanos time_ns) {
+  const SpanId own = innermost_at(data.trace, thread, time_ns);
+  if (own.valid()) return own;
+  SpanId found;
+  data.for_threads(data.trace.tracks().process[thread], [&](TrackId other) {
+    if (!found.valid()) found = innermost_at(data.trace, other, time_ns);
+  });
+  return found;
+}
+
+void slow_program(const ReportData& data, Report& report) {
+  Evidence seen(data);
+  Changes changes(data.program());
+  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos /*end_ns*/) {
+    const TrackId thread = launching_thread(data.trace, gap);
+    if (gap.cause != IdleCause::HostWait || gap.host == HostDoing::Communicated || !thread.valid())
+      return;
+    const Nanos from_ns = std::max(begin_ns, wait_end_ns(data.trace, gap));
+    Nanos outside_ns = 0;
+    std::pair<Nanos, Nanos> longest{0, 0};
+    const Nanos until_ns = launch_ns(data.trace, gap, from_ns);
+    for_uncovered(data.in_operators(thread), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
+      changes.cut(thread, at_ns, to_ns);
+      outside_ns += to_ns - at_ns;
+      if (to_ns - at_ns > longest.second - longest.first) longest = {at_ns, to_ns};
+    });
+    if (outside_ns == 0) return;
+    const Nanos middle_ns = longest.first + (longest.second - longest.first) / 2;
+    seen.add(doing_at(data, thread, middle_ns), thread, longest.first, longest.first + outside_ns);
+  });
+  if (seen.empty()) return;
+  add_simulated(
+      data, report,
       {.id = "host_bound",
        .title = "The device waits while the host runs code outside operators",
        .detail = format_text("The thread that launches the work was running other code: {}.",
-                             lengths(gaps)),
+                             seen.lengths()),
        .advice =
            "Look at what runs between operators: loading and preparing data, Python code, logging, "
            "file access. Do it in another thread or process, ahead of time, or less often.",
-       .command = "sonde export TRACE -o trace.json.gz"});
+       .command = "sonde critical-path TRACE"},
+      seen, seen.total_ns(), changes);
 }
 
-void delays(Report& report) {
-  Gaps gaps = gaps_of(report, idle(IdleCause::KernelWait), work_after);
-  add(report, gaps,
-      {.id = "kernel_wait",
-       .title = "Short pauses between launched work add up",
-       .detail = format_text(
-           "Work that had been launched in time began a little after the previous work ended: {}.",
-           lengths(gaps)),
-       .advice = std::string(larger_work_advice(report)),
-       .command = "sonde table TRACE --sort-by count"});
-  gaps = gaps_of(report, idle(IdleCause::Other), work_after);
-  add(report, gaps,
+void delays(const ReportData& data, Report& report) {
+  Evidence short_ones(data);
+  Evidence unknown(data);
+  Nanos saved_ns = 0;
+  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+    if (gap.cause == IdleCause::HostWait) return;
+    Evidence& seen = gap.cause == IdleCause::KernelWait ? short_ones : unknown;
+    seen.add(gap.after, stream_of(data.trace, gap), begin_ns, end_ns);
+    if (gap.cause == IdleCause::KernelWait)
+      add_to(saved_ns, std::max<Nanos>(end_ns - begin_ns - kDelayInGraphNs, 0));
+  });
+  add_known(report,
+            {.id = "kernel_wait",
+             .title = "Short pauses between launched work add up",
+             .detail = format_text("Work that had been launched in time began a little after the "
+                                   "previous work ended: {}. The saving assumes {} between two "
+                                   "pieces of work, as in a CUDA graph.",
+                                   short_ones.lengths(), duration_text(kDelayInGraphNs)),
+             .advice = std::string(larger_work_advice(report)),
+             .command = "sonde table TRACE --sort-by count"},
+            short_ones, short_ones.total_ns(), saved_ns);
+  add_known(
+      report,
       {.id = "device_idle_other",
        .title = "The device is idle for a reason that the trace does not show",
-       .detail = format_text(
-           "The next work had been launched but did not begin, or its launch was not recorded: {}.",
-           lengths(gaps)),
+       .detail = format_text("The next work had been launched but did not begin, or its "
+                             "launch was not recorded: {}.",
+                             unknown.lengths()),
        .advice = "Look for streams that wait for events of other streams, and for other processes "
                  "on the same device.",
-       .command = "sonde export TRACE -o trace.json.gz"});
+       .command = "sonde export TRACE -o trace.json.gz"},
+      unknown, unknown.total_ns(), 0);
 }
 
 }  // namespace
 
-void find_in_devices(const ReportData& /*data*/, Report& report) {
+void find_in_devices(const ReportData& data, Report& report) {
   if (report.devices.empty()) return;
-  stalls(report);
-  slow_launches(report);
-  slow_program(report);
-  delays(report);
+  stalls(data, report);
+  slow_launches(data, report);
+  slow_program(data, report);
+  delays(data, report);
 }
 
 }  // namespace sonde::detail

@@ -7,7 +7,8 @@
 #include <cctype>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analyse/report/findings.h"
@@ -26,6 +27,8 @@ constexpr Nanos kLeastLeakSteps = 3;
 constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
                                                       "load_data",  "load_batch",  "load batch",
                                                       "next_batch", "get_batch"};
+// PyTorch's mark of a loader that has workers: its time is spent waiting for them.
+constexpr std::string_view kHasWorkers = "MultiProcessingDataLoaderIter";
 
 bool loads_data(std::string_view name) {
   std::string lower(name);
@@ -91,47 +94,57 @@ std::vector<SpanId> loading_spans(const Report& report) {
   return spans;
 }
 
-void data_loading(Report& report, const std::vector<SpanId>& loading) {
-  const Trace& trace = report.trace;
-  Nanos total_ns = 0;
-  WorstSpans spans;
+// Without the first of each name, which starts the loader.
+std::vector<SpanId> without_first(const ReportData& data, const std::vector<SpanId>& loading) {
+  std::vector<SpanId> kept;
+  std::unordered_set<std::uint32_t> seen;
   for (const SpanId span : loading) {
-    add_to(total_ns, trace.spans().duration_ns[span]);
-    spans.add(trace.spans().duration_ns[span], span);
+    const bool is_first = seen.insert(data.trace.spans().name[span].value()).second;
+    const bool starts = is_first && loading.size() > 1;
+    if (!starts && data.steady.has(data.trace.spans().start_ns[span])) kept.push_back(span);
   }
-  if (!is_worth_saying(report, total_ns)) return;
-  std::vector<SpanId> worst = spans.take();
-  report.findings.push_back(
-      {.id = std::string(id(Pattern::SynchronizedDataLoader)),
-       .title = "Steps wait for their data",
-       .detail = format_text("{} ran {} on a thread that also computes: {} in total.",
-                             trace.name(worst.front()), times_text(loading.size()),
-                             duration_text(total_ns)),
-       .advice =
-           "Load and prepare the next batch while this one is computed: set num_workers of the "
-           "DataLoader above 0 (DataLoaderOptions::workers in C++), or use a separate thread.",
-       .command = "sonde table TRACE --sort-by cpu_time_total",
-       .saving_ns = total_ns,
-       .count = loading.size(),
-       .spans = std::move(worst)});
+  return kept;
 }
 
-// Calls `found` for each long stretch of a step without any operator.
-template <typename Found>
-void stretches_without(const Coverage& busy, const StepTime& step, Found found) {
-  const std::vector<Coverage::Stretch>& all = busy.stretches();
-  auto next = std::upper_bound(
-      all.begin(), all.end(), step.begin_ns,
-      [](Nanos time, const Coverage::Stretch& stretch) { return time < stretch.begin_ns; });
-  if (next != all.begin()) --next;
-  Nanos at_ns = step.begin_ns;
-  for (; at_ns < step.end_ns; ++next) {
-    const bool is_last = next == all.end() || next->begin_ns >= step.end_ns;
-    const Nanos until_ns = is_last ? step.end_ns : next->begin_ns;
-    if (until_ns - at_ns >= kShortestStretchNs) found(until_ns - at_ns);
-    if (is_last) return;
-    at_ns = std::max(at_ns, next->end_ns);
+// What one more worker would hide. A loader without workers can load while the rest computes; with
+// workers, twice as many load in half the time.
+double hidden_share(Nanos loading_ns, Nanos whole_ns, bool has_workers) {
+  const Nanos compute_ns = std::max<Nanos>(whole_ns - loading_ns, 0);
+  const Nanos hidden_ns = std::min(loading_ns, has_workers ? whole_ns / 2 : compute_ns);
+  return loading_ns > 0 ? static_cast<double>(hidden_ns) / static_cast<double>(loading_ns) : 0;
+}
+
+constexpr std::string_view kAddWorkers =
+    "Load and prepare the next batch while this one is computed: set num_workers of the DataLoader "
+    "above 0 (DataLoaderOptions::workers in C++), or use a separate thread.";
+constexpr std::string_view kMoreWorkers =
+    "The loader has workers, and they are too slow: give it more of them, raise prefetch_factor, "
+    "or "
+    "make what they do cheaper (decoding, augmentation, pickling of large objects).";
+
+void data_loading(const ReportData& data, Report& report, const std::vector<SpanId>& loading) {
+  const Trace& trace = report.trace;
+  Evidence seen(data);
+  bool has_workers = false;
+  for (const SpanId span : loading) {
+    seen.add(span, trace.spans().track[span], trace.spans().start_ns[span], trace.end_ns(span));
+    has_workers |= trace.name(span).find(kHasWorkers) != std::string_view::npos;
   }
+  if (seen.empty()) return;
+  Changes changes(data.program());
+  const double hidden = hidden_share(seen.total_ns(), report.measured_ns, has_workers);
+  for (const SpanId span : loading) changes.scale_call(span, std::max(1 - hidden, 1e-9));
+  const std::string_view what = has_workers ? "twice as many workers" : "one worker";
+  add_simulated(data, report,
+                {.id = std::string(id(Pattern::SynchronizedDataLoader)),
+                 .title = "Steps wait for their data",
+                 .detail = format_text(
+                     "A thread that also computes loaded data, or waited for it: {}, without the "
+                     "first time. The saving assumes {} and a free core for each.",
+                     seen.lengths(), what),
+                 .advice = std::string(has_workers ? kMoreWorkers : kAddWorkers),
+                 .command = "sonde table TRACE --sort-by cpu_time_total"},
+                seen, seen.total_ns(), changes);
 }
 
 // When some thread of the process was in an operator, or loaded data, which data_loading() reports.
@@ -142,73 +155,77 @@ Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<Sp
   return all.united();
 }
 
-// Only for traces without devices. With a device, what matters is whether it waits.
+// From the first operator to the last, where there are no steps; what comes before is the start.
+std::pair<Nanos, Nanos> extent_of(const Coverage& busy) {
+  return {busy.stretches().front().begin_ns, busy.stretches().back().end_ns};
+}
+
+// Without devices: with them, what counts is whether they wait.
 void outside_operators(const ReportData& data, Report& report, const std::vector<SpanId>& loading) {
-  if (!report.devices.empty() || report.steps.steps.empty()) return;
-  std::unordered_map<std::uint32_t, Coverage> busy;  // by process
-  Nanos total_ns = 0;
-  std::uint64_t count = 0;
-  WorstSpans spans;
-  for (const StepTime& step : report.steps.steps) {
-    const auto [of_process, is_new] = busy.try_emplace(step.process.value());
-    if (is_new) of_process->second = busy_of(data, step.process, loading);
-    if (of_process->second.empty()) continue;
-    Nanos in_step_ns = 0;
-    stretches_without(of_process->second, step, [&](Nanos length_ns) {
-      add_to(in_step_ns, length_ns);
-      ++count;
+  const TrackId main = data.program().main_thread();
+  if (!report.devices.empty() || !main.valid()) return;
+  const Coverage busy = busy_of(data, data.trace.tracks().process[main], loading);
+  if (busy.empty() || report.host.operators.empty()) return;
+  Evidence seen(data);
+  Changes changes(data.program());
+  const auto [first_ns, last_ns] = extent_of(busy);
+  for (const Coverage::Stretch& step : data.steady.covers.stretches()) {
+    const bool has_steps = data.steady.rule != StepRule::None;
+    const Nanos from_ns = has_steps ? step.begin_ns : std::max(step.begin_ns, first_ns);
+    const Nanos to_ns = has_steps ? step.end_ns : std::min(step.end_ns, last_ns);
+    for_uncovered(busy, from_ns, to_ns, [&](Nanos begin_ns, Nanos end_ns) {
+      if (end_ns - begin_ns < kShortestStretchNs) return;
+      const Nanos middle_ns = begin_ns + (end_ns - begin_ns) / 2;
+      seen.add(innermost_at(data.trace, main, middle_ns), main, begin_ns, end_ns);
+      changes.cut(main, begin_ns, end_ns);
     });
-    if (in_step_ns > 0) spans.add(in_step_ns, step.span);
-    add_to(total_ns, in_step_ns);
   }
-  if (!is_worth_saying(report, total_ns)) return;
-  report.findings.push_back(
+  if (seen.empty()) return;
+  add_simulated(
+      data, report,
       {.id = "outside_operators",
-       .title = "Steps spend time outside operators",
-       .detail =
-           format_text("{} of the time of all steps passed in stretches of {} or longer in which "
-                       "no thread ran an operator: {}, {} in total.",
-                       share_text(total_ns, report.measured_ns), duration_text(kShortestStretchNs),
-                       times_text(count), duration_text(total_ns)),
-       .advice = "Mark what the program does there (SONDE_SCOPE, record_function) and record "
-                 "again. Loading data, file access, logging and the like can often run in parallel "
-                 "with the steps.",
-       .command = "sonde export TRACE -o trace.json.gz",
-       .saving_ns = total_ns,
-       .count = count,
-       .spans = spans.take()});
+       .title = "The program spends time outside operators",
+       .detail = format_text("In stretches of {} or longer, no thread ran an operator: {}.",
+                             duration_text(kShortestStretchNs), seen.lengths()),
+       .advice = "See what the program does there; where that has no name, mark it (SONDE_SCOPE, "
+                 "record_function) and record again. Loading data, file access, logging and the "
+                 "like can often run in parallel.",
+       .command = "sonde critical-path TRACE"},
+      seen, seen.total_ns(), changes);
 }
 
 }  // namespace
 
-void find_in_steps(const ReportData& /*data*/, Report& report) {
+// Warm-up is none: it is not in the steady part.
+void find_in_steps(const ReportData& data, Report& report) {
   const StepTimes& times = report.steps;
-  if (times.outliers == 0 || !is_worth_saying(report, times.outliers_excess_ns)) return;
-  WorstSpans spans;
+  Evidence seen(data);
+  Nanos excess_ns = 0;
   const StepTime* longest = nullptr;
   for (const StepTime& step : times.steps) {
-    if (!step.is_outlier) continue;
-    spans.add(step.host_ns(), step.span);
+    if (!step.is_outlier || !data.steady.has(step.begin_ns)) continue;
+    const TrackId track = step.span.valid() ? data.trace.spans().track[step.span] : TrackId();
+    seen.add(step.span, track, step.begin_ns, step.end_ns);
+    add_to(excess_ns, step.host_ns() - times.median_ns);
     if (longest == nullptr || step.host_ns() > longest->host_ns()) longest = &step;
   }
-  report.findings.push_back(
-      {.id = "outlier_steps",
-       .title = "Some steps take much longer than the others",
-       .detail = format_text("{} of {} steps. The median is {}. Step {} took {}: {}.",
-                             count_text(times.outliers), count_text(times.steps.size()),
-                             duration_text(times.median_ns), longest->step,
-                             duration_text(longest->host_ns()), longest->why),
-       .advice = "If it is the first step, add a warm-up to the schedule. Otherwise look at what "
-                 "only these steps do: allocation, checkpoints, evaluation, compilation.",
-       .command = "sonde report TRACE --format json",
-       .saving_ns = times.outliers_excess_ns,
-       .count = times.outliers,
-       .spans = spans.take()});
+  if (longest == nullptr) return;
+  add_known(report,
+            {.id = "outlier_steps",
+             .title = "Some steps take much longer than the others",
+             .detail = format_text("{} of {} steps. The median is {}. Step {} took {}: {}.",
+                                   count_text(seen.count()), count_text(times.steps.size()),
+                                   duration_text(times.median_ns), longest->step,
+                                   duration_text(longest->host_ns()), longest->why),
+             .advice = "Look at what only these steps do: allocation, checkpoints, evaluation, "
+                       "compilation, garbage collection.",
+             .command = "sonde report TRACE --format json"},
+            seen, excess_ns, excess_ns);
 }
 
 void find_in_host(const ReportData& data, Report& report) {
   const std::vector<SpanId> loading = loading_spans(report);
-  data_loading(report, loading);
+  data_loading(data, report, without_first(data, loading));
   outside_operators(data, report, loading);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Findings that need only operators and no Python calls. They have the same causes as PyTorch's
-// patterns, in programs of any language. If both find the same cause, report() keeps the larger
-// bound.
+// What operators alone show, without Python calls: the same causes as PyTorch's patterns, in
+// programs of any language. If both find the same cause, report() keeps the larger saving.
 
 #include <algorithm>
-#include <map>
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,22 +67,30 @@ Role role_of(std::string_view name) {
   return found == roles.end() ? Role::Other : found->second;
 }
 
-// The time of one cause so far.
-struct Cause {
-  Nanos saving_ns = 0;
-  std::uint64_t count = 0;
-  WorstSpans spans;
+// Small enough that calling them costs as much as what they do.
+constexpr Nanos kSmallOperatorNs = 30'000;
+// Indices that ascend by one step nearly always.
+constexpr double kLeastSuccessive = 0.8;
 
-  void add(Nanos time_ns, std::uint64_t more, SpanId span) {
-    add_to(saving_ns, time_ns);
-    count += more;
-    spans.add(time_ns, span);
-  }
+// What is known of one cause so far, and what would be different without it.
+struct Cause {
+  explicit Cause(const ReportData& data) : seen(data), changes(data.program()) {}
+  Evidence seen;
+  Changes changes;
 };
 
 class OperatorFindings {
  public:
-  explicit OperatorFindings(Report& report) : report_(report), trace_(report.trace) {
+  OperatorFindings(const ReportData& data, Report& report)
+      : data_(data),
+        report_(report),
+        trace_(report.trace),
+        launches_(data.program().launches()),
+        elements_(data),
+        zeros_(data),
+        updates_(data),
+        biases_(data),
+        copies_(data) {
     find_moves();
     roles_.reserve(trace_.strings().size());
     for (std::size_t i = 0; i < trace_.strings().size(); ++i)
@@ -103,41 +111,116 @@ class OperatorFindings {
     const StringId name = trace_.spans().name[span];
     return name.valid() ? roles_[name.index()] : Role::Other;
   }
+  bool is_steady(SpanId span) const { return data_.steady.has(trace_.spans().start_ns[span]); }
+  Nanos start_ns(SpanId span) const { return trace_.spans().start_ns[span]; }
 
-  // One call instead of all of them could save all but one.
   void look_at(const OpRun& run) {
-    Cause* const cause = cause_of(run.ops.first(run.period));
-    if (cause == nullptr) return;
-    Nanos time_ns = 0;
-    for (const SpanId op : run.ops) add_to(time_ns, trace_.spans().duration_ns[op]);
-    const auto once_ns = time_ns / static_cast<Nanos>(run.repeats());
-    cause->add(cause == &zeros_ ? time_ns : time_ns - once_ns, run.repeats(), run.ops.front());
-  }
-
-  Cause* cause_of(std::span<const SpanId> ops) {
+    if (!is_steady(run.ops.front())) return;
+    const std::span<const SpanId> once = run.ops.first(run.period);
     const auto any = [&](Role wanted) {
-      return std::any_of(ops.begin(), ops.end(), [&](SpanId op) { return role(op) == wanted; });
+      return std::any_of(once.begin(), once.end(), [&](SpanId op) { return role(op) == wanted; });
     };
     const auto all = [&](Role a, Role b) {
-      return std::all_of(ops.begin(), ops.end(),
+      return std::all_of(once.begin(), once.end(),
                          [&](SpanId op) { return role(op) == a || role(op) == b; });
     };
-    if (any(Role::Element)) return &elements_;
-    if (any(Role::Zero) && all(Role::Zero, Role::Detach)) return &zeros_;
-    const bool updates = any(Role::Update) || (ops.size() > 1 && all(Role::InPlace, Role::Detach));
-    return updates ? &updates_ : nullptr;
+    if (any(Role::Element)) {
+      if (is_loop_over_elements(run)) take_all_but_one(run);
+    } else if (any(Role::Zero) && all(Role::Zero, Role::Detach)) {
+      for (const SpanId op : run.ops) take(zeros_, op);
+    } else if (any(Role::Update) || (once.size() > 1 && all(Role::InPlace, Role::Detach))) {
+      take_updates(run);
+    }
   }
 
-  // Adding a bias reads and writes what the batch norm also reads and writes at least once, so it
-  // takes no longer than the norm. Counting batches may come in between.
+  void take(Cause& cause, SpanId op) {
+    cause.seen.add(op, trace_.spans().track[op], start_ns(op), trace_.end_ns(op));
+    cause.changes.remove(op);
+  }
+
+  // Small operators on one element after another: the index ascends wherever it is known.
+  bool is_loop_over_elements(const OpRun& run) const {
+    Nanos time_ns = 0;
+    for (const SpanId op : run.ops) add_to(time_ns, trace_.spans().duration_ns[op]);
+    if (time_ns / static_cast<Nanos>(run.ops.size()) > kSmallOperatorNs) return false;
+    std::vector<std::int64_t> indices;
+    for (std::size_t first = 0; first < run.ops.size(); first += run.period)
+      if (const std::optional<std::int64_t> index = index_in(run.ops.subspan(first, run.period)))
+        indices.push_back(*index);
+    if (indices.size() < 2) return true;  // not recorded
+    std::size_t successive = 0;
+    const std::int64_t step = indices[1] - indices[0];
+    for (std::size_t i = 1; i < indices.size(); ++i)
+      successive += indices[i] - indices[i - 1] == step ? 1 : 0;
+    return step != 0 && static_cast<double>(successive) >=
+                            kLeastSuccessive * static_cast<double>(indices.size() - 1);
+  }
+
+  // Which element the first operator that takes one took: its third argument.
+  std::optional<std::int64_t> index_in(std::span<const SpanId> ops) const {
+    for (const SpanId op : ops) {
+      if (role(op) != Role::Element) continue;
+      const auto arguments = trace_.arguments(op);
+      if (arguments.size() < 3) return std::nullopt;
+      const std::string_view text = trace_.string(trace_.op_arguments().value[arguments[2]]);
+      std::int64_t index = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+      if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+      return index;
+    }
+    return std::nullopt;
+  }
+
+  // One call in place of all of them could save all but one round, with the code in between.
+  void take_all_but_one(const OpRun& run) {
+    const SpanId first = run.ops[run.period];
+    const SpanId last = run.ops.back();
+    const TrackId thread = trace_.spans().track[first];
+    elements_.seen.add(run.ops.front(), thread, start_ns(first), trace_.end_ns(last));
+    elements_.changes.cut(thread, start_ns(first), trace_.end_ns(last));
+    for (const Launch& launch : launches_.below(first, last))
+      elements_.changes.scale(launch.work, 0);
+  }
+
+  // Of no use on the host, where one call for many parameters does the same work one by one. On a
+  // device a kernel takes less by what the smallest of them takes, which is mostly its start.
+  void take_updates(const OpRun& run) {
+    const std::span<const Launch> work = launches_.below(run.ops.front(), run.ops.back());
+    if (work.empty()) return;
+    const SpanId first = run.ops[run.period];
+    const TrackId thread = trace_.spans().track[first];
+    updates_.seen.add(run.ops.front(), thread, start_ns(first), trace_.end_ns(run.ops.back()));
+    updates_.changes.cut(thread, start_ns(first), trace_.end_ns(run.ops.back()));
+    shorten_kernels(updates_.changes, work);
+  }
+
+  void shorten_kernels(Changes& changes, std::span<const Launch> work) const {
+    Nanos least_ns = trace_.spans().duration_ns[work.front().work];
+    for (const Launch& one : work)
+      least_ns = std::min(least_ns, trace_.spans().duration_ns[one.work]);
+    for (const Launch& one : work) {
+      const auto time_ns = static_cast<double>(trace_.spans().duration_ns[one.work]);
+      if (time_ns > 0) changes.scale(one.work, 1 - static_cast<double>(least_ns) / time_ns);
+    }
+  }
+
+  // In between the norm may count its batches.
   void look_for_biases(std::span<const SpanId> siblings) {
     SpanId convolution;
     for (const SpanId op : siblings) {
       if (role(op) == Role::InPlace) continue;
       if (role(op) == Role::BatchNorm && convolution.valid() && has_bias(convolution))
-        biases_.add(trace_.spans().duration_ns[op], 1, convolution);
+        take_bias(convolution);
       convolution = role(op) == Role::Convolution ? op : SpanId();
     }
+  }
+
+  // Where adding it is a call of its own. Libraries that add it on the way take no time for it.
+  void take_bias(SpanId convolution) {
+    if (!is_steady(convolution)) return;
+    const std::uint32_t end = rows_end(trace_, convolution);
+    for (std::uint32_t row = convolution.value() + 1; row < end; ++row)
+      if (trace_.name(SpanId(row)) == "aten::add_") take(biases_, SpanId(row));
   }
 
   bool has_bias(SpanId convolution) const {
@@ -151,12 +234,12 @@ class OperatorFindings {
   }
 
   void look_for_copy(SpanId op) {
-    if (role(op) != Role::Copy) return;
+    if (role(op) != Role::Copy || !is_steady(op)) return;
     const SpanId parent = trace_.spans().parent[op];
     if (!parent.valid()) return;
     const bool is_extra =
         role(parent) == Role::CopyMaker || (role(parent) == Role::To && changes_nothing(op));
-    if (is_extra) copies_.add(trace_.spans().duration_ns[op], 1, op);
+    if (is_extra) take(copies_, op);
   }
 
   // Finds where the host asked for copies between itself and a device.
@@ -185,11 +268,9 @@ class OperatorFindings {
   }
 
   void add(Cause& cause, Finding finding) {
-    if (!is_worth_saying(report_, cause.saving_ns)) return;
-    finding.saving_ns = cause.saving_ns;
-    finding.count = cause.count;
-    finding.spans = cause.spans.take();
-    report_.findings.push_back(std::move(finding));
+    if (cause.seen.empty()) return;
+    add_simulated(data_, report_, std::move(finding), cause.seen, cause.seen.total_ns(),
+                  cause.changes);
   }
 
   void say_pattern(Cause& cause, Pattern pattern, std::string title, std::string detail) {
@@ -202,73 +283,43 @@ class OperatorFindings {
 
   void say() {
     say_pattern(elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
-                format_text("The same few operators ran on one element after another: {}.",
-                            times_text(elements_.count)));
+                format_text("The same few small operators ran on one element after another, in "
+                            "loops: {}.",
+                            elements_.seen.lengths()));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
                 "The optimiser updates one parameter at a time",
                 format_text("The same few operators ran for each of many parameters: {}.",
-                            times_text(updates_.count)));
+                            updates_.seen.lengths()));
     say_pattern(
         zeros_, Pattern::GradientNotSetToNone, "Gradients are filled with zeros",
-        format_text("Tensors set to zero one after another: {}.", count_text(zeros_.count)));
+        format_text("Tensors were set to zero one after another: {}.", zeros_.seen.lengths()));
     say_pattern(biases_, Pattern::Conv2dBiasBatchNorm,
                 "Convolutions add a bias just before a batch norm",
-                format_text("Seen {}.", times_text(biases_.count)));
+                format_text("Adding it was a call of its own: {}.", biases_.seen.lengths()));
     add(copies_,
         {.id = "extra_copies",
          .title = "Tensors are copied without being changed",
-         .detail = format_text(
-             "Copies that change neither type nor device (clone, contiguous, to): {}, {} in total.",
-             times_text(copies_.count), duration_text(copies_.saving_ns)),
+         .detail =
+             format_text("Copies that change neither type nor device (clone, contiguous, to): {}.",
+                         copies_.seen.lengths()),
          .advice = "Use the original tensor where nothing changes it. Create it in the layout that "
                    "is needed later. Avoid copy=True.",
          .command = "sonde table TRACE --sort-by self_cpu_time_total"});
   }
 
+  const ReportData& data_;
   Report& report_;
   const Trace& trace_;
+  const Launches& launches_;
   std::vector<Role> roles_;           // by name
   std::vector<std::uint32_t> moves_;  // rows of spans, sorted
   Cause elements_, zeros_, updates_, biases_, copies_;
 };
 
-// Whether recording more would help. Patterns need operators, and one of them needs a device.
-bool could_be_looked_for(const Report& report, Pattern pattern) {
-  if (report.host.operators.empty()) return false;
-  return pattern != Pattern::Fp32MatMul || !report.devices.empty();
-}
-
 }  // namespace
 
-void find_in_operators(const ReportData& /*data*/, Report& report) {
-  OperatorFindings(report).run();
-}
-
-void find_patterns(const ReportData& /*data*/, Report& report) {
-  std::map<std::string, std::string> missing;  // by reason
-  for (const PatternMatches& found : match_patterns(report.trace)) {
-    const std::string name(torch_name(found.pattern));
-    if (!found.missing.empty() && could_be_looked_for(report, found.pattern)) {
-      std::string& names = missing[found.missing];
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    if (found.spans.empty() || !is_worth_saying(report, found.saving_ns)) continue;
-    const std::string place = source_location(report.trace, found.spans.front());
-    WorstSpans spans;
-    for (const SpanId span : found.spans) spans.add(report.trace.spans().duration_ns[span], span);
-    report.findings.push_back(
-        {.id = std::string(id(found.pattern)),
-         .title = name,
-         .detail = format_text("PyTorch's pattern was found {}{}.", times_text(found.spans.size()),
-                               place.empty() ? "" : ", first at " + place),
-         .advice = std::string(advice(found.pattern)),
-         .command = "sonde table TRACE --sort-by count",
-         .saving_ns = found.saving_ns,
-         .count = found.spans.size(),
-         .spans = spans.take()});
-  }
-  for (const auto& [reason, names] : missing)
-    report.missing.push_back(format_text("{}: {}", names, reason));
+void find_in_operators(const ReportData& data, Report& report) {
+  OperatorFindings(data, report).run();
 }
 
 }  // namespace sonde::detail

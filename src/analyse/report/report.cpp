@@ -2,10 +2,10 @@
 #include "sonde/analyse/report.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "analyse/memory/places.h"
 #include "analyse/report/findings.h"
+#include "analyse/report/profiler_cost.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -13,7 +13,10 @@ namespace sonde {
 namespace {
 
 constexpr double kLeastShare = 0.01;
-constexpr std::size_t kMostSpans = 8;
+// However much a profiler cost, this much of the host's time was the program's.
+constexpr double kLeastHostLeft = 0.2;
+// What costs less does not change a finding.
+constexpr double kLeastProfilerShare = 0.02;
 // A device that is idle for less than a tenth of the time limits the program.
 constexpr double kBusyShare = 0.9;
 
@@ -30,20 +33,45 @@ Nanos spans_ns(const Trace& trace) {
   return std::max<Nanos>(last_ns - first_ns, 0);
 }
 
-std::string verdict_of(const DeviceTime& device) {
-  const auto extent = static_cast<double>(device.extent_ns());
+// Of the time that findings are about.
+struct DeviceShare {
+  Nanos whole_ns = 0;
+  Nanos busy_ns = 0;
+  Nanos host_wait_ns = 0;
+  Nanos idle_ns() const { return whole_ns - busy_ns; }
+};
+
+DeviceShare share_of(const detail::ReportData& data, const DeviceTime& device) {
+  DeviceShare share;
+  if (data.steady.rule == StepRule::None)
+    return {device.extent_ns(), device.busy_ns, device.idle_of(IdleCause::HostWait)};
+  const detail::Coverage& steady = data.steady.covers;
+  for (const detail::Coverage::Stretch& one : steady.stretches())
+    share.whole_ns += one.end_ns - one.begin_ns;
+  detail::Coverage busy;
+  for (const detail::DeviceWork& work : data.work) {
+    if (work.process != device.process || work.device != device.device) continue;
+    for (const detail::Work& one : work.work) busy.add(one.begin_ns, one.end_ns);
+  }
+  share.busy_ns = overlap_ns(busy, steady);
+  for (const DeviceGap& gap : device.gaps)
+    if (gap.cause == IdleCause::HostWait)
+      share.host_wait_ns += steady.within_ns(gap.begin_ns, gap.end_ns);
+  return share;
+}
+
+std::string verdict_of(const DeviceTime& device, const DeviceShare& share) {
   const std::string busy =
-      format_text("it was busy {} of {}.", detail::share_text(device.busy_ns, device.extent_ns()),
-                  duration_text(device.extent_ns()));
-  if (static_cast<double>(device.busy_ns) >= kBusyShare * extent)
+      format_text("it was busy {} of {}.", detail::share_text(share.busy_ns, share.whole_ns),
+                  duration_text(share.whole_ns));
+  if (static_cast<double>(share.busy_ns) >= kBusyShare * static_cast<double>(share.whole_ns))
     return format_text("Device {} limits the program: {}", device.device, busy);
-  const Nanos host_ns = device.idle_of(IdleCause::HostWait);
-  if (host_ns >= device.idle_ns - host_ns)
+  if (share.host_wait_ns >= share.idle_ns() - share.host_wait_ns)
     return format_text("Device {} waits for the host: {}", device.device, busy);
   return format_text("Device {} has gaps of its own: {}", device.device, busy);
 }
 
-std::string verdict_of(const Report& report) {
+std::string verdict_of(const detail::ReportData& data, const Report& report) {
   if (report.devices.empty()) {
     if (report.trace.spans().empty()) return "Nothing was recorded.";
     return report.is_whole() ? "All work ran on the host; no device was used."
@@ -52,7 +80,29 @@ std::string verdict_of(const Report& report) {
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),
       [](const DeviceTime& a, const DeviceTime& b) { return a.busy_ns < b.busy_ns; });
-  return verdict_of(*longest);
+  return verdict_of(*longest, share_of(data, *longest));
+}
+
+// What took so long until the first step.
+std::string start_reason(const detail::ReportData& data) {
+  const detail::SteadyPart& steady = data.steady;
+  if (!steady.start_span.valid()) return {};
+  const Nanos time_ns = data.trace.spans().duration_ns[steady.start_span];
+  if (time_ns < steady.start_ns / 2) return {};
+  return format_text("{}, {}", data.trace.name(steady.start_span), duration_text(time_ns));
+}
+
+void find_steady_part(detail::ReportData& data, Report& report) {
+  data.steady = detail::steady_part(data.trace, report.steps, data.program().main_thread());
+  const detail::SteadyPart& steady = data.steady;
+  report.step_rule = steady.rule;
+  report.steady_steps = steady.steps;
+  report.warm_up_steps = steady.warm_up_steps;
+  report.warm_up_ns = steady.warm_up_ns;
+  report.start_ns = steady.start_ns;
+  report.start_reason = start_reason(data);
+  report.measured_ns =
+      steady.rule == StepRule::None ? spans_ns(data.trace) : steady.covers.total_ns();
 }
 
 // Peaks of the devices; of the host only if no device has memory.
@@ -70,10 +120,11 @@ std::vector<MemoryPeakOwner> memory_peaks(const detail::ReportData& data) {
   return out;
 }
 
-// Two findings may have the same cause. The one with the larger bound is kept.
+// One cause may be found in two ways: the larger saving is kept.
 void rank(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.saving_ns > b.saving_ns; });
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return a.saving_ns != b.saving_ns ? a.saving_ns > b.saving_ns : a.at_most_ns > b.at_most_ns;
+  });
   std::vector<Finding> kept;
   for (Finding& finding : findings) {
     const bool is_there = std::any_of(kept.begin(), kept.end(),
@@ -81,6 +132,31 @@ void rank(std::vector<Finding>& findings) {
     if (!is_there) kept.push_back(std::move(finding));
   }
   findings = std::move(kept);
+}
+
+// Findings are judged on what the program takes without its profiler, as far as that is known.
+void correct_for_profiler(detail::ReportData& data, Report& report) {
+  const detail::ProfilerCost cost = detail::profiler_cost(data.trace, data.steady);
+  const double share = static_cast<double>(cost.time_ns) /
+                       static_cast<double>(std::max<Nanos>(report.measured_ns, 1));
+  if (share < kLeastProfilerShare) return;
+  report.profiler_ns = cost.time_ns;
+  report.profiler_options = cost.options;
+  data.correct_host(std::max(1 - share, kLeastHostLeft));
+  const Nanos less_ns = data.program().recorded_ns() - data.unchanged_ns();
+  report.measured_ns = std::max<Nanos>(report.measured_ns - less_ns, 1);
+}
+
+// What was found has been looked for, and is not minor.
+void drop_told(Report& report) {
+  const auto is_told = [&](const std::string& title) {
+    return std::any_of(report.findings.begin(), report.findings.end(),
+                       [&](const Finding& finding) { return finding.title == title; });
+  };
+  std::vector<std::string>& minor = report.minor;
+  std::sort(minor.begin(), minor.end());
+  minor.erase(std::unique(minor.begin(), minor.end()), minor.end());
+  minor.erase(std::remove_if(minor.begin(), minor.end(), is_told), minor.end());
 }
 
 }  // namespace
@@ -92,14 +168,23 @@ bool is_worth_saying(const Report& report, Nanos saving_ns) {
          static_cast<double>(saving_ns) >= kLeastShare * static_cast<double>(report.measured_ns);
 }
 
-std::vector<SpanId> WorstSpans::take() {
-  const std::size_t count = std::min(all_.size(), kMostSpans);
-  std::partial_sort(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(count), all_.end(),
-                    std::greater<>());
-  std::vector<SpanId> spans;
-  spans.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) spans.emplace_back(all_[i].second);
-  return spans;
+void add_known(Report& report, Finding finding, Evidence& seen, Nanos at_most_ns, Nanos saving_ns) {
+  if (!is_worth_saying(report, at_most_ns)) return;
+  finding.at_most_ns = std::min(at_most_ns, report.measured_ns);
+  finding.saving_ns = std::clamp<Nanos>(saving_ns, 0, finding.at_most_ns);
+  if (saving_ns > 0 && !is_worth_saying(report, finding.saving_ns)) {
+    report.minor.push_back(finding.title);
+    return;
+  }
+  seen.fill(finding);
+  report.findings.push_back(std::move(finding));
+}
+
+void add_simulated(const ReportData& data, Report& report, Finding finding, Evidence& seen,
+                   Nanos at_most_ns, const Changes& changes) {
+  if (!is_worth_saying(report, at_most_ns)) return;
+  const Nanos saving_ns = data.unchanged_ns() - data.program().length_ns(changes);
+  add_known(report, std::move(finding), seen, at_most_ns, std::max<Nanos>(saving_ns, 1));
 }
 
 std::string times_text(std::uint64_t count) {
@@ -114,31 +199,40 @@ std::string share_text(Nanos part_ns, Nanos whole_ns) {
 
 }  // namespace detail
 
+bool Report::is_whole() const {
+  return std::none_of(ledger.begin(), ledger.end(), [](const auto& entry) {
+    const LedgerClass of = ledger_class(entry.first);
+    return entry.second.count > 0 && entry.first != LedgerKind::Unfinished &&
+           (of == LedgerClass::Lost || of == LedgerClass::Incomplete);
+  });
+}
+
 Report report(const Trace& trace) {
   Report out;
   out.trace = trace;
   out.ledger = ledger_totals(trace);
   out.recording_ns = recording_ns(out.ledger);
-  const detail::ReportData data(trace);
+  detail::ReportData data(trace);
   out.steps = detail::step_times(data);
   out.devices = detail::device_times(data);
   out.copies = copy_times(data.trace);
   out.host = host_time(trace);
   out.device_work = device_work_by_name(trace);
   out.memory = memory_peaks(data);
-  out.measured_ns = out.steps.total_ns > 0 ? out.steps.total_ns : spans_ns(trace);
-  out.verdict = verdict_of(out);
+  find_steady_part(data, out);
+  correct_for_profiler(data, out);
+  out.verdict = verdict_of(data, out);
   detail::find_in_devices(data, out);
   detail::find_in_communication(data, out);
   detail::find_in_copies(data, out);
   detail::find_in_steps(data, out);
   detail::find_in_host(data, out);
   detail::find_in_operators(data, out);
+  detail::find_in_kernels(data, out);
   detail::find_patterns(data, out);
   detail::find_in_memory(data, out);
-  for (Finding& finding : out.findings)
-    finding.saving_ns = std::min(finding.saving_ns, out.measured_ns);
   rank(out.findings);
+  drop_told(out);
   return out;
 }
 

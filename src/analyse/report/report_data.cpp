@@ -2,28 +2,27 @@
 #include "analyse/report/report_data.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "sonde/analyse/memory_report.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
-
-namespace {
-
-// Libraries whose collectives run on host threads, with PyTorch's marks for them.
-bool is_host_collective(std::string_view name) {
-  for (const std::string_view begin : {"gloo:", "mpi:", "ucc:"})
-    if (name.starts_with(begin)) return true;
-  return false;
-}
-
-}  // namespace
 
 ReportData::ReportData(const Trace& whole)
     : trace(whole), calls(whole), work(device_work(whole)), memory(memory_profile(whole)) {
   join_devices();
   find_peaks();
   find_collectives();
+}
+
+Program& ReportData::program_of() const {
+  if (program_ == nullptr) program_ = std::make_unique<Program>(trace, calls);
+  return *program_;
+}
+
+Nanos ReportData::unchanged_ns() const {
+  if (unchanged_ns_ < 0) unchanged_ns_ = program().length_ns(Changes(program()));
+  return unchanged_ns_;
 }
 
 void ReportData::join_devices() {
@@ -64,7 +63,7 @@ void ReportData::find_peaks() {
 void ReportData::find_collectives() {
   std::vector<bool> by_name(trace.strings().size());
   for (std::size_t i = 0; i < by_name.size(); ++i)
-    by_name[i] = is_host_collective(trace.string(StringId(i)));
+    by_name[i] = communicates_on_host(trace.string(StringId(i)));
   if (std::find(by_name.begin(), by_name.end(), true) == by_name.end()) return;
   std::unordered_map<std::uint32_t, Stretches> by_process;
   for (const SpanId span : trace.all_spans()) {
@@ -106,6 +105,12 @@ Stretches ReportData::operators_of(ProcessId process) const {
   Stretches all;
   for_threads(process, [&](TrackId thread) { all.add(in_operators(thread)); });
   return all;
+}
+
+const Coverage& ReportData::all_operators(ProcessId process) const {
+  const auto [found, is_new] = all_operators_.try_emplace(process.value());
+  if (is_new) found->second = operators_of(process).united();
+  return found->second;
 }
 
 const ProcessDevices* ReportData::devices_of(ProcessId process) const {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "analyse/simulate/program.h"
 #include "analyse/time/coverage.h"
 #include "analyse/time/device_work.h"
 #include "analyse/time/host_calls.h"
+#include "analyse/time/steady.h"
 #include "sonde/analyse/copies.h"
 #include "sonde/analyse/device_time.h"
 #include "sonde/analyse/memory.h"
@@ -35,14 +38,22 @@ class ReportData {
   const HostCalls calls;
   const std::vector<DeviceWork> work;
   const MemoryProfile memory;
+  // What findings are about; report() fills it in before they are looked for.
+  SteadyPart steady;
 
-  // When a thread was inside operators or device calls.
+  const Program& program() const { return program_of(); }
+  // Host time counts only this much: a profiler took the rest.
+  void correct_host(double left) { program_of().correct_host(left); }
+  // How long the program takes as simulated with nothing changed.
+  Nanos unchanged_ns() const;
+  // When a thread was within operators or calls of a device.
   const Coverage& in_operators(TrackId thread) const;
   // Calls `visit` with each thread of the process.
   void for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const;
   // When any thread of the process was inside operators or device calls.
   Stretches operators_of(ProcessId process) const;
-  // When the process was inside collectives that run on host threads.
+  const Coverage& all_operators(ProcessId process) const;
+  // When the process was within collectives that run on threads of the host.
   const Coverage& collectives_of(ProcessId process) const;
   // All spans of such collectives.
   const std::vector<SpanId>& host_collectives() const { return host_collectives_; }
@@ -63,7 +74,11 @@ class ReportData {
   std::vector<SpanId> host_collectives_;
   std::unordered_map<std::uint32_t, Coverage> collectives_;
   Coverage none_;
+  Program& program_of() const;
+  mutable std::unique_ptr<Program> program_;
+  mutable Nanos unchanged_ns_ = -1;
   mutable std::unordered_map<std::uint32_t, Coverage> in_operators_;
+  mutable std::unordered_map<std::uint32_t, Coverage> all_operators_;  // by process
 };
 
 std::vector<DeviceTime> device_times(const ReportData& data);

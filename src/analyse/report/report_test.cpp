@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -17,6 +18,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::OpTrace;
 
 std::vector<std::string> ids(const Report& found) {
@@ -35,8 +37,9 @@ void launch(OpTrace& t, std::int64_t number, Nanos call_us, Nanos begin_us, Nano
 }
 
 void copy(OpTrace& t, std::int64_t number, CopyKind kind, MemoryKind host, Nanos begin_us,
-          Nanos end_us, std::int64_t bytes) {
-  t.runtime("cudaMemcpyAsync", begin_us - 5, begin_us - 1).correlation(number);
+          Nanos end_us, std::int64_t bytes, Nanos call_us = -1) {
+  if (call_us < 0) call_us = begin_us - 5;
+  t.runtime("cudaMemcpyAsync", call_us, call_us + 1).correlation(number);
   const auto span =
       t.span("Memcpy", SpanKind::GpuMemcpy, TrackId(1), begin_us, end_us).correlation(number);
   const bool to_device = kind == CopyKind::HtoD;
@@ -96,20 +99,61 @@ TEST(Report, SaysThatATraceIsNotWhole) {
 
 TEST(Report, FindsSynchronisationsThatStall) {
   OpTrace t;
-  for (int i = 0; i < 10; ++i) {
-    launch(t, i + 1, 1000 * i, 1000 * i + 10, 1000 * i + 400);
-    t.op("aten::item", 1000 * i + 20, 1000 * i + 405);
-    t.runtime("cudaStreamSynchronize", 1000 * i + 30, 1000 * i + 402);
+  for (int i = 0; i < 10; ++i) {  // 50 us of the host's, which could run while the device does
+    launch(t, i + 1, 450 * i, 450 * i + 10, 450 * i + 400);
+    t.op("aten::item", 450 * i + 20, 450 * i + 405);
+    t.runtime("cudaStreamSynchronize", 450 * i + 30, 450 * i + 402);
+    t.op("aten::add", 450 * i + 406, 450 * i + 449);
   }
   const Report found = report(t.build());
   ASSERT_FALSE(found.findings.empty());
   const Finding& first = found.findings.front();
   EXPECT_EQ(first.id, "stalling_synchronisation");
-  EXPECT_EQ(first.saving_ns, 9 * 610'000);
+  EXPECT_EQ(first.at_most_ns, 9 * 60'000);
+  EXPECT_LE(first.saving_ns, first.at_most_ns);
+  EXPECT_GT(first.saving_ns, 9 * 40'000);
   EXPECT_EQ(first.count, 9U);
-  EXPECT_THAT(first.detail, HasSubstr("after cudaStreamSynchronize in aten::item"));
-  EXPECT_EQ(found.trace.name(first.spans.front()), "cudaStreamSynchronize");
-  EXPECT_THAT(found.verdict, HasSubstr("waits for the host"));
+  ASSERT_EQ(first.groups.size(), 1U);
+  EXPECT_EQ(first.groups[0].name, "aten::item");
+  EXPECT_EQ(first.groups[0].count, 9U);
+  EXPECT_EQ(first.moments.front().end_ns - first.moments.front().begin_ns, 60'000);
+}
+
+TEST(Report, BlamesWhatTheHostDidAfterAShortWait) {
+  OpTrace t;
+  for (int i = 0; i < 5; ++i) {
+    const Nanos begin_us = 21'000 * i;
+    launch(t, i + 1, begin_us, begin_us + 5, begin_us + 900);
+    t.runtime("cudaDeviceSynchronize", begin_us + 880, begin_us + 930);
+    t.python("train.py(12): tokenise", begin_us + 940, begin_us + 20'990);
+  }
+  const Report found = report(t.build());
+  ASSERT_FALSE(found.findings.empty());
+  const Finding& first = found.findings.front();
+  EXPECT_EQ(first.id, "host_bound");
+  EXPECT_EQ(first.groups.front().name, "train.py(12): tokenise");
+  EXPECT_GT(first.saving_ns, 4 * 20'000'000);
+  ASSERT_EQ(found.devices.size(), 1U);
+  EXPECT_EQ(found.devices[0].host_wait_of(HostDoing::HadWaited), 4 * 30'000);
+}
+
+TEST(Report, ComparesSavingsWithThePartTheyAreIn) {
+  OpTrace t;  // a long pause before the first step is not a gap of the steps
+  launch(t, 100, 0, 5, 100);
+  for (int i = 0; i < 5; ++i) {
+    const Nanos begin_us = 100'000 + 1000 * i;
+    const auto step = t.span("ProfilerStep#" + std::to_string(i), SpanKind::Step, t.main(),
+                             begin_us, begin_us + 1000);
+    t.builder().spans().step.set(step.span(), i);
+    launch(t, i + 1, begin_us + 400, begin_us + 405, begin_us + 1000);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.measured_ns, 5'000'000);
+  EXPECT_EQ(found.step_rule, StepRule::Recorded);
+  EXPECT_GT(found.start_ns, 99'000'000);
+  Nanos at_most_ns = 0;
+  for (const Finding& finding : found.findings) at_most_ns += finding.at_most_ns;
+  EXPECT_LE(at_most_ns, found.measured_ns);
 }
 
 TEST(Report, FindsKernelsThatAreTooSmall) {
@@ -120,7 +164,7 @@ TEST(Report, FindsKernelsThatAreTooSmall) {
   }
   const Report found = report(t.build());
   EXPECT_EQ(ids(found).front(), "launch_bound");
-  EXPECT_THAT(found.findings.front().detail, HasSubstr("50 of 50 kernels take less than"));
+  EXPECT_THAT(found.findings.front().detail, HasSubstr("kernels take less than"));
 }
 
 TEST(Report, FindsAHostThatDoesSomethingElse) {
@@ -131,11 +175,25 @@ TEST(Report, FindsAHostThatDoesSomethingElse) {
 
 TEST(Report, FindsCopiesOfPageableMemory) {
   OpTrace t;
-  copy(t, 1, CopyKind::HtoD, MemoryKind::Pageable, 10, 500, 1 << 20);
-  launch(t, 2, 20, 500, 600);
+  for (int i = 0; i < 5; ++i) {  // the host waits, and then works as long again
+    const Nanos begin_us = 1000 * i;
+    t.runtime("cudaMemcpyAsync", begin_us, begin_us + 505).correlation(2 * i + 1);
+    const auto span =
+        t.span("Memcpy", SpanKind::GpuMemcpy, TrackId(1), begin_us + 10, begin_us + 500)
+            .correlation(2 * i + 1);
+    t.builder().copies().push_back({.span = span.span(),
+                                    .bytes = 1 << 20,
+                                    .kind = CopyKind::HtoD,
+                                    .source_kind = MemoryKind::Pageable,
+                                    .destination_kind = MemoryKind::Device});
+    t.op("aten::add", begin_us + 505, begin_us + 995);
+    launch(t, 2 * i + 2, begin_us + 990, begin_us + 993, begin_us + 999);
+  }
   const Report found = report(t.build());
-  EXPECT_EQ(ids(found).front(), "pageable_copies");
-  EXPECT_EQ(found.findings.front().saving_ns, 490'000);
+  ASSERT_THAT(ids(found), Contains("pageable_copies"));
+  const Finding& first = found.findings.front();
+  EXPECT_EQ(first.at_most_ns, 5 * 495'000);
+  EXPECT_GT(first.saving_ns, 4 * 400'000);
 }
 
 TEST(Report, FindsNothingInCopiesThatArePinnedAndHidden) {
@@ -147,9 +205,9 @@ TEST(Report, FindsNothingInCopiesThatArePinnedAndHidden) {
 
 TEST(Report, FindsBytesThatComeBack) {
   OpTrace t;
-  copy(t, 1, CopyKind::DtoH, MemoryKind::Pinned, 10, 110, 8192);
-  copy(t, 2, CopyKind::HtoD, MemoryKind::Pinned, 120, 220, 8192);
-  copy(t, 3, CopyKind::HtoD, MemoryKind::Pinned, 230, 330, 8192);
+  copy(t, 1, CopyKind::DtoH, MemoryKind::Pinned, 10, 110, 8192, 1);
+  copy(t, 2, CopyKind::HtoD, MemoryKind::Pinned, 120, 220, 8192, 3);
+  copy(t, 3, CopyKind::HtoD, MemoryKind::Pinned, 230, 330, 8192, 5);
   const Report found = report(t.build());
   EXPECT_EQ(found.copies.returned.size(), 1U);
   EXPECT_THAT(ids(found), Contains("copies_there_and_back"));
@@ -186,6 +244,93 @@ TEST(Report, FindsLoopsOverElements) {
   EXPECT_EQ(ids(found).front(), "for_loop_indexing");
 }
 
+TEST(Report, DoesNotTakeADecodeLoopForALoopOverElements) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) {  // one index a round, and then the network
+    t.op("aten::select", 1000 * i, 1000 * i + 8);
+    t.op("aten::linear", 1000 * i + 8, 1000 * i + 600);
+    t.op("aten::softmax", 1000 * i + 600, 1000 * i + 999);
+  }
+  EXPECT_THAT(ids(report(t.build())), Not(Contains("for_loop_indexing")));
+}
+
+TEST(Report, TellsElementsFromTheSamePlaceAgain) {
+  const auto loop = [](bool successive) {
+    OpTrace t;
+    for (int i = 0; i < 12; ++i) {
+      t.op("aten::select", 20 * i, 20 * i + 8)
+          .tensor({12, 4})
+          .scalar("0")
+          .scalar(successive ? std::to_string(i) : "-1");
+      t.op("aten::add", 20 * i + 8, 20 * i + 18);
+    }
+    return ids(report(t.build()));
+  };
+  EXPECT_THAT(loop(true), Contains("for_loop_indexing"));
+  EXPECT_THAT(loop(false), Not(Contains("for_loop_indexing")));
+}
+
+TEST(Report, DoesNotCountTheFirstCallOfALoader) {
+  OpTrace t;
+  const std::string mark = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+  t.annotation(mark, 0, 5000);  // starts the workers
+  for (int i = 0; i < 6; ++i) {
+    t.annotation(mark, 6000 + 100 * i, 6000 + 100 * i + 30);
+    t.op("aten::mm", 6000 + 100 * i + 30, 6000 + 100 * i + 99);
+  }
+  const Report found = report(t.build());
+  const auto loader =
+      std::find_if(found.findings.begin(), found.findings.end(),
+                   [](const auto& one) { return one.id == "synchronized_data_loader"; });
+  ASSERT_NE(loader, found.findings.end());
+  EXPECT_EQ(loader->count, 6U);
+  EXPECT_EQ(loader->at_most_ns, 6 * 30'000);
+  EXPECT_THAT(loader->advice, HasSubstr("has workers"));
+  EXPECT_THAT(loader->advice, Not(HasSubstr("above 0")));
+}
+
+TEST(Report, DoesNotAdviseForeachOnTheHost) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) t.op("aten::addcdiv_", 30 * i, 30 * i + 30);
+  EXPECT_THAT(ids(report(t.build())), Not(Contains("optimizer_single_tensor")));
+}
+
+TEST(Report, IsWholeAlthoughAScopeWasOpenAtTheEnd) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::Unfinished, 1);
+  EXPECT_TRUE(report(t.build()).is_whole());
+}
+
+TEST(Report, DoesNotMissWhatItLookedFor) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) t.op("aten::zero_", 10 * i, 10 * i + 10);
+  for (const std::string& text : report(t.build()).missing) {
+    EXPECT_THAT(text, Not(HasSubstr("Gradient Set To Zero")));
+    EXPECT_THAT(text, Not(HasSubstr("Optimizer Single Tensor")));
+  }
+}
+
+TEST(Report, SaysThatAnotherProfilerSlowedTheProgramDown) {
+  OpTrace t;
+  t.flag("schemaVersion");
+  t.flag("with_stack");
+  for (int i = 0; i < 100; ++i) t.python("f", 10 * i, 10 * i + 9);
+  t.op("aten::mm", 1000, 1100);
+  const Report found = report(t.build());
+  EXPECT_EQ(found.profiler_ns, 100 * 1'500 + 2'000);
+  EXPECT_LT(found.measured_ns, 1'100'000);
+  EXPECT_THAT(introduction(found).front(), HasSubstr("with_stack"));
+}
+
+TEST(Report, FindsConversionsOfLayout) {
+  OpTrace t;
+  launch(t, 1, 0, 5, 100);
+  t.runtime("cudaLaunchKernel", 10, 12).correlation(2);
+  t.kernel("void cudnn::engines_precompiled::nchwToNhwcKernel<float>", 101, 160).correlation(2);
+  launch(t, 3, 14, 161, 300);
+  EXPECT_THAT(ids(report(t.build())), Contains("layout_conversions"));
+}
+
 TEST(Report, DoesNotMindDeepNetworks) {
   OpTrace t;
   for (int i = 0; i < 20; ++i) {
@@ -201,10 +346,10 @@ TEST(Report, FindsAnOptimiserThatTakesParametersOneByOne) {
     t.op("aten::mul_", 30 * i, 30 * i + 10);
     t.op("aten::addcmul_", 30 * i + 10, 30 * i + 20);
     t.op("aten::addcdiv_", 30 * i + 20, 30 * i + 30);
+    launch(t, i + 1, 30 * i + 22, 30 * i + 27, 30 * i + 30);
   }
   const Report found = report(t.build());
-  EXPECT_EQ(ids(found).front(), "optimizer_single_tensor");
-  EXPECT_EQ(found.findings.front().saving_ns, 11 * 30'000);
+  ASSERT_THAT(ids(found), Contains("optimizer_single_tensor"));
 }
 
 TEST(Report, FindsGradientsThatAreFilledWithZeros) {
@@ -226,6 +371,7 @@ TEST(Report, FindsABiasBeforeABatchNormAndNotElsewhere) {
     }
     t.builder().argument_lists().push_back({OpArgumentId(0), bias ? 3 : 2});
     t.builder().spans().arguments.set(SpanId(0), ArgumentListId(0));
+    t.op("aten::add_", 60, 95);    // the bias
     t.op("aten::add_", 100, 105);  // counts batches
     t.op(next, 110, 160);
     return ids(report(t.build()));
@@ -286,7 +432,7 @@ TEST(Report, KnowsWhoHeldMostMemory) {
 TEST(Report, RanksByWhatCouldBeSaved) {
   OpTrace t;
   for (int i = 0; i < 12; ++i) t.op("aten::zero_", 10 * i, 10 * i + 10);
-  for (int i = 0; i < 12; ++i) t.op("aten::select", 1000 + 100 * i, 1100 + 100 * i);
+  for (int i = 0; i < 12; ++i) t.op("aten::select", 120 + 25 * i, 145 + 25 * i);
   const Report found = report(t.build());
   ASSERT_EQ(found.findings.size(), 2U);
   EXPECT_EQ(found.findings[0].id, "for_loop_indexing");

@@ -81,6 +81,9 @@ void Changes::shorten_stints(std::vector<Nanos>& durations) const {
 std::vector<Nanos> Changes::durations() const {
   std::vector<Nanos> durations = program_.graph_.durations();
   shorten_stints(durations);
+  if (program_.host_left_ < 1)
+    for (GraphNode node = 0; node < program_.first_stint_.back(); ++node)
+      durations[node] = scaled_ns(durations[node], program_.host_left_);
   for (const Scaled& one : works_)
     durations[one.node] = scaled_ns(program_.graph_.duration_ns(one.node), one.left);
   return durations;

@@ -6,6 +6,7 @@
 
 #include "analyse/sum.h"
 #include "base/run_sort.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
@@ -34,14 +35,6 @@ bool has_operators(const Trace& trace) {
   }
   return false;
 }
-
-struct IdleGap {
-  Nanos begin_ns;
-  Nanos end_ns;
-  Nanos busy_ns = 0;  // of other threads
-  TrackId last;       // the thread that worked last in it
-  Nanos last_ns = 0;
-};
 
 std::vector<IdleGap> gaps_between(const Coverage& busy) {
   std::vector<IdleGap> gaps;
@@ -93,6 +86,13 @@ HostLanes::HostLanes(const Trace& trace, const HostCalls& calls)
 
 void HostLanes::look_at_threads(bool only_operators) {
   const SpanTable& spans = trace_.spans();
+  std::vector<bool> communicates(trace_.strings().size());
+  for (std::size_t i = 0; i < communicates.size(); ++i)
+    communicates[i] = communicates_on_host(trace_.string(StringId(i)));
+  const auto is_collective = [&](SpanId span) {
+    const StringId name = spans.name[span];
+    return name.valid() && communicates[name.index()];
+  };
   for (std::size_t row = 0; row < lanes_.size(); ++row) {
     if (trace_.tracks().kind[row] != TrackKind::Thread) continue;
     Lane& lane = lanes_[row];
@@ -104,7 +104,7 @@ void HostLanes::look_at_threads(bool only_operators) {
       const SpanKind kind = spans.kind[span];
       if (kind == SpanKind::Step) lane.cuts.push_back(spans.start_ns[span]);
       if (kind == SpanKind::Step) lane.cuts.push_back(trace_.end_ns(span));
-      if (!only_operators || is_operator(kind) || is_call(kind))
+      if (!only_operators || is_operator(kind) || is_call(kind) || is_collective(span))
         lane.busy.add(spans.start_ns[span], trace_.end_ns(span));
     }
   }
@@ -162,17 +162,19 @@ void HostLanes::find_idle(TrackId thread) {
     lane.holes.push_back({stretches[i - 1].end_ns, stretches[i].begin_ns, {}});
 }
 
-void HostLanes::find_handovers(ProcessId process, TrackId main) {
-  std::vector<IdleGap> gaps = gaps_between(lanes_[main.index()].busy);
-  std::vector<std::pair<TrackId, std::vector<Coverage::Stretch>>> others;
-  for (std::size_t row = 0; row < lanes_.size(); ++row) {
-    const TrackId thread(row);
-    if (thread == main || !lanes_[row].has_spans) continue;
-    if (trace_.tracks().process[row] != process) continue;
-    others.emplace_back(thread, merged(lanes_[row].busy));
-    find_idle(thread);
-  }
-  for (const auto& [thread, stretches] : others) {
+std::vector<HostLanes::Busy> HostLanes::busy_threads(ProcessId process) const {
+  std::vector<Busy> all;
+  for (std::size_t row = 0; row < lanes_.size(); ++row)
+    if (lanes_[row].has_spans && trace_.tracks().process[row] == process)
+      all.push_back({TrackId(row), merged(lanes_[row].busy)});
+  return all;
+}
+
+// In which gaps of one thread the others worked, and who was done last.
+void HostLanes::find_workers(const std::vector<Busy>& threads, TrackId waiting,
+                             std::vector<IdleGap>& gaps) {
+  for (const auto& [thread, stretches] : threads) {
+    if (thread == waiting) continue;
     for (const Coverage::Stretch& one : stretches) {
       auto gap = std::lower_bound(gaps.begin(), gaps.end(), one.begin_ns,
                                   [](const IdleGap& a, Nanos time) { return a.end_ns < time; });
@@ -189,15 +191,28 @@ void HostLanes::find_handovers(ProcessId process, TrackId main) {
                             [](const IdleGap& gap) { return !is_handover(gap); }),
              gaps.end());
   for (const IdleGap& gap : gaps) {
-    lanes_[main.index()].holes.push_back({gap.begin_ns, gap.end_ns, {}});
-    handovers_.push_back({main, gap.begin_ns, gap.end_ns, gap.last, gap.last_ns});
+    handovers_.push_back({waiting, gap.begin_ns, gap.end_ns, gap.last, gap.last_ns});
     cut(gap.last, gap.last_ns);
   }
-  for (const auto& [thread, stretches] : others) {
+}
+
+void HostLanes::find_handovers(ProcessId process, TrackId main) {
+  const std::vector<Busy> threads = busy_threads(process);
+  std::vector<IdleGap> gaps = gaps_between(lanes_[main.index()].busy);
+  find_workers(threads, main, gaps);
+  for (const IdleGap& gap : gaps)
+    lanes_[main.index()].holes.push_back({gap.begin_ns, gap.end_ns, {}});
+  for (const auto& [thread, stretches] : threads) {
+    if (thread == main) continue;
     for (const Coverage::Stretch& one : stretches) {
       const auto gap = gap_at(gaps, one.begin_ns);
       if (gap != gaps.end()) wakeups_.push_back({thread, one.begin_ns, main, gap->begin_ns});
     }
+    find_idle(thread);
+    std::vector<IdleGap> idle;
+    for (std::size_t i = 1; i < stretches.size(); ++i)
+      idle.push_back({stretches[i - 1].end_ns, stretches[i].begin_ns, 0, {}, 0});
+    find_workers(threads, thread, idle);
   }
 }
 

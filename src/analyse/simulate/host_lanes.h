@@ -48,6 +48,15 @@ struct Wakeup {
   Nanos by_ns = 0;
 };
 
+// A stretch in which a thread ran no operator.
+struct IdleGap {
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  Nanos busy_ns = 0;  // of other threads
+  TrackId last;       // the thread that worked last in it
+  Nanos last_ns = 0;
+};
+
 class HostLanes {
  public:
   HostLanes(const Trace& trace, const HostCalls& calls);
@@ -79,10 +88,17 @@ class HostLanes {
     Coverage busy;  // in operators and calls; in any span where the trace has neither
   };
 
+  struct Busy {
+    TrackId thread;
+    std::vector<Coverage::Stretch> stretches;
+  };
+
   void look_at_threads(bool only_operators);
   void find_mains();
   void find_handovers(ProcessId process, TrackId main);
   void find_idle(TrackId thread);
+  std::vector<Busy> busy_threads(ProcessId process) const;
+  void find_workers(const std::vector<Busy>& threads, TrackId waiting, std::vector<IdleGap>& gaps);
   void add_waits(const HostCalls& calls);
   void sort_holes();
 

@@ -14,7 +14,9 @@
 // - device work begins after its launch, and after the work before it on its stream;
 // - work that began later than both explain waits for what ended last on another stream;
 // - a call that waits for a device returns after the work that ended last before it returned;
-// - a thread that runs no operator while another does waits for that one to be done, and woke it.
+// - a thread that runs no operator while another does waits for that one to be done; the main
+// thread
+//   woke it.
 //
 // With nothing changed, a replay gives the recorded times exactly. Times count until the main
 // thread of each process and its devices are done. The program must not outlive the trace.
@@ -44,6 +46,9 @@ class Program {
 
   // From the first begin to the last end.
   Nanos recorded_ns() const noexcept { return recorded_ns_; }
+  // Host time counts only this much from now on: the rest was the profiler's. Lengths of changes
+  // are then to be compared with length_ns(Changes(program)).
+  void correct_host(double left) noexcept { host_left_ = left; }
   Nanos length_ns(const Changes& changes) const;
   Nanos length_ns(const Replay& times) const;
   Replay replayed(const Changes& changes) const;
@@ -80,6 +85,7 @@ class Program {
   std::vector<bool> is_counted_;          // of each lane: whether its end counts
   TrackId main_;
   Nanos recorded_ns_ = 0;
+  double host_left_ = 1;
 };
 
 // What would be different. Times on a thread that are changed twice are changed once.

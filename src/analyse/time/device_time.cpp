@@ -72,8 +72,8 @@ class DeviceTimes {
     explain(gap, out.process);
     out.idle_ns += gap.length_ns();
     out.idle_by_cause[static_cast<std::size_t>(gap.cause)] += gap.length_ns();
-    if (gap.cause == IdleCause::HostWait)
-      out.host_wait_by_doing[static_cast<std::size_t>(gap.host)] += gap.length_ns();
+    for (std::size_t doing = 0; doing < kHostDoings; ++doing)
+      out.host_wait_by_doing[doing] += gap.host_doing[doing];
     out.gaps.push_back(gap);
   }
 
@@ -86,22 +86,32 @@ class DeviceTimes {
       return;
     }
     gap.cause = IdleCause::HostWait;
+    divide(gap, process, launch);
+    gap.host = static_cast<HostDoing>(
+        std::max_element(gap.host_doing.begin(), gap.host_doing.end()) - gap.host_doing.begin());
+  }
+
+  // By what the host did: until its wait returned, then in operators or outside.
+  void divide(DeviceGap& gap, ProcessId process, SpanId launch) {
+    const auto part = [&gap](HostDoing doing) -> Nanos& {
+      return gap.host_doing[static_cast<std::size_t>(doing)];
+    };
+    gap.wait = data_.calls.wait_at(process, gap.begin_ns);
     const Coverage& ranks = data_.collectives_of(process);
     const Nanos communicated_ns = ranks.within_ns(gap.begin_ns, gap.end_ns);
     if (communicated_ns >= gap.length_ns() - communicated_ns) {
-      gap.host = HostDoing::Communicated;
+      part(HostDoing::Communicated) = gap.length_ns();
       return;
     }
-    gap.wait = data_.calls.wait_at(process, gap.begin_ns);
-    if (gap.wait.valid()) {
-      gap.host = HostDoing::HadWaited;
-      return;
-    }
-    const Nanos until_ns = std::min(launched_ns, gap.end_ns);
-    const Nanos inside_ns =
-        data_.in_operators(trace_.spans().track[launch]).within_ns(gap.begin_ns, until_ns);
-    const bool is_outside = inside_ns < until_ns - gap.begin_ns - inside_ns;
-    gap.host = is_outside ? HostDoing::OutsideOperators : HostDoing::InOperators;
+    Nanos from_ns = gap.begin_ns;
+    if (gap.wait.valid()) from_ns = std::clamp(trace_.end_ns(gap.wait), gap.begin_ns, gap.end_ns);
+    const Nanos launched_ns =
+        std::clamp(trace_.spans().start_ns[launch], from_ns, std::max(from_ns, gap.end_ns));
+    const Coverage& operators = data_.in_operators(trace_.spans().track[launch]);
+    const Nanos inside_ns = operators.within_ns(from_ns, launched_ns);
+    part(HostDoing::HadWaited) = from_ns - gap.begin_ns;
+    part(HostDoing::InOperators) = inside_ns + gap.end_ns - launched_ns;  // launching is one
+    part(HostDoing::OutsideOperators) = launched_ns - from_ns - inside_ns;
   }
 
   const detail::ReportData& data_;

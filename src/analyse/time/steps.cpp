@@ -93,7 +93,7 @@ class StepMaker {
       step.process = track.valid() ? trace_.tracks().process[track] : ProcessId();
       step.begin_ns = spans.start_ns[span];
       step.end_ns = trace_.end_ns(span);
-      fill(step, track);
+      fill(step);
       out_.steps.push_back(std::move(step));
     }
     std::stable_sort(out_.steps.begin(), out_.steps.end(), [](const auto& a, const auto& b) {
@@ -101,9 +101,10 @@ class StepMaker {
     });
   }
 
-  void fill(StepTime& step, TrackId track) {
-    if (track.valid())
-      step.in_operators_ns = data_.in_operators(track).within_ns(step.begin_ns, step.end_ns);
+  void fill(StepTime& step) {
+    if (step.process.valid())
+      step.in_operators_ns =
+          data_.all_operators(step.process).within_ns(step.begin_ns, step.end_ns);
     const detail::ProcessDevices* const devices = data_.devices_of(step.process);
     if (devices != nullptr) {
       step.device_busy_ns = devices->busy.within_ns(step.begin_ns, step.end_ns);
@@ -167,6 +168,18 @@ class StepMaker {
 };
 
 }  // namespace
+
+std::string_view to_string(StepRule rule) noexcept {
+  switch (rule) {
+    case StepRule::Recorded:
+      return "recorded";
+    case StepRule::Repeated:
+      return "repeated";
+    case StepRule::None:
+      break;
+  }
+  return "none";
+}
 
 StepTimes step_times(const Trace& trace) {
   return detail::step_times(detail::ReportData(trace));

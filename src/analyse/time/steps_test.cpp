@@ -40,6 +40,15 @@ TEST(StepTimes, DivideAStepByDeviceAndByHost) {
     EXPECT_EQ(step.device_busy_ns + step.device_idle_ns, step.host_ns());
 }
 
+TEST(StepTimes, CountOperatorsOfAllThreads) {
+  OpTrace t;
+  const TrackId engine = t.thread(7);
+  add_step(t, 1, 0, 100);
+  t.op("aten::mm", 10, 40);
+  t.span("MmBackward0", SpanKind::CpuOp, engine, 30, 90);
+  EXPECT_EQ(step_times(t.build()).steps[0].in_operators_ns, 80'000);
+}
+
 TEST(StepTimes, HaveNoDeviceTimeWhereThereIsNoDevice) {
   OpTrace t;
   add_step(t, 1, 0, 100);

@@ -116,7 +116,7 @@ function Findings({ source, data }: { source: Source; data: Data }) {
         {data.findings.map((finding) => (
           <li key={finding.id + finding.title} class="card finding">
             <h3>{finding.title}</h3>
-            <p class="saves">{finding.saving_ns > 0 ? <>could save at most <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
+            <p class="saves">{finding.saving_ns > 0 ? <>saves about <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
             <p>{finding.detail}</p>
             <p>{finding.advice}</p>
             {finding.spans.length > 0 && (

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What reports promise and what mending gives, for the programs of bench/switches.cpp.
+
+    bench/switches.py build/release/bin [rounds]
+
+Records each program with its fault, takes the first finding of its report, and compares the mean step
+that it promises with the mean step of the program without the fault. Both versions run in turns; the
+medians of all rounds are compared.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def main():
+    folder = sys.argv[1]
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    bench = folder + "/bench_switches"
+    names = subprocess.run([bench], capture_output=True, text=True, check=True).stdout.split()
+
+    def mean_us(*arguments):
+        out = subprocess.run([bench, *arguments], capture_output=True, text=True, check=True).stdout
+        return float(out.split()[1])
+
+    print(f"{'program':<12}{'with us':>10}{'promised':>10}{'without':>10}{'error':>8}{'saving':>9}{'had':>9}  first finding")
+    for name in names:
+        with_fault, without, promised, shares = [], [], [], []
+        first = "none"
+        for _ in range(rounds):
+            with tempfile.TemporaryDirectory() as place:
+                file = place + "/run.sonde"
+                recorded = mean_us(name, "on", file)
+                text = subprocess.run([folder + "/sonde", "report", file, "--format", "json"],
+                                      capture_output=True, text=True, check=True).stdout
+            report = json.loads(text)
+            findings = [f for f in report["findings"] if f["saving_ns"] > 0]
+            first = findings[0]["id"] if findings else "none"
+            share = findings[0]["saving_ns"] / report["measured_ns"] if findings else 0
+            with_fault.append(mean_us(name, "on"))
+            without.append(mean_us(name, "off"))
+            promised.append(with_fault[-1] * (1 - share))
+            shares.append(share)
+        a, b, c = (statistics.median(v) for v in (with_fault, promised, without))
+        print(f"{name:<12}{a:>10.0f}{b:>10.0f}{c:>10.0f}{100 * (b - c) / c:>+7.0f} %{100 * (a - b) / a:>7.1f} %{100 * (a - c) / a:>7.1f} %  {first}",
+              flush=True)
+
+
+if __name__ == "__main__":
+    main()

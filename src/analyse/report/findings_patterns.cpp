@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// PyTorch's anti-patterns, with what mending them would save.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/report/findings.h"
+#include "analyse/time/launches.h"
+#include "base/format.h"
+#include "base/text.h"
+#include "sonde/analyse/patterns.h"
+
+namespace sonde::detail {
+namespace {
+
+// How much is left of the time of a product of matrices: assumed, from measurements on A100 and
+// H100, where tensor cores are three to seven times as fast and padding helps less.
+constexpr double kLeftWithTf32 = 1.0 / 3;
+constexpr double kLeftIfPadded = 0.7;
+
+// Whether more recording would help: patterns are of operators, one of them of a device's.
+bool could_be_looked_for(const Report& report, Pattern pattern) {
+  if (report.host.operators.empty()) return false;
+  return pattern != Pattern::Fp32MatMul || !report.devices.empty();
+}
+
+// Those that operators alone show (findings_operators.cpp), as far as they can be found at all.
+bool is_looked_for_in_operators(const Trace& trace, Pattern pattern) {
+  switch (pattern) {
+    case Pattern::ForLoopIndexing:
+    case Pattern::OptimizerSingleTensor:
+    case Pattern::GradientNotSetToNone:
+      return true;
+    case Pattern::ExtraCudaCopy:
+    case Pattern::Conv2dBiasBatchNorm:
+      return !trace.op_arguments().empty();
+    case Pattern::Fp32MatMul:
+    case Pattern::SynchronizedDataLoader:
+    case Pattern::MatMulDimInFp16:
+      break;
+  }
+  return false;
+}
+
+class PatternChanges {
+ public:
+  explicit PatternChanges(const ReportData& data)
+      : trace_(data.trace), launches_(data.program().launches()) {}
+
+  // What mending a match changes; false if nothing is known to.
+  bool apply(Pattern pattern, SpanId span, Changes& changes) const {
+    switch (pattern) {
+      case Pattern::ExtraCudaCopy:
+        changes.remove(span);
+        return true;
+      case Pattern::Fp32MatMul:
+        return scale_work(span, kLeftWithTf32, changes);
+      case Pattern::MatMulDimInFp16:
+        return scale_work(span, kLeftIfPadded, changes);
+      case Pattern::GradientNotSetToNone:
+        return remove_below(span, "aten::zero_", changes);
+      case Pattern::Conv2dBiasBatchNorm:
+        return remove_below(span, "aten::add_", changes);
+      case Pattern::ForLoopIndexing:         // findings_operators.cpp knows small operators
+      case Pattern::OptimizerSingleTensor:   // … and what launches
+      case Pattern::SynchronizedDataLoader:  // findings_host.cpp knows what loading hides
+        break;
+    }
+    return false;
+  }
+
+ private:
+  bool scale_work(SpanId span, double left, Changes& changes) const {
+    const std::span<const Launch> work = launches_.below(span);
+    for (const Launch& launch : work) changes.scale(launch.work, left);
+    return !work.empty();
+  }
+  bool remove_below(SpanId span, std::string_view name, Changes& changes) const {
+    bool found = false;
+    const std::uint32_t end = rows_end(trace_, span);
+    for (std::uint32_t row = span.value() + 1; row < end; ++row) {
+      if (trace_.name(SpanId(row)) != name) continue;
+      changes.remove(SpanId(row));
+      found = true;
+    }
+    return found;
+  }
+
+  const Trace& trace_;
+  const Launches& launches_;
+};
+
+std::string assumption(Pattern pattern) {
+  if (pattern == Pattern::Fp32MatMul)
+    return " The saving assumes products that are three times as fast.";
+  if (pattern == Pattern::MatMulDimInFp16)
+    return " The saving assumes that padded products take 30 % less.";
+  return "";
+}
+
+void say_pattern(const ReportData& data, Report& report, const PatternMatches& found) {
+  const PatternChanges mend(data);
+  Evidence seen(data);
+  Changes changes(data.program());
+  const SpanTable& spans = report.trace.spans();
+  for (const SpanId span : found.spans) {
+    if (!data.steady.has(spans.start_ns[span]) || !mend.apply(found.pattern, span, changes))
+      continue;
+    seen.add(span, spans.track[span], spans.start_ns[span], report.trace.end_ns(span));
+  }
+  if (seen.empty()) return;
+  add_simulated(data, report,
+                {.id = std::string(id(found.pattern)),
+                 .title = std::string(torch_name(found.pattern)),
+                 .detail = format_text("PyTorch's pattern was found {}.{}",
+                                       times_text(seen.count()), assumption(found.pattern)),
+                 .advice = std::string(advice(found.pattern)),
+                 .command = "sonde table TRACE --sort-by count"},
+                seen, std::min(found.saving_ns, report.measured_ns), changes);
+}
+
+}  // namespace
+
+void find_patterns(const ReportData& data, Report& report) {
+  const auto is_told = [&](Pattern pattern) {
+    return std::any_of(report.findings.begin(), report.findings.end(),
+                       [&](const Finding& finding) { return finding.id == id(pattern); });
+  };
+  std::map<std::string, std::string> missing;  // by reason
+  for (const PatternMatches& found : match_patterns(report.trace)) {
+    if (!found.missing.empty() && could_be_looked_for(report, found.pattern) &&
+        !is_looked_for_in_operators(report.trace, found.pattern) && !is_told(found.pattern)) {
+      std::string& names = missing[found.missing];
+      names += (names.empty() ? "" : ", ") + std::string(torch_name(found.pattern));
+    }
+    if (!found.spans.empty()) say_pattern(data, report, found);
+  }
+  for (const auto& [reason, names] : missing)
+    report.missing.push_back(format_text("{}: {}", names, reason));
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// Which part of a trace is the program's steady work: without its start, its first slow steps and
+// its end.
+//
+//   const SteadyPart part = steady_part(trace, steps);
+//   part.covers.within_ns(gap.begin_ns, gap.end_ns);
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analyse/time/coverage.h"
+#include "sonde/analyse/steps.h"
+#include "sonde/trace.h"
+
+namespace sonde::detail {
+
+struct SteadyPart {
+  StepRule rule = StepRule::None;
+  Coverage covers;                // the steady steps; everything if there are none
+  std::size_t steps = 0;          // in it
+  std::size_t warm_up_steps = 0;  // before it
+  Nanos warm_up_ns = 0;
+  Nanos start_ns = 0;  // from the first span to the first step
+  SpanId start_span;   // what took longest in that time
+  Nanos step_ns = 0;   // the median of its steps
+
+  bool has(Nanos time_ns) const { return covers.within_ns(time_ns, time_ns + 1) > 0; }
+};
+
+// `main` is the thread that iterates, if there are no steps.
+SteadyPart steady_part(const Trace& trace, const StepTimes& steps, TrackId main);
+
+// How many of the first steps are slower than what comes after them.
+std::size_t warm_up_steps(const std::vector<Nanos>& lengths);
+
+// Stretches in which one thread repeats the same sequence of operators; empty: it does not.
+std::vector<Coverage::Stretch> iterations(const Trace& trace, TrackId thread);
+
+}  // namespace sonde::detail

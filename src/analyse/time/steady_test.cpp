@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/time/steady.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analyse/testing/op_trace.h"
+
+namespace sonde::detail {
+namespace {
+
+using testing::OpTrace;
+
+void add_step(OpTrace& t, std::int64_t number, Nanos begin_us, Nanos end_us) {
+  const auto span =
+      t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(), begin_us, end_us);
+  t.builder().spans().step.set(span.span(), number);
+}
+
+SteadyPart part_of(const Trace& trace) {
+  return steady_part(trace, step_times(trace), TrackId(0));
+}
+
+TEST(SteadyPart, IsEverythingWithoutSteps) {
+  OpTrace t;
+  t.op("aten::mm", 10, 90);
+  const SteadyPart part = part_of(t.build());
+  EXPECT_EQ(part.rule, StepRule::None);
+  EXPECT_TRUE(part.has(20'000));
+}
+
+TEST(SteadyPart, LeavesOutTheStartAndTheFirstSlowSteps) {
+  OpTrace t;
+  t.annotation("import torch", 0, 900);
+  for (int i = 0; i < 6; ++i)
+    add_step(t, i, 1000 * (i + 1), 1000 * (i + 1) + (i == 0 ? 900 : i == 1 ? 400 : 100));
+  const Trace trace = t.build();
+  const SteadyPart part = part_of(trace);
+  EXPECT_EQ(part.rule, StepRule::Recorded);
+  EXPECT_EQ(part.warm_up_steps, 2U);
+  EXPECT_EQ(part.steps, 4U);
+  EXPECT_EQ(part.covers.total_ns(), 400'000);
+  EXPECT_EQ(part.start_ns, 1'000'000);
+  EXPECT_EQ(trace.name(part.start_span), "import torch");
+}
+
+TEST(SteadyPart, OfFewStepsHasNoWarmUp) {
+  OpTrace t;
+  add_step(t, 0, 0, 900);
+  add_step(t, 1, 1000, 1100);
+  EXPECT_EQ(part_of(t.build()).warm_up_steps, 0U);
+}
+
+TEST(SteadyPart, FindsIterationsThatNobodyMarked) {
+  OpTrace t;
+  t.op("aten::randn", 0, 500);
+  for (int i = 0; i < 8; ++i) {
+    const Nanos begin_us = 1000 + 100 * i;
+    t.op("aten::mm", begin_us, begin_us + 40);
+    t.op("aten::relu", begin_us + 40, begin_us + 50);
+    t.op("aten::mm", begin_us + 50, begin_us + 80);
+    t.op("aten::add", begin_us + 80, begin_us + 90);
+  }
+  t.op("aten::sum", 1900, 1910);
+  const SteadyPart part = part_of(t.build());
+  EXPECT_EQ(part.rule, StepRule::Repeated);
+  EXPECT_EQ(part.steps, 7U);
+  EXPECT_EQ(part.step_ns, 100'000);
+  EXPECT_FALSE(part.has(100'000));
+}
+
+TEST(SteadyPart, DoesNotTakeAnyRepetitionForIterations) {
+  OpTrace t;
+  const char* const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+  Nanos at_us = 0;
+  for (int i = 0; i < 40; ++i, at_us += 10) t.op(names[i * i % 7], at_us, at_us + 10);
+  t.op("aten::mm", at_us, at_us + 5000);
+  EXPECT_EQ(part_of(t.build()).rule, StepRule::None);
+}
+
+}  // namespace
+}  // namespace sonde::detail
