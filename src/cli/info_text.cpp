@@ -192,10 +192,11 @@ class TextReport {
     const LedgerTotals& ledger = facts_.ledger;
     const std::uint64_t events = count_of(ledger, LedgerKind::EventsWritten);
     line("  {} written", counted_text(events, "event"));
-    if (const std::uint64_t each = count_of(ledger, LedgerKind::EventCostPs); each > 0) {
-      line("  {:.1f} ns per event, {} in total across the recorded threads",
-           static_cast<double>(each) / 1000.0, duration_text(recording_ns(ledger)));
-    }
+    const RecordingCost recorded = recording_cost(trace_);
+    for (const RecordingCost::Path& path : recorded.paths)
+      line("  {}: {}, about {:.0f} ns each", path.what, count_text(path.count), path.each_ns);
+    if (recorded.total_ns > 0)
+      line("  about {} in total across the recorded threads", duration_text(recorded.total_ns));
     if (const std::uint64_t drainer = count_of(ledger, LedgerKind::DrainerNs); drainer > 0) {
       line("  {} of CPU time to write the file, on a separate thread",
            duration_text(static_cast<Nanos>(drainer)));

@@ -20,6 +20,7 @@
 #include "cli/changed_files.h"
 #include "cli/commands.h"
 #include "cli/diff.h"
+#include "cli/nearest.h"
 #include "cli/out_of_memory.h"
 #include "cli/run.h"
 #include "cli/run_values.h"
@@ -708,6 +709,19 @@ struct Parser {
                 .empty();
   }
 
+  // What was meant in place of a command that does not exist, or of an option of `command`.
+  std::string meant_command(const std::string& name) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    return nearest(name, names);
+  }
+  std::string meant_option(const std::string& name, const std::string& command) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_subcommand(command)->get_options())
+      for (const std::string& text : option->get_lnames()) names.push_back("--" + text);
+    return nearest(name.substr(0, name.find('=')), names);
+  }
+
   void add_info() {
     CLI::App* command = app.add_subcommand(
         "info", "Show what is in a trace, what was lost, and what recording cost");
@@ -732,6 +746,17 @@ int misused(const std::string& message, const std::string& command) {
   const std::string help = command.empty() ? "sonde --help" : "sonde " + command + " --help";
   say(message + "\nTry `" + help + "`.");
   return kMisused;
+}
+
+std::string did_you_mean(const std::string& word) {
+  return word.empty() ? "" : "; did you mean '" + word + "'?";
+}
+
+// The first word that looks like an option and is none of the command's.
+std::string unknown_option(const std::vector<std::string>& unexpected) {
+  const auto found = std::find_if(unexpected.begin(), unexpected.end(),
+                                  [](const std::string& word) { return word.starts_with("-"); });
+  return found == unexpected.end() ? "" : *found;
 }
 
 // `sonde run` leaves everything alone after `--`, or after its first word that is not an option.
@@ -781,7 +806,8 @@ int main_with(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   const bool is_command = parser.has_command(first);
   if (first.empty()) return misused("no command given", "");
-  if (first.front() != '-' && !is_command) return misused("no command '" + first + "'", "");
+  if (first.front() != '-' && !is_command)
+    return misused("no command '" + first + "'" + did_you_mean(parser.meant_command(first)), "");
 
   std::vector<char*> words(argv, argv + argc);
   if (first == "run") split_program(words, parser.run.program);
@@ -797,6 +823,11 @@ int main_with(int argc, char** argv) {
       out.write(text.str());
       return {};
     });
+  } catch (const CLI::ExtrasError& wrong) {
+    const std::string option = is_command ? unknown_option(parser.app.remaining(true)) : "";
+    if (option.empty()) return misused(wrong.what(), is_command ? first : "");
+    return misused("no option '" + option + "'" + did_you_mean(parser.meant_option(option, first)),
+                   first);
   } catch (const CLI::ParseError& wrong) {
     return misused(wrong.what(), is_command ? first : "");
   }

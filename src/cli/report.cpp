@@ -73,7 +73,7 @@ std::vector<std::string> trust_lines(const Report& report) {
   if (report.recording_ns > 0) {
     const Nanos length_ns = report.trace.last_ns() - report.trace.first_ns();
     lines.push_back(format_text(
-        "Recording cost the recorded threads {}, {:.1f} % of the time.",
+        "Recording cost the recorded threads about {}, {:.1f} % of the time.",
         duration_text(report.recording_ns),
         100.0 * static_cast<double>(report.recording_ns) / static_cast<double>(length_ns)));
   }

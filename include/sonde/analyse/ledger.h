@@ -42,8 +42,18 @@ LedgerTotals ledger_totals(const Trace& trace);
 bool has(const LedgerTotals& ledger, LedgerClass wanted);
 // 0 if there is no row of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
-// What recording cost all recorded threads together: the number of events times the cost of one; 0
-// if it is unknown.
-Nanos recording_ns(const LedgerTotals& ledger);
+// What recording cost the recorded threads, by what was recorded. The cost of a scope was measured
+// in the process when it began to record; other paths take a multiple of it, as measured in
+// loops of small operators. Device records are not counted.
+struct RecordingCost {
+  struct Path {
+    std::string_view what;  // "operators", "inputs of operators", …
+    std::uint64_t count = 0;
+    double each_ns = 0;
+  };
+  std::vector<Path> paths;  // those that occurred
+  Nanos total_ns = 0;       // of all threads together; 0: not known
+};
+RecordingCost recording_cost(const Trace& trace);
 
 }  // namespace sonde

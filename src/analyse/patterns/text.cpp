@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "analyse/events/forward_ops.h"
 #include "analyse/events/stacks.h"
+#include "analyse/patterns/source_locations.h"
 #include "sonde/analyse/patterns.h"
 
 namespace sonde {
@@ -71,33 +71,13 @@ std::string own_place(const Trace& trace, SpanId span) {
   return {};
 }
 
-class Places {
- public:
-  explicit Places(const Trace& trace) : trace_(trace), forward_ops_(trace) {}
-
-  std::string of(SpanId span) {
-    std::string place = own_place(trace_, span);
-    const SpanTable& spans = trace_.spans();
-    for (SpanId at = span; place.empty() && at.valid(); at = spans.parent[at]) {
-      if (spans.forward_thread[at] == 0) continue;
-      const SpanId forward = forward_ops_.of(at);
-      if (forward.valid()) place = own_place(trace_, forward);
-    }
-    return place;
-  }
-
-  std::string report(Pattern pattern, SpanId span) {
-    std::string text(advice(pattern));
-    if (pattern == Pattern::Fp32MatMul) return text;  // PyTorch says it once
-    const std::string place = of(span);
-    return text + "\n[Source Code Location] " +
-           (place.empty() ? "No source code location found" : place);
-  }
-
- private:
-  const Trace& trace_;
-  detail::ForwardOps forward_ops_;
-};
+std::string report_of(detail::SourceLocations& places, Pattern pattern, SpanId span) {
+  std::string text(advice(pattern));
+  if (pattern == Pattern::Fp32MatMul) return text;  // PyTorch says it once
+  const std::string place = places.of(span);
+  return text + "\n[Source Code Location] " +
+         (place.empty() ? "No source code location found" : place);
+}
 
 }  // namespace
 
@@ -111,16 +91,32 @@ std::string_view advice(Pattern pattern) noexcept {
   return text_of(pattern).advice;
 }
 
+namespace detail {
+
+std::string SourceLocations::of(SpanId span) {
+  std::string place = own_place(trace_, span);
+  const SpanTable& spans = trace_.spans();
+  for (SpanId at = span; place.empty() && at.valid(); at = spans.parent[at]) {
+    if (spans.forward_thread[at] == 0) continue;
+    const SpanId forward = forward_ops_.of(at);
+    if (forward.valid()) place = own_place(trace_, forward);
+  }
+  return place;
+}
+
+}  // namespace detail
+
 std::string source_location(const Trace& trace, SpanId span) {
-  return Places(trace).of(span);
+  return detail::SourceLocations(trace).of(span);
 }
 
 std::string report_text(const Trace& trace, Pattern pattern, SpanId span) {
-  return Places(trace).report(pattern, span);
+  detail::SourceLocations places(trace);
+  return report_of(places, pattern, span);
 }
 
 std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& matches) {
-  Places places(trace);
+  detail::SourceLocations places(trace);
   const std::string rule(40, '-');
   std::string text = rule + "TorchTidy Report" + rule + "\nMatched Events:\n";
   std::string summary;
@@ -128,7 +124,7 @@ std::string tidy_report(const Trace& trace, const std::vector<PatternMatches>& m
     if (found.pattern == Pattern::ForLoopIndexing) continue;  // not part of PyTorch's report
     std::set<std::string> said;
     for (const SpanId span : found.spans) {
-      const std::string report = places.report(found.pattern, span);
+      const std::string report = report_of(places, found.pattern, span);
       if (said.insert(report).second) text += "\n" + report + "\n";
     }
     summary += std::string(torch_name(found.pattern)) + ": " + std::to_string(found.spans.size()) +

@@ -67,8 +67,7 @@ void Evidence::fill(Finding& finding) {
   for (const Group* const group : groups) {
     const double share = static_cast<double>(group->time_ns) / static_cast<double>(total_ns_ + 1);
     if (finding.groups.size() >= kMostGroups || share < kLeastOfAll) break;
-    const std::string place =
-        group->worst.valid() ? source_location(data_.trace, group->worst) : "";
+    const std::string place = group->worst.valid() ? data_.source_location(group->worst) : "";
     finding.groups.push_back({name_of(group->worst), place, group->time_ns, group->count});
   }
   const std::size_t shown = std::min(moments_.size(), kMostMoments);

@@ -211,7 +211,7 @@ Report report(const Trace& trace) {
   Report out;
   out.trace = trace;
   out.ledger = ledger_totals(trace);
-  out.recording_ns = recording_ns(out.ledger);
+  out.recording_ns = recording_cost(trace).total_ns;
   detail::ReportData data(trace);
   out.steps = detail::step_times(data);
   out.devices = detail::device_times(data);

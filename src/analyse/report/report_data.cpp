@@ -9,7 +9,11 @@
 namespace sonde::detail {
 
 ReportData::ReportData(const Trace& whole)
-    : trace(whole), calls(whole), work(device_work(whole)), memory(memory_profile(whole)) {
+    : trace(whole),
+      calls(whole),
+      work(device_work(whole)),
+      memory(memory_profile(whole)),
+      locations_(trace) {
   join_devices();
   find_peaks();
   find_collectives();

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyse/patterns/source_locations.h"
 #include "analyse/simulate/program.h"
 #include "analyse/time/coverage.h"
 #include "analyse/time/device_work.h"
@@ -40,6 +41,8 @@ class ReportData {
   const MemoryProfile memory;
   // What findings are about; report() fills it in before they are looked for.
   SteadyPart steady;
+
+  std::string source_location(SpanId span) const { return locations_.of(span); }
 
   const Program& program() const { return program_of(); }
   // Host time counts only this much: a profiler took the rest.
@@ -75,6 +78,7 @@ class ReportData {
   std::unordered_map<std::uint32_t, Coverage> collectives_;
   Coverage none_;
   Program& program_of() const;
+  mutable SourceLocations locations_;
   mutable std::unique_ptr<Program> program_;
   mutable Nanos unchanged_ns_ = -1;
   mutable std::unordered_map<std::uint32_t, Coverage> in_operators_;

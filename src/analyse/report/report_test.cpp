@@ -322,6 +322,19 @@ TEST(Report, SaysThatAnotherProfilerSlowedTheProgramDown) {
   EXPECT_THAT(introduction(found).front(), HasSubstr("with_stack"));
 }
 
+TEST(RecordingCost, CountsWhatWasRecorded) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::EventCostPs, 10'000);
+  t.builder().add_ledger(LedgerKind::EventsWritten, 1000);
+  for (int i = 0; i < 10; ++i) t.op("aten::add", 10 * i, 10 * i + 5).tensor({4});
+  t.annotation("step", 0, 100);
+  const RecordingCost cost = recording_cost(t.build());
+  ASSERT_EQ(cost.paths.size(), 3U);
+  EXPECT_EQ(cost.paths[0].what, "operators");
+  EXPECT_EQ(cost.paths[0].count, 10U);
+  EXPECT_EQ(cost.total_ns, 10 * (160 + 180) + 20);
+}
+
 TEST(Report, FindsConversionsOfLayout) {
   OpTrace t;
   launch(t, 1, 0, 5, 100);

@@ -183,7 +183,7 @@ std::string ledger_json(const TraceAnswers& answers) {
   const Trace& trace = answers.trace();
   const LedgerTotals totals = ledger_totals(trace);
   PageJson json;
-  json.key("recording_ns").number(recording_ns(totals));
+  json.key("recording_ns").number(recording_cost(trace).total_ns);
   json.key("rows").list(totals, [&](const auto& one) {
     json.object([&] {
       json.key("class").text(class_text(ledger_class(one.first)));
