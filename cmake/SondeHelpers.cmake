@@ -140,6 +140,23 @@ macro(sonde_find_torch)
   endif()
 endmacro()
 
+# CPython's headers, of any version from 3.11 on: what is built with them serves 3.9 too. Debian's own interpreter comes
+# first: others on the PATH come and go.
+macro(sonde_find_python)
+  set(sonde_python_found FALSE)
+  if(NOT DEFINED SONDE_PYTHON_INCLUDE_DIR)
+    file(GLOB sonde_python_folders /usr/include/python3.[1-9][0-9])
+    list(SORT sonde_python_folders COMPARE NATURAL ORDER DESCENDING)
+    find_path(SONDE_PYTHON_INCLUDE_DIR Python.h PATHS ${sonde_python_folders} NO_DEFAULT_PATH)
+    mark_as_advanced(SONDE_PYTHON_INCLUDE_DIR)
+  endif()
+  # The module shares the recorder with whatever it records, and answers as the program does.
+  if(SONDE_PYTHON_INCLUDE_DIR AND SONDE_BUILD_CLI AND BUILD_SHARED_LIBS AND NOT SONDE_SANITIZE)
+    set(sonde_python_found TRUE)
+  endif()
+  sonde_optional(PYTHON libpython3-dev ${sonde_python_found} "the package sonde for Python")
+endmacro()
+
 # Flags for our own code; PRIVATE, so that nothing leaks to users.
 function(sonde_private_flags target)
   target_compile_features(${target} PRIVATE cxx_std_20)

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/output_file.h"
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/progress.h"
 #include "cli/rows.h"
 #include "sonde/analyse/events.h"
@@ -99,9 +99,13 @@ Result<void> check(const ExportCommand& options) {
 }
 
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
-  SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+  return answer_export(trace, options);
+}
+
+Result<void> answer_export(const Trace& trace, const ExportCommand& options) {
+  SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
   const Progress progress("writing " + options.output);
   return suffix->write(trace, options);
 }

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "base/readable.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/csv.h"
 #include "cli/json_writer.h"
 #include "cli/progress.h"
@@ -228,6 +228,10 @@ GraphCoverage coverage_of(const Trace& trace, const std::string& path) {
 
 Result<void> run_graphs(const GraphsCommand& options, Output& out) {
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+  return answer_graphs(trace, options, out);
+}
+
+Result<void> answer_graphs(const Trace& trace, const GraphsCommand& options, Output& out) {
   const GraphCoverage graphs = coverage_of(trace, options.file);
   const std::size_t rows = options.row_limit < 0 ? std::numeric_limits<std::size_t>::max()
                                                  : static_cast<std::size_t>(options.row_limit);

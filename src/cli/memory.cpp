@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/progress.h"
 #include "sonde/view/memory_timeline.h"
 
@@ -76,6 +76,10 @@ Result<void> check(const MemoryCommand& options) {
 Result<void> run_memory(const MemoryCommand& options, Output& out) {
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+  return answer_memory(trace, options, out);
+}
+
+Result<void> answer_memory(const Trace& trace, const MemoryCommand& options, Output& out) {
   const MemoryProfile profile = memory_profile(trace);
   if (profile.devices.empty()) {
     return Failure(ErrorCode::Invalid, device_of(options, profile).error().message +

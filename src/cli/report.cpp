@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/output_file.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/progress.h"
 #include "sonde/view/trace_page.h"
 
@@ -93,9 +93,13 @@ Result<void> check(const ReportCommand& options) {
 }
 
 Result<void> run_report(const ReportCommand& options, Output& out) {
-  SONDE_TRY(const std::string format, format_of(options));
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_with_progress(options.file, options.open));
+  return answer_report(trace, options, out);
+}
+
+Result<void> answer_report(const Trace& trace, const ReportCommand& options, Output& out) {
+  SONDE_TRY(const std::string format, format_of(options));
   if (format == "html") return write_page(trace, options, out);
   const Report found = report_with_progress(trace, options.file);
   if (options.output.empty()) {

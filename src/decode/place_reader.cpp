@@ -61,8 +61,9 @@ const std::vector<FrameId>& PlaceReader::frames(std::uint64_t id) {
 std::vector<FrameId> PlaceReader::make_frames(std::string_view place) {
   PlaceFields fields(place);
   FrameRow row;
-  if (is(place, PlaceKind::Frame)) {
-    row.kind = FrameKind::Script;
+  const bool is_python = is(place, PlaceKind::Python);
+  if (is_python || is(place, PlaceKind::Frame)) {
+    row.kind = is_python ? FrameKind::Python : FrameKind::Script;
     row.function = intern(fields.text());
     row.file = intern(fields.text());
     row.line = line_of(fields.number());

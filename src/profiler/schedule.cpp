@@ -50,9 +50,7 @@ Schedule schedule(const ScheduleOptions& options) {
                     values_text(options)));
   }
   if (options.warmup == 0) {
-    report_warning(
-        "schedule: the profiler won't be using warmup, so the first recorded step of a "
-        "cycle also pays for preparing it");
+    report_warning("Profiler won't be using warmup, this can skew profiler results");
   }
   return [options](std::int64_t step) { return action_at(options, step); };
 }

@@ -268,6 +268,11 @@ uint32_t sonde_frame(const char* function, const char* file, uint32_t line) {
   return place_number(PlaceText(PlaceKind::Frame).text(function).text(file).number(line).view());
 }
 
+uint32_t sonde_python_frame(const char* function, const char* file, uint32_t line) {
+  if (!session_records()) return 0;
+  return place_number(PlaceText(PlaceKind::Python).text(function).text(file).number(line).view());
+}
+
 uint32_t sonde_native_frame(const char* binary, const char* build_id, uint64_t offset) {
   if (!session_records()) return 0;
   return place_number(

@@ -4,6 +4,7 @@
 // How places in code are written in the dictionary: a letter, then fields separated by a byte 0x1f.
 //
 //   F function, file, line                a frame whose names are known
+//   P function, file, line                the same of Python code
 //   A binary, build id, offset            a frame that is still an address, with a hexadecimal offset
 //   S id,id,…                             a stack of such frames, innermost first
 //   M parent id, name, class, method      a module
@@ -23,7 +24,13 @@ namespace sonde {
 inline constexpr char kPlaceSeparator = '\x1f';
 inline constexpr std::size_t kMaxStackFrames = 256;
 
-enum class PlaceKind : char { Frame = 'F', Address = 'A', Stack = 'S', Module = 'M' };
+enum class PlaceKind : char {
+  Frame = 'F',
+  Python = 'P',
+  Address = 'A',
+  Stack = 'S',
+  Module = 'M',
+};
 
 // Writes a place's text without allocating.
 class PlaceText {

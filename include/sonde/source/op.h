@@ -79,6 +79,8 @@ void sonde_allocated(const sonde_allocation* allocation);
 /* Places in code, by numbers as in sonde_name. Make each once and keep it: making one takes a
  * lock and some microseconds. All texts may be "". */
 uint32_t sonde_frame(const char* function, const char* file, uint32_t line);
+/* The same for Python code; python_stack.h finds them. */
+uint32_t sonde_python_frame(const char* function, const char* file, uint32_t line);
 /* The instruction after a call: `offset` counts from where the binary's addresses begin. Names
  * and lines are found when the trace is opened, in the binary with this build id (hexadecimal
  * digits). */

@@ -12,6 +12,7 @@
 
 #include "collect/torch/native_frames.h"
 #include "sonde/source/op.h"
+#include "sonde/source/python_stack.h"
 
 namespace sonde::torch {
 namespace {
@@ -49,8 +50,12 @@ void prepare_call_stacks() {
 }
 
 std::uint32_t CallStacks::here() {
-  const std::uint32_t in_script = script();
-  return in_script != 0 ? in_script : native();
+  if (const std::uint32_t in_script = script()) return in_script;
+  // Frames of a thread of Python's that runs no Python code are torch's own, such as those of the
+  // threads for gradients, which have the stacks of their operators.
+  std::uint32_t in_python = 0;
+  if (sonde_python_stack(0, &in_python) != 0) return in_python;
+  return native();
 }
 
 std::uint32_t CallStacks::native() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where an operator was called from: the native stack, or TorchScript's if a script runs.
+// Where an operator was called from: the stack of the TorchScript or Python code that runs, or the
+// native stack if neither does.
 
 #include <cstdint>
 #include <unordered_map>

@@ -6,6 +6,7 @@
 
 #include <c10/core/Device.h>
 
+#include "collect/torch/late_hooks.h"
 #include "collect/torch/memory_hooks.h"
 #include "sonde/source/op.h"
 
@@ -32,6 +33,7 @@ void record(void* address, std::int64_t bytes, std::size_t allocated, std::size_
 }  // namespace
 
 void report_memory(bool on) {
+  if (on) hook_loaded_libraries();
   __atomic_store_n(&sonde_memory_report, on ? &record : nullptr, __ATOMIC_RELEASE);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace sonde {
 
@@ -28,25 +29,6 @@ std::size_t sequence_bytes(std::string_view text, std::size_t at) {
   const bool surrogate = lead == 0xED && second > 0x9F;
   const bool beyond = lead == 0xF4 && second > 0x8F;
   return overlong || surrogate || beyond ? 0 : bytes;
-}
-
-void append_code_point(std::string& out, std::uint32_t code) {
-  const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
 }
 
 std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
@@ -122,7 +104,7 @@ class Decoder {
       first_fault_ = std::min(first_fault_, escape);
       out_ += kReplacement;
     } else {
-      append_code_point(out_, code);
+      append_utf8(out_, code);
     }
   }
 

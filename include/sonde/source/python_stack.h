@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef SONDE_PYTHON_STACK_H
+#define SONDE_PYTHON_STACK_H
+
+/* Where a Python program is: for sources that record what Python code calls.
+ *
+ *   uint32_t stack = 0;
+ *   if (sonde_python_stack(0, &stack)) sonde_op_place(stack, 0);
+ *
+ * Works in a process that runs CPython 3.9 to 3.13, of which Sonde needs neither headers nor
+ * libraries. It reads the frames of the calling thread alone, so it may be called with or without
+ * the interpreter's lock, and takes none. A stack that was seen before costs some nanoseconds a
+ * frame; a new one allocates. */
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Not 0 if the calling thread is one that Python knows. Then `stack` is the number of its stack,
+ * for sonde_op_place (op.h), or 0 if no Python code runs on it or nothing records. The innermost
+ * `skip` frames are left out. */
+int sonde_python_stack(uint32_t skip, uint32_t* stack);
+
+/* Not 0 if frames can be read in this process. */
+int sonde_has_python(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

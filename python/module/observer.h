@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <memory>
+
+#include "py.h"
+#include "sonde/profile/execution_trace.h"
+
+namespace sonde::python {
+
+// Null for None and for anything else that is none of ours.
+std::shared_ptr<ExecutionTraceObserver> observer_in(PyObject* object);
+
+}  // namespace sonde::python

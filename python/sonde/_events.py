@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's events: `EventList`, `FunctionEvent`, `FunctionEventAvg`.
+
+Figures come from C++. An event of a trace is a handle until one of its attributes is asked for.
+"""
+
+from __future__ import annotations
+
+import enum
+import html
+import json
+import os
+import sys
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+
+class DeviceType(enum.IntEnum):
+    """Numbered as PyTorch's."""
+
+    CPU = 0
+    CUDA = 1
+    MKLDNN = 2
+    OPENGL = 3
+    OPENCL = 4
+    IDEEP = 5
+    HIP = 6
+    FPGA = 7
+    MAIA = 8
+    XLA = 9
+    Vulkan = 10
+    Metal = 11
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    VE = 16
+    Lazy = 17
+    IPU = 18
+    MTIA = 19
+    PrivateUse1 = 20
+
+
+def _device_type(number: int) -> Any:
+    """torch's own value where torch is loaded: it equals no other."""
+    known = getattr(sys.modules.get("torch.autograd"), "DeviceType", DeviceType)
+    ours = DeviceType(number) if number in DeviceType._value2member_map_ else number
+    return getattr(known, getattr(ours, "name", ""), ours)
+
+
+class Kernel(NamedTuple):
+    name: str
+    device: int
+    duration: float
+
+
+class Interval:
+    """Microseconds since the recording began."""
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start = start
+        self.end = end
+
+    def elapsed_us(self) -> float:
+        return self.end - self.start
+
+    def __repr__(self) -> str:
+        return f"Interval(start={self.start}, end={self.end})"
+
+
+def _format_time(time_us: float) -> str:
+    if time_us >= 1e6:
+        return f"{time_us / 1e6:.3f}s"
+    if time_us >= 1e3:
+        return f"{time_us / 1e3:.3f}ms"
+    return f"{time_us:.3f}us"
+
+
+def _time_text(name: str) -> Any:
+    return property(lambda self: _format_time(getattr(self, name)))
+
+
+def _renamed(old: str, new: str) -> Any:
+    def get(self: Any) -> Any:
+        warnings.warn(f"`{old}` is deprecated, please use `{new}` instead.", FutureWarning, stacklevel=2)
+        return getattr(self, new)
+
+    return property(get)
+
+
+class FormattedTimesMixin:
+    """Times as text, and averages over `count`."""
+
+    count: int
+    cpu_time_total: float
+    device_time_total: float
+
+    cpu_time_str = _time_text("cpu_time")
+    device_time_str = _time_text("device_time")
+    cpu_time_total_str = _time_text("cpu_time_total")
+    device_time_total_str = _time_text("device_time_total")
+    self_cpu_time_total_str = _time_text("self_cpu_time_total")
+    self_device_time_total_str = _time_text("self_device_time_total")
+    cuda_time = _renamed("cuda_time", "device_time")
+
+    @property
+    def cpu_time(self) -> float:
+        return 0.0 if self.count == 0 else self.cpu_time_total / self.count
+
+    @property
+    def device_time(self) -> float:
+        return 0.0 if self.count == 0 else self.device_time_total / self.count
+
+
+# What a row of the C++ list holds, in its order (python/module/events_type.cpp).
+_EVENT_FIELDS = (
+    "id", "name", "overload_name", "_start_us", "_end_us", "thread", "fwd_thread", "sequence_nr", "scope", "device_type",
+    "device_index", "is_async", "is_user_annotation", "cpu_memory_usage", "device_memory_usage", "flops", "cpu_time_total",
+    "self_cpu_time_total", "device_time_total", "self_device_time_total", "self_cpu_memory_usage", "self_device_memory_usage",
+    "_parent", "trace_name", "activity_type", "device_resource_id")
+_AVERAGE_FIELDS = (
+    "key", "overload_name", "input_shapes", "stack", "arguments", "device_type", "scope", "is_async", "is_user_annotation",
+    "_has_parent", "count", "cpu_time_total", "self_cpu_time_total", "device_time_total", "self_device_time_total",
+    "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops")
+
+
+class _Source:
+    """The events of one list, each made once."""
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.made: Dict[int, FunctionEvent] = {}
+
+    def event(self, index: int) -> FunctionEvent:
+        event = self.made.get(index)
+        if event is None:
+            event = self.made[index] = FunctionEvent.__new__(FunctionEvent)
+            event.__dict__.update(_source=self, _index=index)
+        return event
+
+
+class FunctionEvent(FormattedTimesMixin):
+    """One event: an operator, a range, a call, or work of a device."""
+
+    def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: Optional[str] = None,
+                 fwd_thread: Optional[int] = None, input_shapes: Any = None, stack: Optional[List[str]] = None, scope: int = 0,
+                 use_device: Optional[str] = None, cpu_memory_usage: int = 0, device_memory_usage: int = 0,
+                 is_async: bool = False, is_remote: bool = False, sequence_nr: int = -1, node_id: int = -1,
+                 device_type: Any = DeviceType.CPU, device_index: int = 0, device_resource_id: Optional[int] = None,
+                 is_legacy: bool = False, flops: Optional[int] = None, trace_name: Optional[str] = None,
+                 concrete_inputs: Any = None, kwinputs: Any = None, is_user_annotation: bool = False,
+                 metadata_json: Optional[str] = None) -> None:
+        given = dict(locals())
+        for word in ("self", "start_us", "end_us"):
+            given.pop(word)
+        self.__dict__.update(given)
+        self.time_range = Interval(start_us, end_us)
+        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+        self.kernels: List[Kernel] = []
+        self.count = 1
+        self.cpu_children: List[FunctionEvent] = []
+        self.cpu_parent: Optional[FunctionEvent] = None
+
+    key = property(lambda self: self.name)
+    cuda_time_total = _renamed("cuda_time_total", "device_time_total")
+    self_cuda_time_total = _renamed("self_cuda_time_total", "self_device_time_total")
+    self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__
+        load = _LAZY.get(name)
+        if load is None or ("_source" not in values and name not in _COMPUTED):
+            raise AttributeError(f"'FunctionEvent' object has no attribute '{name}'")
+        if "_source" not in values:
+            return _COMPUTED[name](self)
+        load(self)
+        return values[name]
+
+    def append_kernel(self, name: str, device: int, duration: float) -> None:
+        self.kernels.append(Kernel(name, device, duration))
+
+    def append_cpu_child(self, child: FunctionEvent) -> None:
+        """Makes `child` a child of this event, which does not change what C++ has added up."""
+        self.cpu_children.append(child)
+
+    def set_cpu_parent(self, parent: FunctionEvent) -> None:
+        self.cpu_parent = parent
+
+    def __getstate__(self) -> Dict[str, Any]:
+        for name in _LAZY:
+            getattr(self, name, None)
+        return {name: value for name, value in self.__dict__.items() if name not in ("_source", "_index")}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        if "_source" in self.__dict__:
+            return self._source.native.text(self._index)
+        device = self.use_device
+        return (f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} device_type={self.device_type} "
+                f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} "
+                f"end_us={self.time_range.end} cpu_children={[child.id for child in self.cpu_children]} "
+                f"{device}_time={self.device_time_str} name={self.name} thread={self.thread} "
+                f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+                f"{device}_memory_usage={self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
+                f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>")
+
+
+def _load_row(event: FunctionEvent) -> None:
+    values = event.__dict__
+    # What the program has set stays.
+    loaded = dict(zip(_EVENT_FIELDS, event._source.native.row(event._index)))
+    loaded["device_type"] = _device_type(loaded["device_type"])
+    loaded["time_range"] = Interval(loaded.pop("_start_us"), loaded.pop("_end_us"))
+    loaded.update(node_id=-1, is_remote=False, is_legacy=False, count=1, use_device=event._source.native.use_device)
+    for name, value in loaded.items():
+        values.setdefault(name, value)
+
+
+def _loads(name: str, value_of: Callable[[FunctionEvent], Any]) -> Callable[[FunctionEvent], None]:
+    def load(event: FunctionEvent) -> None:
+        event.__dict__[name] = value_of(event)
+
+    return load
+
+
+def _kernels_of(event: FunctionEvent) -> List[Kernel]:
+    launched = [event._source.event(i) for i in event._source.native.kernels(event._index)]
+    return [Kernel(one.name, one.device_index, one.time_range.elapsed_us()) for one in launched]
+
+
+def _shapes(text: str) -> List[Any]:
+    return json.loads(text) if text else []
+
+
+_LAZY: Dict[str, Callable[[FunctionEvent], None]] = {
+    name: _load_row for name in _EVENT_FIELDS + ("time_range", "node_id", "is_remote", "is_legacy", "count", "use_device")}
+_LAZY.update({
+    name: _loads(name, value_of) for name, value_of in {
+        "input_shapes": lambda event: _shapes(event._source.native.shapes(event._index)),
+        "stack": lambda event: event._source.native.stack(event._index),
+        "kernels": _kernels_of,
+        "cpu_children": lambda event: [event._source.event(i) for i in event._source.native.children(event._index)],
+        "cpu_parent": lambda event: event._source.event(event._parent) if event._parent >= 0 else None,
+        "arguments": lambda event: json.loads(event._source.native.arguments(event._index) or "{}"),
+        "metadata_json": lambda event: event._source.native.arguments(event._index) or None,
+        "span": lambda event: event._source.native.span(event._index),
+    }.items()})
+
+_DEVICES = ("CUDA", "PrivateUse1", "MTIA", "HPU", "XPU")
+
+
+def _is_cpu(event: FunctionEvent) -> bool:
+    return getattr(event.device_type, "name", "") == "CPU"
+
+
+def _device_total(event: FunctionEvent) -> float:
+    if event.is_async or not event.use_device:
+        return 0
+    if not _is_cpu(event):
+        assert event.device_type.name in _DEVICES
+        return event.time_range.elapsed_us()
+    own = sum(kernel.duration for kernel in event.kernels)
+    return own if event.is_legacy else own + sum(child.device_time_total for child in event.cpu_children)
+
+
+def _own(total: str) -> Callable[[FunctionEvent], Any]:
+    def own(event: FunctionEvent) -> Any:
+        if event.is_async or not _is_cpu(event):
+            return 0
+        return getattr(event, total) - sum(getattr(child, total) for child in event.cpu_children)
+
+    return own
+
+
+# Of an event that a program made, as PyTorch computes it.
+_COMPUTED: Dict[str, Callable[[FunctionEvent], Any]] = {
+    "cpu_time_total": lambda event: event.time_range.elapsed_us() if _is_cpu(event) else 0,
+    "self_cpu_time_total": _own("cpu_time_total"),
+    "device_time_total": _device_total,
+    "self_device_time_total": lambda event: _own("device_time_total")(event) if _is_cpu(event) else _device_total(event),
+    "self_cpu_memory_usage": _own("cpu_memory_usage"),
+    "self_device_memory_usage": _own("device_memory_usage"),
+}
+
+
+class FunctionEventAvg(FormattedTimesMixin):
+    """Events with the same key, added up."""
+
+    def __init__(self) -> None:
+        self.key: Optional[str] = None
+        self.count = 0
+        self.node_id = 0
+        self.is_async = False
+        self.is_remote = False
+        self.use_device: Optional[str] = None
+        self.cpu_time_total: float = 0
+        self.device_time_total: float = 0
+        self.self_cpu_time_total: float = 0
+        self.self_device_time_total: float = 0
+        self.input_shapes: Any = None
+        self.overload_name: Optional[str] = None
+        self.stack: Optional[List[str]] = None
+        self.scope: Optional[int] = None
+        self.cpu_memory_usage = 0
+        self.device_memory_usage = 0
+        self.self_cpu_memory_usage = 0
+        self.self_device_memory_usage = 0
+        self.cpu_children: Optional[List[FunctionEvent]] = None
+        self.cpu_parent: Optional[FunctionEvent] = None
+        self.device_type: Any = DeviceType.CPU
+        self.is_legacy = False
+        self.flops = 0
+        self.is_user_annotation = False
+
+    @classmethod
+    def _of_row(cls, row: Tuple[Any, ...], use_device: Optional[str]) -> FunctionEventAvg:
+        average = cls()
+        values = dict(zip(_AVERAGE_FIELDS, row))
+        values["device_type"] = _device_type(values["device_type"])
+        values["input_shapes"] = values["input_shapes"] and _shapes(values["input_shapes"])
+        average.__dict__.update(values, node_id=-1, use_device=use_device)
+        return average
+
+    _ADDED = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage",
+              "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count")
+    _DESCRIBED = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children", "overload_name", "input_shapes", "stack",
+                  "scope", "device_type", "is_legacy", "use_device", "is_user_annotation")
+
+    def add(self, other: Any) -> FunctionEventAvg:
+        if self.key is None:
+            for name in self._DESCRIBED:
+                setattr(self, name, getattr(other, name, None))
+        assert isinstance(other, (FunctionEvent, FunctionEventAvg))
+        assert other.key == self.key
+        for name in self._ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.flops is not None:
+            self.flops = (self.flops or 0) + other.flops
+        return self
+
+    def __iadd__(self, other: Any) -> FunctionEventAvg:
+        return self.add(other)
+
+    def __repr__(self) -> str:
+        device = self.use_device or "cuda"
+        return (f"<FunctionEventAvg key={self.key} overload_name={self.overload_name} self_cpu_time={self.self_cpu_time_total_str} "
+                f"cpu_time={self.cpu_time_str}  self_{device}_time={self.self_device_time_total_str} "
+                f"{device}_time={self.device_time_str} input_shapes={self.input_shapes} "
+                f"cpu_memory_usage={self.cpu_memory_usage} {device}_memory_usage={self.device_memory_usage}>")
+
+
+class StringTable(dict):
+    """Names by themselves; C++ has demangled them."""
+
+    def __missing__(self, key: str) -> str:
+        self[key] = key
+        return key
+
+
+class EventList(list):
+    """PyTorch's list of events, or of averages. Its items are made when somebody looks at them."""
+
+    def __init__(self, *args: Any, use_device: Optional[str] = None, profile_memory: bool = False, with_flops: bool = False) -> None:
+        super().__init__(*args)
+        self._use_device = use_device
+        self._profile_memory = profile_memory
+        self._with_flops = with_flops
+        self._native: Any = None
+        self._fill: Optional[Callable[[], List[Any]]] = None
+        self._get: Optional[Callable[[int], Any]] = None
+        self._events: Any = None
+
+    @classmethod
+    def _of_native(cls, native: Any) -> EventList:
+        source = _Source(native)
+        made = cls(use_device=native.use_device, profile_memory=native.profile_memory, with_flops=native.with_flops)
+        made._native = made._events = native
+        made._get = source.event
+        made._fill = lambda: [source.event(i) for i in range(len(native))]
+        return made
+
+    @classmethod
+    def _of_averages(cls, averages: Any, events: Any) -> EventList:
+        made = cls(use_device=events.use_device, profile_memory=events.profile_memory, with_flops=events.with_flops)
+        made._native = averages
+        made._events = events
+        made._fill = lambda: [FunctionEventAvg._of_row(row, events.use_device) for row in averages.rows()]
+        return made
+
+    def _filled(self) -> EventList:
+        if self._fill is not None:
+            fill, self._fill, self._get = self._fill, None, None
+            super().extend(fill())
+        return self
+
+    def __len__(self) -> int:
+        return len(self._native) if self._fill is not None else super().__len__()
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._get is not None and isinstance(index, int) and -len(self) <= index < len(self):
+            return self._get(index % len(self))
+        self._filled()
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._get is not None:
+            return map(self._get, range(len(self)))
+        self._filled()
+        return super().__iter__()
+
+    def __radd__(self, other: List[Any]) -> List[Any]:
+        return other + list(self)
+
+    def __reduce__(self) -> Any:
+        return (_plain_list, (list(self), self._use_device, self._profile_memory, self._with_flops))
+
+    def _is_as_made(self) -> bool:
+        """Whether it is still what C++ has."""
+        return self._native is not None
+
+    def _only(self, what: str) -> Any:
+        if self._native is None:
+            raise RuntimeError(f"{what} is for lists that come from a trace or a profiler; this one was made or changed by the program")
+        return self._native
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: Optional[int] = 75,
+              max_name_column_width: Optional[int] = 55, max_shapes_column_width: Optional[int] = 80,
+              header: Optional[str] = None, top_level_events_only: bool = False, time_unit: Optional[str] = None,
+              columns: Sequence[str] = ()) -> str:
+        """PyTorch's table. `columns` are Sonde's own, after PyTorch's (docs/metrics.md)."""
+        if not self:
+            return ""
+        native = self._only("table()")
+        try:
+            return native.table(sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width,
+                                header, top_level_events_only, time_unit, tuple(columns))
+        except ValueError as error:
+            if sort_by is not None and sort_by in str(error):
+                raise AttributeError(str(error)) from None
+            raise
+
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """Events added up by name and, if asked for, by shapes, by the innermost frames of their stacks, and by overload."""
+        self._only("key_averages()")
+        averages = self._events.averages(group_by_input_shapes, group_by_stack_n, group_by_overload_name)
+        return EventList._of_averages(averages, self._events)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events added up; nested ones count again, as in PyTorch."""
+        self._only("total_average()")
+        total = FunctionEventAvg._of_row(self._events.total(), self._use_device)
+        total.key = "Total"
+        return total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        self._only("self_cpu_time_total")
+        return self._events.self_cpu_time_total
+
+    def supported_export_stacks_metrics(self) -> List[str]:
+        return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+
+    def export_stacks(self, path: str, metric: str) -> None:
+        """Writes collapsed stacks, for flame graphs."""
+        if metric not in self.supported_export_stacks_metrics() + ["self_device_time_total"]:
+            raise ValueError("metric should be one of: " + str(self.supported_export_stacks_metrics()))
+        self._only("export_stacks()")
+        self._events.export_stacks(os.fspath(path), metric)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes Kineto's JSON, compressed if the name ends in `.gz`."""
+        self._only("export_chrome_trace()")
+        _export_chrome_trace(self._events.trace, path)
+
+    def __str__(self) -> str:
+        return self.table() if self._native is not None else super().__repr__()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _export_chrome_trace(native: Any, path: str) -> None:
+    """Under any name, as PyTorch does; the format is JSON."""
+    path = os.fspath(path)
+    if path.endswith((".json", ".json.gz")):
+        native.export("", path, "")
+        return
+    suffix = ".json.gz" if path.endswith(".gz") else ".json"
+    partial = f"{path}.part{os.getpid()}{suffix}"
+    try:
+        native.export("", partial, "")
+        os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+
+
+def _plain_list(items: List[Any], use_device: Optional[str], profile_memory: bool, with_flops: bool) -> EventList:
+    return EventList(items, use_device=use_device, profile_memory=profile_memory, with_flops=with_flops)
+
+
+def _changing(name: str) -> Callable[..., Any]:
+    change = getattr(list, name)
+
+    def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
+        self._filled()
+        self._native = None
+        return change(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _looking(name: str) -> Callable[..., Any]:
+    look = getattr(list, name)
+
+    def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
+        return look(self._filled(), *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "__setitem__", "__delitem__", "__iadd__",
+              "__imul__"):
+    setattr(EventList, _name, _changing(_name))
+for _name in ("copy", "index", "count", "__contains__", "__reversed__", "__add__", "__mul__", "__rmul__", "__eq__", "__ne__", "__lt__",
+              "__le__", "__gt__", "__ge__", "__repr__"):
+    setattr(EventList, _name, _looking(_name))
+EventList.__hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`torch.autograd.profiler` by Sonde.
+
+    from sonde.autograd import profiler
+    with profiler.profile(record_shapes=True) as prof:
+        model(inputs)
+    print(prof.table())
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import defaultdict
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+
+from sonde import _native
+from sonde._events import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, StringTable,
+                           _export_chrome_trace)
+from sonde._record_function import record_function
+from sonde._torch import tell_torch
+from sonde.profiler._actions import ProfilerActivity, _attach_sources
+from sonde.profiler._experimental_config import _warn_of
+from sonde.profiler._profile import _Results
+
+_ACTIVITY_OF = {"cuda": ProfilerActivity.CUDA, "xpu": ProfilerActivity.XPU, "mtia": ProfilerActivity.MTIA, "hpu": ProfilerActivity.HPU,
+                "privateuseone": ProfilerActivity.PrivateUse1}
+
+
+class profile(_Results):
+    """Records a block. torch.profiler's `profile` does the same, with steps and schedules."""
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: Optional[str] = None, record_shapes: bool = False,
+                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
+                 use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
+                 custom_trace_id_callback: Optional[Callable[[], str]] = None,
+                 post_processing_timeout_s: Optional[float] = None) -> None:
+        self.enabled = enabled
+        self._is_finished = False
+        if not enabled:
+            return
+        if use_cuda:
+            warnings.warn("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.", FutureWarning,
+                          stacklevel=2)
+            use_device = "cuda"
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.entered = False
+        self.record_shapes = record_shapes or with_flops
+        self.with_flops = with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.use_cpu = use_cpu
+        self.acc_events = acc_events
+        if experimental_config is not None:
+            _warn_of(experimental_config)
+        _attach_sources()
+        self.use_device = self._device_that_is_there(use_device)
+        assert use_cpu or use_kineto, "Device-only events supported only with Kineto (use_kineto=True)"
+        activities = ([ProfilerActivity.CPU] if use_cpu else []) + ([_ACTIVITY_OF[self.use_device]] if self.use_device else [])
+        assert activities, "No activities specified for the profiler"
+        self._native = _native.profiler([activity.value for activity in activities], self.record_shapes, profile_memory, with_stack,
+                                        with_flops, with_modules, acc_events, "", None, None, custom_trace_id_callback, None)
+
+    @staticmethod
+    def _device_that_is_there(device: Optional[str]) -> Optional[str]:
+        if device is None:
+            return None
+        if device not in _ACTIVITY_OF:
+            warnings.warn(f"The {device} is not a valid device option.", stacklevel=3)
+            return None
+        if _ACTIVITY_OF[device].value not in _native.supported_activities():
+            warnings.warn(f"{device.upper()} is not available, disabling {device.upper()} profiling", stacklevel=3)
+            return None
+        return device
+
+    def __enter__(self) -> Optional[profile]:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._native.prepare_trace()
+        self._native.start_trace()
+        tell_torch(self, True)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+        if self.enabled:
+            self._native.stop_trace()
+            tell_torch(self, False)
+            self._forget()
+            self._is_finished = True
+        return False
+
+    def _events(self) -> EventList:
+        if not self.enabled or not self._native.trace_id:
+            raise RuntimeError("Profiler didn't finish running")
+        return self.trace().events()
+
+    @property
+    def function_events(self) -> EventList:
+        return self._events()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self._events().self_cpu_time_total
+
+    @property
+    def trace_id(self) -> str:
+        return self._native.trace_id
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: Optional[int] = 75,
+              max_name_column_width: Optional[int] = 55, max_shapes_column_width: Optional[int] = 80,
+              header: Optional[str] = None, top_level_events_only: bool = False) -> str:
+        """One line for each event."""
+        return self._events().table(sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
+                                    top_level_events_only)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        return self._events().total_average()
+
+    def export_chrome_trace(self, path: str) -> None:
+        self._events()
+        _export_chrome_trace(self._native.trace(), path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        assert self.with_stack, "export_stacks() requires with_stack=True"
+        self._events().export_stacks(path, metric)
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
+        """Not supported: a warning says so, and recording goes on as it is."""
+        warnings.warn("toggle_collection_dynamic has no effect: Sonde cannot turn single activities off while it records", stacklevel=2)
+
+    def __repr__(self) -> str:
+        return repr(self._events()) if self._is_finished else "<unfinished torch.autograd.profile>"
+
+    def __str__(self) -> str:
+        return str(self._events()) if self._is_finished else "<unfinished torch.autograd.profile>"
+
+
+class _Emit:
+    _tool = ""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+        self.entered = False
+        self.record_shapes = record_shapes
+        self._emitted: Any = None
+
+    def __enter__(self) -> Any:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError(f"{self._tool.upper()} annotation context manager is not reentrant")
+        self.entered = True
+        _native.attach_torch()
+        self._emitted = _native.emit(self._tool, self.record_shapes)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> Optional[bool]:
+        self._emitted = None
+        return False if self.enabled else None
+
+
+class emit_nvtx(_Emit):
+    """Shows every operator as a range to Nsight Systems, if it watches."""
+
+    _tool = "nvtx"
+
+
+class emit_itt(_Emit):
+    """The same for VTune."""
+
+    _tool = "itt"
+
+
+def load_nvprof(path: str) -> EventList:
+    """The ranges in a database of nvprof, with the kernels launched in them."""
+    return EventList._of_native(_native.load_nvprof(os.fspath(path)))
+
+
+parse_nvprof_trace = load_nvprof
+
+
+class EnforceUnique:
+    """Raises an error if a key is seen more than once."""
+
+    def __init__(self) -> None:
+        self.seen: Set[Tuple[Any, ...]] = set()
+
+    def see(self, *key: Any) -> None:
+        if key in self.seen:
+            raise RuntimeError("duplicate key: " + str(key))
+        self.seen.add(key)
+
+
+class KinetoStepTracker:
+    """Counts steps of a process on which several may count: the largest count is the step."""
+
+    _current_step = 0
+    _step_dict: Dict[str, int] = defaultdict(int)
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Begins to count for `requester`, at the step that is now."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Counts one step for `requester`. Returns the step of the process."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        new_step = max(cls._step_dict.values())
+        if new_step > cls._current_step:
+            delta = new_step - cls._current_step
+            if delta > 1:
+                warnings.warn(f"Profiler step count has increased more than 1 - current_step = {cls._current_step} step dict =  {cls._step_dict}",
+                              stacklevel=2)
+            cls._current_step = new_step
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        return cls._current_step
+
+
+__all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EnforceUnique", "parse_nvprof_trace",
+           "KinetoStepTracker", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "FormattedTimesMixin",
+           "StringTable"]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What to record, and when."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import Any, Callable, Iterable, List, Set
+
+from sonde import _native
+
+
+class ProfilerActivity(enum.Enum):
+    """Numbered as PyTorch's."""
+
+    CPU = 0
+    XPU = 1
+    CUDA = 2
+    HPU = 3
+    MTIA = 4
+    PrivateUse1 = 5
+
+
+class ProfilerAction(enum.Enum):
+    """What a profiler does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
+
+
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
+             skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
+    """Skips `skip_first` steps, then repeats: `wait` steps without recording, `warmup` steps of preparing, `active` recorded
+    steps. `repeat` is the number of such cycles, 0 for no end. With `skip_first_wait` the first cycle has no `wait`."""
+    values = (wait, warmup, active, repeat, skip_first, skip_first_wait)
+    try:
+        _native.check_schedule(*values)
+    except ValueError as error:
+        raise AssertionError(f"Invalid profiler schedule arguments: {error}") from None
+
+    def schedule_fn(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        return ProfilerAction(_native.schedule_action(step, *values))
+
+    return schedule_fn
+
+
+def _attach_sources() -> None:
+    """Records what this process has loaded of torch and CUDA."""
+    _native.attach_torch()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        _native.attach_cuda()
+
+
+def supported_activities() -> Set[ProfilerActivity]:
+    """What can be recorded in this process."""
+    _attach_sources()
+    return {ProfilerActivity(number) for number in _native.supported_activities()}
+
+
+def _activity(item: Any) -> ProfilerActivity:
+    """Sonde's, torch's own, or a number."""
+    if isinstance(item, ProfilerActivity):
+        return item
+    name = getattr(item, "name", None)
+    if isinstance(name, str) and name in ProfilerActivity.__members__:
+        return ProfilerActivity[name]
+    raise TypeError(f"activities must be ProfilerActivity values or dicts of them, not {type(item).__name__}: {item!r}")
+
+
+def _activities(given: Iterable[Any]) -> List[ProfilerActivity]:
+    found: List[ProfilerActivity] = []
+    for item in given:
+        for one in item if isinstance(item, dict) else (item,):
+            activity = _activity(one)
+            if activity in found:
+                raise ValueError(f"{activity} is specified more than once")
+            found.append(activity)
+    return found
+
+
+def _action_number(action: Any) -> int:
+    """Of Sonde's or torch's own action."""
+    value = getattr(action, "value", action)
+    if isinstance(value, int) and 0 <= value <= ProfilerAction.DEVICE_STOPPED.value:
+        if value == ProfilerAction.DEVICE_STOPPED.value:
+            raise ValueError("a schedule must not return DEVICE_STOPPED, which is set internally")
+        return value
+    raise ValueError(f"a schedule must return a ProfilerAction, not {action!r}")

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/python/interpreter.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/utf8.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t kTypeOfObject = 8;  // behind its count of references
+constexpr std::size_t kLongestText = 1024;
+
+template <typename Function>
+bool look_up(Function*& function, const char* name) {
+  function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+const PythonLayout* layout_of(const char* version) {
+  // Without the lock that others have, its objects have other headers.
+  if (std::strstr(version, "free-threading") != nullptr) return nullptr;
+  char* rest = nullptr;
+  if (std::strtol(version, &rest, 10) != 3 || *rest != '.') return nullptr;
+  const long minor = std::strtol(rest + 1, nullptr, 10);
+  for (const PythonLayout& layout : kPythonLayouts) {
+    if (layout.minor == minor) return &layout;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PythonInterpreter* PythonInterpreter::make() {
+  using VersionText = const char*();
+  VersionText* version = nullptr;
+  if (!look_up(version, "Py_GetVersion")) return nullptr;
+  auto made = std::make_unique<PythonInterpreter>();
+  made->layout_ = layout_of(version());
+  made->code_type_ = ::dlsym(RTLD_DEFAULT, "PyCode_Type");
+  const bool has_all = made->layout_ != nullptr && made->code_type_ != nullptr &&
+                       look_up(made->this_thread_, "PyGILState_GetThisThreadState") &&
+                       look_up(made->line_of_, "PyCode_Addr2Line") &&
+                       look_up(made->length_of_, "PyUnicode_GetLength") &&
+                       look_up(made->character_at_, "PyUnicode_ReadChar");
+  return has_all ? made.release() : nullptr;
+}
+
+const PythonInterpreter* PythonInterpreter::find() {
+  // Leaked: operators run while the program's statics are destroyed.
+  static const PythonInterpreter* const found = make();
+  return found;
+}
+
+const char* PythonInterpreter::innermost(const char* thread) const {
+  const auto* const frame = load<const char*>(thread, layout_->thread_frame);
+  if (layout_->through < 0 || frame == nullptr) return frame;
+  return load<const char*>(frame, static_cast<std::size_t>(layout_->through));
+}
+
+bool PythonInterpreter::is_code(const char* object) const {
+  return object != nullptr && load<const void*>(object, kTypeOfObject) == code_type_;
+}
+
+bool PythonInterpreter::is_of_c(const char* frame) const {
+  return layout_->owner >= 0 &&
+         load<std::uint8_t>(frame, static_cast<std::size_t>(layout_->owner)) == kPythonFrameOfC;
+}
+
+std::uint64_t PythonInterpreter::position_of(const char* frame) const {
+  if (layout_->position_is == PythonPosition::Pointer)
+    return load<std::uint64_t>(frame, layout_->position);
+  return static_cast<std::uint64_t>(load<std::int32_t>(frame, layout_->position));
+}
+
+std::size_t PythonInterpreter::frames(const char* thread, PythonFrame* out,
+                                      std::size_t most) const {
+  std::size_t count = 0;
+  for (const char* frame = innermost(thread); frame != nullptr && count < most;
+       frame = load<const char*>(frame, layout_->previous)) {
+    if (is_of_c(frame)) continue;
+    const auto* const code = load<const char*>(frame, layout_->code);
+    if (!is_code(code)) break;  // not what we take it for
+    out[count++] = {code, position_of(frame), load<const char*>(code, layout_->lines),
+                    load<const char*>(code, layout_->filename),
+                    load<std::int32_t>(code, layout_->first_line)};
+  }
+  return count;
+}
+
+int PythonInterpreter::byte_of(const PythonFrame& frame) const {
+  switch (layout_->position_is) {
+    case PythonPosition::Bytes:
+      return static_cast<int>(frame.position);
+    case PythonPosition::Units:
+      return static_cast<int>(frame.position) * 2;
+    case PythonPosition::Pointer:
+      break;
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(frame.code + layout_->instructions);
+  return static_cast<int>(frame.position - begin);
+}
+
+// Character by character: all other ways to a text may allocate, which takes the lock.
+std::string PythonInterpreter::text(const char* unicode) const {
+  std::string text;
+  void* const object = const_cast<char*>(unicode);
+  const std::ptrdiff_t length = object != nullptr ? length_of_(object) : 0;
+  for (std::ptrdiff_t i = 0; i < length && text.size() < kLongestText; ++i)
+    append_utf8(text, character_at_(object, i));
+  return text;
+}
+
+PythonPlace PythonInterpreter::place(const PythonFrame& frame) const {
+  PythonPlace place;
+  place.function = text(load<const char*>(frame.code, layout_->name));
+  place.file = text(frame.filename);
+  place.line = line_of_(const_cast<char*>(frame.code), byte_of(frame));
+  if (place.line <= 0) place.line = frame.first_line;
+  return place;
+}
+
+}  // namespace sonde

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The CPython that this process runs, and the frames of a thread in it. Nothing here needs the
+// interpreter's lock: a thread's frames change on that thread alone, and what they refer to lives
+// as long as they do.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "collect/python/layout.h"
+
+namespace sonde {
+
+// A frame as it is found. Two of them that are equal are at the same place: an address that was
+// used again for other code has another table of lines, file or first line.
+struct PythonFrame {
+  const char* code = nullptr;
+  std::uint64_t position = 0;
+  const char* lines = nullptr;
+  const char* filename = nullptr;
+  std::int32_t first_line = 0;
+};
+
+struct PythonPlace {
+  std::string function;
+  std::string file;
+  int line = 0;
+};
+
+class PythonInterpreter {
+ public:
+  // Null if this process has none, or one of which the layout is not known.
+  static const PythonInterpreter* find();
+
+  // What Python knows of the calling thread; null: nothing.
+  const char* this_thread() const { return static_cast<const char*>(this_thread_()); }
+
+  // The innermost `most` frames of a thread, innermost first.
+  std::size_t frames(const char* thread, PythonFrame* out, std::size_t most) const;
+
+  // Of a frame that still runs.
+  PythonPlace place(const PythonFrame& frame) const;
+
+ private:
+  using ThisThread = void*();
+  using LineOf = int(void* code, int byte);
+  using LengthOf = std::ptrdiff_t(void* text);
+  using CharacterAt = std::uint32_t(void* text, std::ptrdiff_t index);
+
+  template <typename T>
+  static T load(const char* object, std::size_t offset) {
+    T value;
+    std::memcpy(&value, object + offset, sizeof(T));
+    return value;
+  }
+  static PythonInterpreter* make();
+  const char* innermost(const char* thread) const;
+  bool is_code(const char* object) const;
+  bool is_of_c(const char* frame) const;
+  std::uint64_t position_of(const char* frame) const;
+  int byte_of(const PythonFrame& frame) const;
+  std::string text(const char* unicode) const;
+
+  const PythonLayout* layout_ = nullptr;
+  const void* code_type_ = nullptr;
+  ThisThread* this_thread_ = nullptr;
+  LineOf* line_of_ = nullptr;
+  LengthOf* length_of_ = nullptr;
+  CharacterAt* character_at_ = nullptr;
+};
+
+}  // namespace sonde

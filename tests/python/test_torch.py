@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch's operators, recorded in the process that runs them, beside torch's own profiler."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import sonde
+from sonde import profiler
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def adapter():
+    try:
+        sonde._native.attach_torch()
+    except RuntimeError as error:
+        pytest.skip(f"no adapter for this torch: {error}")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(16, 32)
+        self.fc2 = torch.nn.Linear(32, 4)
+
+    def forward(self, x):
+        return self.fc2(torch.relu(self.fc1(x)))
+
+
+def train(net, optimizer, steps=1):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(torch.ones(8, 16)).sum().backward()
+        optimizer.step()
+
+
+@pytest.fixture
+def job():
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    train(net, optimizer)
+    return net, optimizer
+
+
+def counts(averages):
+    return {(row.key, str(row.input_shapes)): row.count for row in averages if not row.key.startswith(("[memory]", "ProfilerStep"))}
+
+
+def test_the_same_operators_shapes_and_counts_as_torchs_own(job):
+    with torch.profiler.profile(record_shapes=True, activities=[torch.profiler.ProfilerActivity.CPU]) as theirs:
+        train(*job)
+    with profiler.profile(record_shapes=True, activities=[torch.profiler.ProfilerActivity.CPU]) as ours:
+        train(*job)
+    expected = counts(theirs.key_averages(group_by_input_shape=True))
+    assert counts(ours.key_averages(group_by_input_shape=True)) == expected
+
+
+def test_both_at_once(job):
+    with torch.profiler.profile() as theirs, profiler.profile() as ours:
+        train(*job)
+    assert "aten::addmm" in [row.key for row in theirs.key_averages()]
+    assert "aten::addmm" in [row.key for row in ours.key_averages()]
+
+
+def test_device_types_are_torchs(job):
+    with profiler.profile() as prof:
+        train(*job)
+    assert prof.events()[0].device_type == torch.autograd.DeviceType.CPU
+
+
+def test_memory_of_a_torch_that_was_loaded_before():
+    with profiler.profile(profile_memory=True, record_shapes=True) as prof:
+        kept = torch.ones(1000, 1000)
+        with profiler.record_function("free"):
+            del kept
+    rows = {row.key: row for row in prof.key_averages()}
+    assert rows["aten::ones"].cpu_memory_usage == 4_000_000
+    assert rows["aten::empty"].self_cpu_memory_usage == 4_000_000
+    assert rows["free"].cpu_memory_usage == -4_000_000
+    assert "4 MB" in prof.key_averages().table() or "3.81 Mb" in prof.key_averages().table() or "MB" in prof.key_averages().table()
+
+
+def test_memory_timelines(job, tmp_path):
+    with profiler.profile(profile_memory=True, record_shapes=True, with_stack=True) as prof:
+        train(*job)
+    for name in ("memory.html", "memory.json", "memory.raw.json.gz"):
+        prof.export_memory_timeline(str(tmp_path / name), "cpu")
+        assert (tmp_path / name).stat().st_size > 0
+    with profiler.profile() as prof:
+        train(*job)
+    with pytest.raises(ValueError, match="profile_memory=True"):
+        prof.export_memory_timeline(str(tmp_path / "no.html"))
+
+
+def test_operators_know_their_lines(job):
+    with profiler.profile(with_stack=True) as prof:
+        train(*job)
+    relu = next(event for event in prof.events() if event.name == "aten::relu")
+    assert relu.stack[0].startswith(__file__) and relu.stack[0].endswith(": forward")
+    gradient = next(event for event in prof.events() if event.name == "ReluBackward0")
+    assert gradient.stack == relu.stack
+
+
+def test_stacks_of_operators_on_other_threads():
+    def work():
+        torch.ones(3).add(1)
+
+    with profiler.profile(with_stack=True) as prof:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    add = next(event for event in prof.events() if event.name == "aten::add")
+    assert add.stack[0].startswith(__file__) and add.stack[0].endswith(": work")
+
+
+def test_ranges_of_torch_are_ranges(job):
+    with profiler.profile() as prof:
+        with torch.profiler.record_function("theirs"):
+            train(*job)
+    assert next(event for event in prof.events() if event.name == "theirs").is_user_annotation
+    assert any(event.name.startswith("Optimizer.step#SGD") for event in prof.events())
+
+
+def test_schedules_of_torch_are_schedules(job):
+    plan = torch.profiler.schedule(wait=1, warmup=1, active=1)
+    with profiler.profile(schedule=plan) as prof:
+        for _ in range(3):
+            train(*job)
+            prof.step()
+    assert prof.key_averages()
+
+
+def test_a_script_has_its_own_lines():
+    @torch.jit.script
+    def scripted(x):
+        return torch.relu(x + 1)
+
+    scripted(torch.ones(3))
+    with profiler.profile(with_stack=True) as prof:
+        scripted(torch.ones(3))
+    assert any("scripted" in frame for event in prof.events() if event.name == "aten::add" for frame in event.stack)
+
+
+def test_execution_traces(job, tmp_path):
+    observer = profiler.ExecutionTraceObserver().register_callback(str(tmp_path / "et.json"))
+    assert observer.is_registered and observer.get_output_file_path().endswith("et.json")
+    with profiler.profile(execution_trace_observer=observer):
+        assert observer.is_running()
+        train(*job)
+    assert not observer.is_registered
+    assert "aten::addmm" in (tmp_path / "et.json").read_text()
+
+
+def test_ends_with_the_interpreter(tmp_path):
+    code = f"""
+import torch
+from sonde.profiler import profile
+prof = profile(output={str(tmp_path / 'unfinished.sonde')!r}, with_stack=True)
+prof.start()
+torch.ones(3) + 1
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert "aten::add" in [row.key for row in sonde.open(tmp_path / "unfinished.sonde").key_averages()]
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_sonde_run_shows_pythons_lines(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import torch\n\ndef work():\n    return torch.ones(3).add(1)\n\nwork()\n")
+    subprocess.run([os.environ["SONDE"], "run", "-q", "--stack", "-o", str(tmp_path / "run.sonde"), "--", sys.executable, str(script)], check=True)
+    events = sonde.open(tmp_path / "run.sonde").events()
+    add = next(event for event in events if event.name == "aten::add")
+    assert add.stack == [f"{script}(4): work", f"{script}(6): <module>"]
