@@ -150,6 +150,11 @@ macro(sonde_find_python)
     find_path(SONDE_PYTHON_INCLUDE_DIR Python.h PATHS ${sonde_python_folders} NO_DEFAULT_PATH)
     mark_as_advanced(SONDE_PYTHON_INCLUDE_DIR)
   endif()
+  # The folder below lib/ that its packages are in.
+  set(SONDE_PYTHON_FOLDER python3)
+  if(SONDE_PYTHON_INCLUDE_DIR MATCHES "(python3\\.[0-9]+)")
+    set(SONDE_PYTHON_FOLDER ${CMAKE_MATCH_1})
+  endif()
   # The module shares the recorder with whatever it records, and answers as the program does.
   if(SONDE_PYTHON_INCLUDE_DIR AND SONDE_BUILD_CLI AND BUILD_SHARED_LIBS AND NOT SONDE_SANITIZE)
     set(sonde_python_found TRUE)

@@ -41,23 +41,21 @@ if(TARGET sonde_cli AND TARGET sonde_agent)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
           DESTINATION ${SONDE_ADAPTER_DIR}/include FILES_MATCHING PATTERN "*.h")
 endif()
-# The package for Python, where Debian's interpreter looks for it: /usr and /usr/local have folders of their own.
+# The package for Python, where Debian's interpreter looks for it. The prefix is known when it is installed, and all
+# folders are equally deep, so that the libraries lie in one place as seen from them.
 if(TARGET sonde_python)
-  if(SONDE_PYTHON_INCLUDE_DIR MATCHES "python(3\\.[0-9]+)")
-    set(sonde_python_version ${CMAKE_MATCH_1})
-  endif()
-  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-    set(sonde_python_default lib/python3/dist-packages)
-  elseif(CMAKE_INSTALL_PREFIX STREQUAL "/usr/local")
-    set(sonde_python_default lib/python${sonde_python_version}/dist-packages)
-  else()
-    set(sonde_python_default lib/python${sonde_python_version}/site-packages)
-  endif()
-  set(SONDE_PYTHON_INSTALL_DIR ${sonde_python_default} CACHE STRING "Where the package sonde for Python is installed, below the prefix")
-  file(RELATIVE_PATH sonde_libraries_from_package ${CMAKE_INSTALL_PREFIX}/${SONDE_PYTHON_INSTALL_DIR}/sonde ${CMAKE_INSTALL_FULL_LIBDIR})
+  install(CODE "
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+      set(SONDE_PYTHON_PACKAGES lib/python3/dist-packages)
+    elseif(CMAKE_INSTALL_PREFIX STREQUAL \"/usr/local\")
+      set(SONDE_PYTHON_PACKAGES lib/${SONDE_PYTHON_FOLDER}/dist-packages)
+    else()
+      set(SONDE_PYTHON_PACKAGES lib/${SONDE_PYTHON_FOLDER}/site-packages)
+    endif()")
+  file(RELATIVE_PATH sonde_libraries_from_package ${CMAKE_INSTALL_PREFIX}/lib/python/packages/sonde ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(sonde_python PROPERTIES INSTALL_RPATH "$ORIGIN/${sonde_libraries_from_package}")
-  install(TARGETS sonde_python LIBRARY DESTINATION ${SONDE_PYTHON_INSTALL_DIR}/sonde)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION ${SONDE_PYTHON_INSTALL_DIR}
+  install(TARGETS sonde_python LIBRARY DESTINATION "\${SONDE_PYTHON_PACKAGES}/sonde")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION "\${SONDE_PYTHON_PACKAGES}"
           FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -6,6 +6,7 @@
 
 #include "base/output_file.h"
 #include "sonde/analyse/averages.h"
+#include "sonde/analyse/dynamo.h"
 #include "sonde/profile/load_nvprof.h"
 #include "types.h"
 
@@ -238,6 +239,18 @@ PyObject* events_total(PyObject* self, PyObject* /*none*/) {
   return average_tuple(events_of(self).total_average());
 }
 
+PyObject* metrics_tuple(const dynamo::ProfileMetrics& metrics) {
+  return Py_BuildValue("dddL", metrics.microseconds, metrics.operators, metrics.fusions,
+                       static_cast<long long>(metrics.graphs));
+}
+
+PyObject* events_dynamo(PyObject* self, PyObject* /*none*/) {
+  const EventList& events = events_of(self);
+  const dynamo::ProfileResult result = dynamo::profile_result(events, 0);
+  return Py_BuildValue("NNN", metrics_tuple(result.captured), metrics_tuple(result.total),
+                       texts(dynamo::missing_lines(events)));
+}
+
 PyObject* events_use_device(PyObject* self, void*) {
   const std::string_view device = events_of(self).use_device();
   return device.empty() ? none() : text(device);
@@ -270,6 +283,8 @@ PyMethodDef events_methods[] = {
     {"table", events_table, METH_VARARGS, "PyTorch's table of single events."},
     {"averages", events_averages, METH_VARARGS, "averages(shapes, stack, overload)."},
     {"total", events_total, METH_NOARGS, "All events added up."},
+    {"dynamo", events_dynamo, METH_NOARGS,
+     "What ran in graphs, what ran at all, and the lines of what did not."},
     {"export_stacks", events_export_stacks, METH_VARARGS, "export_stacks(path, metric)."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef events_getset[] = {{"use_device", events_use_device, nullptr, nullptr, nullptr},

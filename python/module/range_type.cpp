@@ -14,7 +14,6 @@
 #include "cli/run.h"
 #include "cli/torch_adapters.h"
 #include "sonde/profile/cuda_profiler.h"
-#include "sonde/profile/dynamo_profiler.h"
 #include "sonde/profile/ranges.h"
 #include "sonde/source/op.h"
 #include "sonde/source/plugin.h"
@@ -25,7 +24,7 @@ namespace sonde::python {
 namespace {
 
 constexpr std::uint8_t kUserScope = 7;
-constexpr std::uint32_t kOwnFrames = 1;  // record_function.__enter__
+constexpr std::uint32_t kOwnFrames = 1;  // record_function.__enter__, the hook of modules
 
 PyTypeObject* range_type = nullptr;
 PyTypeObject* emit_type = nullptr;
@@ -43,7 +42,8 @@ void do_nothing(void* /*self*/) {}
 const sonde_plugin kRangesPlugin = {sizeof(kRangesPlugin), SONDE_ACTIVITY_CPU, "python",   nullptr,
                                     prepare_ranges,        do_nothing,         do_nothing, nullptr};
 
-sonde_range begin_range(std::string_view name, const char* args, Py_ssize_t args_bytes) {
+sonde_range begin_range(std::string_view name, const char* args, Py_ssize_t args_bytes,
+                        std::uint32_t module) {
   const std::uint32_t number = sonde_name(name.data(), name.size());
   sonde_op op = {};
   op.size = sizeof(op);
@@ -54,8 +54,8 @@ sonde_range begin_range(std::string_view name, const char* args, Py_ssize_t args
       number != 0 ? sonde_op_range_begin(&op) : sonde_range_begin(name.data(), name.size());
   if (range.position == 0) return range;
   std::uint32_t stack = 0;
-  if (stacks_wanted.load(std::memory_order_relaxed) && sonde_python_stack(kOwnFrames, &stack) != 0)
-    sonde_op_place(stack, 0);
+  if (stacks_wanted.load(std::memory_order_relaxed)) sonde_python_stack(kOwnFrames, &stack);
+  sonde_op_place(stack, module);
   if (args != nullptr) sonde_text(args, static_cast<std::size_t>(args_bytes));
   return range;
 }
@@ -68,7 +68,27 @@ PyObject* range_begin(PyObject* /*module*/, PyObject* args) {
   Py_ssize_t with_bytes = 0;
   if (PyArg_ParseTuple(args, "s#z#", &name, &name_bytes, &with, &with_bytes) == 0) return nullptr;
   const sonde_range range =
-      begin_range({name, static_cast<std::size_t>(name_bytes)}, with, with_bytes);
+      begin_range({name, static_cast<std::size_t>(name_bytes)}, with, with_bytes, 0);
+  return range.position != 0 ? hold(range_type, range) : none();
+}
+
+// A part of a network; 0 if nothing records.
+PyObject* module_number(PyObject* /*module*/, PyObject* args) {
+  unsigned int parent = 0;
+  const char* name = nullptr;
+  const char* class_name = nullptr;
+  if (PyArg_ParseTuple(args, "Iss", &parent, &name, &class_name) == 0) return nullptr;
+  return PyLong_FromUnsignedLong(sonde_module(parent, name, class_name, "forward"));
+}
+
+// A call of it. None if nothing records.
+PyObject* module_begin(PyObject* /*module*/, PyObject* args) {
+  unsigned int number = 0;
+  const char* name = nullptr;
+  Py_ssize_t name_bytes = 0;
+  if (PyArg_ParseTuple(args, "Is#", &number, &name, &name_bytes) == 0) return nullptr;
+  const sonde_range range =
+      begin_range({name, static_cast<std::size_t>(name_bytes)}, nullptr, 0, number);
   return range.position != 0 ? hold(range_type, range) : none();
 }
 
@@ -186,6 +206,9 @@ PyObject* has_python_stacks(PyObject*, PyObject*) {
 
 PyMethodDef range_functions[] = {
     {"range_begin", range_begin, METH_VARARGS, "range_begin(name, args): None if nothing records."},
+    {"module_number", module_number, METH_VARARGS,
+     "module_number(parent, name, class_name): the number of a part of a network."},
+    {"module_begin", module_begin, METH_VARARGS, "module_begin(number, name): a call of it."},
     {"emit", emit, METH_VARARGS, "emit('nvtx' or 'itt', record_shapes)."},
     {"itt_available", itt_available, METH_NOARGS, nullptr},
     {"itt_push", itt_push, METH_VARARGS, nullptr},

@@ -16,6 +16,10 @@ docs/python.md is the manual.
 
 from __future__ import annotations
 
+from sonde._libraries import load_libraries
+
+load_libraries()
+
 from sonde._native import is_recording, version as __version__
 from sonde._trace import Answer, Column, Table, Trace, open
 

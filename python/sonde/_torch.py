@@ -13,7 +13,7 @@ _recording: "weakref.WeakSet[Any]" = weakref.WeakSet()
 def tell_torch(profiler: Any, is_recording: bool) -> None:
     """Parts of torch write ranges only while a flag says that it is profiled: compiled graphs, optimizers, data pipes."""
     (_recording.add if is_recording else _recording.discard)(profiler)
-    of_torch = sys.modules.get("torch.autograd.profiler")
+    of_torch: Any = sys.modules.get("torch.autograd.profiler")
     if of_torch is None or not hasattr(of_torch, "_is_profiler_enabled"):
         return
     setter = getattr(of_torch, "_set_is_profiler_enabled", None)

@@ -531,6 +531,8 @@ struct Parser {
             ".json or .json.gz")
         ->type_name("FILE")
         ->expected(0, 1);
+    command->add_flag("--as-torch-profiler", run.as_torch_profiler,
+                      "In Python programs, put Sonde's profilers in place of torch's");
     command->add_flag("--opencl", run.opencl, "Record OpenCL kernels and copies");
     add_parsed(command, "--budget", "BYTES",
                "Memory for events that are not yet in the file (default 256M, at least 1M)",

@@ -15,6 +15,7 @@
 #include "agent/run_environment.h"
 #include "base/new_file.h"
 #include "cli/output.h"
+#include "cli/python_package.h"
 #include "cli/run_apart.h"
 #include "cli/run_child.h"
 #include "cli/run_summary.h"
@@ -209,6 +210,10 @@ Result<int> run_program(const RunCommand& command) {
 
   ChildCommand child = child_command(command, options, target, libraries);
   add_opencl_layer(child, opencl_layer);
+  if (command.as_torch_profiler) {
+    SONDE_TRY(const std::string package, python_package_folder(folder));
+    add_stand_in(child, package);
+  }
   SONDE_TRY(const ChildEnd end, run_child(child));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
   // The reader of our messages may be gone, or the disk full. The exit status still matters.

@@ -14,7 +14,8 @@ namespace sonde::cli {
 struct RunCommand {
   std::vector<std::string> program;  // and its arguments
   RunOptions options;
-  bool opencl = false;  // record work of OpenCL
+  bool as_torch_profiler = false;  // Sonde's profilers in place of torch's
+  bool opencl = false;             // record work of OpenCL
   bool quiet = false;
   bool with_gpu = false;
   bool with_execution_trace = false;  // beside the recording, unless the options name its file

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/python_package.h"
 #include "cli/run.h"
 #include "cli/torch_adapters.h"
 #include "cli/torch_compile.h"
@@ -55,12 +56,7 @@ Result<void> check_torch_can_be_used(const TorchInstall& torch) {
   return {};
 }
 
-}  // namespace
-
-Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
-  SONDE_TRY(const TorchInstall torch, chosen_torch(command));
-  SONDE_TRY_VOID(check_torch_can_be_used(torch));
-  SONDE_TRY(const std::string folder, library_folder());
+Result<void> build_adapter(const TorchInstall& torch, const std::string& folder, Output& out) {
   SONDE_TRY(const AdapterSources sources, adapter_sources(folder));
   SONDE_TRY(const std::string library_key, torch_library_key(torch.library));
   SONDE_TRY(const std::string cache, adapter_cache());
@@ -86,6 +82,27 @@ Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
   out.line(used == usable.end() || *used == path
                ? "`sonde run` will use it"
                : format_text("`sonde run` still uses {}, which also matches", *used));
+  return {};
+}
+
+// A Sonde that was built without it has adapters all the same.
+void give_package(const std::string& python, const std::string& folder, Output& out) {
+  const auto give = [&]() -> Result<std::string> {
+    SONDE_TRY(const std::string package, python_package_folder(folder));
+    return give_package_to(python, package);
+  };
+  const Result<std::string> given = give();
+  given ? out.line(*given) : say(given.error().message);
+}
+
+}  // namespace
+
+Result<void> run_torch_build(const TorchBuildCommand& command, Output& out) {
+  SONDE_TRY(const TorchInstall torch, chosen_torch(command));
+  SONDE_TRY_VOID(check_torch_can_be_used(torch));
+  SONDE_TRY(const std::string folder, library_folder());
+  SONDE_TRY_VOID(build_adapter(torch, folder, out));
+  if (!command.python.empty()) give_package(command.python, folder, out);
   return {};
 }
 

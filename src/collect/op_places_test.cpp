@@ -81,6 +81,18 @@ TEST(OpPlaces, StacksShareTheirOuterEnds) {
   EXPECT_EQ(trace.frames().line[test], -1);
 }
 
+TEST(OpPlaces, FramesOfPythonAreOfPython) {
+  const Trace trace = record_once([] {
+    const std::uint32_t frame = sonde_python_frame("forward", "net.py", 12);
+    const Op op("op");
+    sonde_op_place(sonde_stack(&frame, 1), 0);
+  });
+  const FrameId frame = trace.stacks().frame[trace.spans().stack[find_span(trace, "op")]];
+  EXPECT_EQ(trace.frames().kind[frame], FrameKind::Python);
+  EXPECT_EQ(trace.string(trace.frames().file[frame]), "net.py");
+  EXPECT_EQ(trace.frames().line[frame], 12);
+}
+
 TEST(OpPlaces, AddressesThatNobodyCanNameStayAddresses) {
   const Trace trace = record_once([] {
     const std::uint32_t frame = sonde_native_frame("/nowhere/libgone.so", "00ff", 0x1234);

@@ -176,3 +176,102 @@ def test_sonde_run_shows_pythons_lines(tmp_path):
     events = sonde.open(tmp_path / "run.sonde").events()
     add = next(event for event in events if event.name == "aten::add")
     assert add.stack == [f"{script}(4): work", f"{script}(6): <module>"]
+
+
+def module_path(trace, span):
+    """`Net.fc1` for an operator in it."""
+    names = []
+    module = trace.spans["module"][span]
+    while module is not None:
+        row = trace.modules.row(module)
+        names.insert(0, row["name"])
+        module = row["parent"]
+    return ".".join(names)
+
+
+def test_operators_know_their_modules(job):
+    with profiler.profile(with_modules=True) as prof:
+        train(*job)
+    trace = prof.trace()
+    paths = {event.name: module_path(trace, event.span) for event in prof.events()}
+    assert paths["aten::relu"] == "Net" and paths["aten::addmm"] == "Net.fc2"
+    # A gradient belongs to the module of its operator.
+    assert paths["ReluBackward0"] == "Net"
+    names = [event.name for event in prof.events()]
+    assert names.count("nn.Module: Net") == 1 and "nn.Module: Net.fc1" in names
+    with profiler.profile() as prof:
+        train(*job)
+    assert not any(event.name.startswith("nn.Module") for event in prof.events()), "the hooks are gone"
+
+
+def test_a_module_that_raises_leaves_nothing_open(job):
+    class Fails(torch.nn.Module):
+        def forward(self, x):
+            raise KeyError
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Fails()
+
+        def forward(self, x):
+            try:
+                return self.inner(x)
+            except KeyError:
+                return x
+
+    with profiler.profile(with_modules=True) as prof:
+        Outer()(torch.ones(2))
+        train(*job)
+    trace = prof.trace()
+    relu = next(event for event in prof.events() if event.name == "aten::relu")
+    assert module_path(trace, relu.span) == "Net"
+
+
+PROGRAM = """
+import sys, torch
+from torch.profiler import profile, record_function, ProfilerActivity, schedule
+plan = schedule(wait=0, warmup=1, active=1, repeat=1)
+with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=lambda p: print(type(p).__module__)) as prof:
+    for _ in range(2):
+        with record_function("mine"):
+            torch.ones(3).add(1)
+        prof.step()
+with torch.autograd.profiler.profile() as old:
+    torch.ones(2)
+print(sorted({e.name for e in prof.events()} & {"mine", "aten::add"}), type(old).__module__, sys.argv[1:], __name__)
+"""
+ANSWER = "sonde.profiler._profile\n['aten::add', 'mine'] sonde.autograd.profiler ['--lr', '1'] __main__\n"
+
+
+def test_stands_in_for_torchs_profilers(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    said = subprocess.run([sys.executable, "-m", "sonde", "program.py", "--lr", "1"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert said.stdout == ANSWER
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_sonde_run_stands_in_for_torchs_profilers(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [os.environ["SONDE"], "run", "-q", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "program.py", "--lr", "1"]
+    said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert said.stdout == ANSWER
+    # The whole program is recorded as well.
+    assert "aten::add" in [row.key for row in sonde.open(tmp_path / "run.sonde").key_averages()]
+
+
+def test_captured_graphs_by_pytorchs_rules():
+    from sonde.dynamo import profiler as dynamo
+
+    class Graph:
+        def forward(self, x):
+            return x.add(1).mul(2)
+
+    graph = dynamo.fx_insert_profiling(Graph(), [])
+    prof = dynamo.Profiler()
+    with prof.prof:
+        graph(torch.ones(2)).sub(1)
+    result = prof.results()
+    assert (result.unique_graphs, result.captured.graphs, result.captured.operators) == (1, 1, 2)
+    assert str(result).startswith(" 1 graphs  1 graph calls    2/") and len(result.tocsv()) == 6
+    assert prof.results().unique_graphs == 0

@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections import defaultdict
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from sonde import _native
 from sonde._events import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, StringTable,
                            _export_chrome_trace)
+from sonde._modules import follow_modules
 from sonde._record_function import record_function
 from sonde._torch import tell_torch
 from sonde.profiler._actions import ProfilerActivity, _attach_sources
@@ -83,16 +84,20 @@ class profile(_Results):
         self.entered = True
         self._native.prepare_trace()
         self._native.start_trace()
-        tell_torch(self, True)
+        self._tell(True)
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         if self.enabled:
             self._native.stop_trace()
-            tell_torch(self, False)
+            self._tell(False)
             self._forget()
             self._is_finished = True
-        return False
+
+    def _tell(self, is_recording: bool) -> None:
+        tell_torch(self, is_recording)
+        if self.with_modules:
+            follow_modules(self, is_recording)
 
     def _events(self) -> EventList:
         if not self.enabled or not self._native.trace_id:

@@ -9,14 +9,14 @@ import os
 import sys
 import warnings
 import weakref
-from typing import Any, Callable, Iterable, List, Optional
+from typing import Any, Callable, Iterable, Optional
 
 from sonde import _native
 from sonde._events import EventList, FunctionEventAvg, _export_chrome_trace
 from sonde._trace import Trace
+from sonde._modules import follow_modules
 from sonde._torch import tell_torch
-from sonde.profiler._actions import (ProfilerAction, ProfilerActivity, _action_number, _activities, _attach_sources,
-                                     supported_activities)
+from sonde.profiler._actions import ProfilerAction, _action_number, _activities, _attach_sources, supported_activities
 from sonde.profiler._execution_trace import ExecutionTraceObserver
 from sonde.profiler._experimental_config import _warn_of
 
@@ -130,7 +130,7 @@ class _KinetoProfile(_Results):
         self.with_modules = with_modules
         self.experimental_config = experimental_config
         self.acc_events = acc_events
-        self.execution_trace_observer = execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
+        self.execution_trace_observer: Any = execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
         if experimental_config is not None:
             _warn_of(experimental_config)
         self._ours = isinstance(self.execution_trace_observer, ExecutionTraceObserver)
@@ -172,15 +172,20 @@ class _KinetoProfile(_Results):
         self._assert_prepared()
         self._observe(True)
         self._native.start_trace()
-        tell_torch(self, True)
+        self._tell(True)
         self._describe_job()
 
     def stop_trace(self) -> None:
         self._assert_prepared()
         self._observe(False)
         self._native.stop_trace()
-        tell_torch(self, False)
+        self._tell(False)
         self._forget()
+
+    def _tell(self, is_recording: bool) -> None:
+        tell_torch(self, is_recording)
+        if self.with_modules:
+            follow_modules(self, is_recording)
 
     def _describe_job(self) -> None:
         described = _distributed_json()
@@ -309,7 +314,7 @@ class profile(_KinetoProfile):
             self._is_recording = not is_end and self._native.current_action in _RECORDING
             if was_recording != self._is_recording:
                 self._observe(self._is_recording)
-                tell_torch(self, self._is_recording)
+                self._tell(self._is_recording)
             if self._is_recording and not was_recording:
                 self._describe_job()
             self._forget()

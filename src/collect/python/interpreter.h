@@ -53,7 +53,7 @@ class PythonInterpreter {
   template <typename T>
   static T load(const char* object, std::size_t offset) {
     T value;
-    std::memcpy(&value, object + offset, sizeof(T));
+    std::memcpy(static_cast<void*>(&value), object + offset, sizeof(T));
     return value;
   }
   static PythonInterpreter* make();

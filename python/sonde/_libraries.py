@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loads Sonde's libraries for a package that pip has installed apart from them."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+
+
+def load_libraries() -> None:
+    try:
+        folder = importlib.import_module("sonde._where").LIBRARIES
+    except ImportError:
+        return  # the module knows where they are
+    for name in ("libsonde_record.so.0", "libsonde.so.0"):
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            raise ImportError(f"{path} is missing: Sonde was moved or removed; install the package sonde again")
+        ctypes.CDLL(path)
