@@ -17,6 +17,7 @@ bool add_events_types(PyObject* module);
 bool add_profiler_type(PyObject* module);
 bool add_observer_type(PyObject* module);
 bool add_range_type(PyObject* module);
+bool add_calls(PyObject* module);
 
 // New references; null: an exception is set.
 PyObject* new_trace(Trace trace);

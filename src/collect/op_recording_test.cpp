@@ -52,6 +52,21 @@ TEST(OpRecording, KeepsWhatAnOperatorIs) {
   EXPECT_EQ(trace.tracks().logical_id[spans.track[forward]], 3);
 }
 
+TEST(OpRecording, CallsOfPythonFunctionsAreNoOperators) {
+  const Trace trace = record_once([] {
+    const sonde_op call = {sizeof(call), op_name("f.py(1): f"), SONDE_SCOPE_PYTHON_CALL, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&call));
+    const sonde_op op = {sizeof(op), op_name("aten::mm"), 0, 17, 0, 5};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    sonde_end();
+    sonde_end();
+  });
+  const SpanId call = find_span(trace, "f.py(1): f");
+  EXPECT_EQ(trace.spans().kind[call], SpanKind::PythonFunction);
+  EXPECT_EQ(trace.spans().external_id[call], 0);
+  EXPECT_EQ(trace.spans().parent[find_span(trace, "aten::mm")], call);
+}
+
 // The numbers decide which of two records is written. Readers must not see a difference.
 TEST(OpRecording, InlinedBeginKeepsNumbersOfEverySize) {
   struct Numbers {

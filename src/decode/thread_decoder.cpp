@@ -429,7 +429,12 @@ class ThreadDecoder {
     const std::uint32_t name = name_of(name_and_scope & 0xffffffff);
     begin(ticks, name, range);
     if (last_begun_ == kNoRow) return;
-    const auto recorded = static_cast<RecordScope>((name_and_scope >> 32) & 0xff);
+    const auto number = static_cast<std::uint8_t>((name_and_scope >> 32) & 0xff);
+    if (number == detail::kPythonCallScope) {
+      out_.spans.kind[last_begun_] = SpanKind::PythonFunction;
+      return;
+    }
+    const auto recorded = static_cast<RecordScope>(number);
     const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
     const bool is_step = (*context_.names)[name].step >= 0;
     out_.spans.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp

@@ -19,6 +19,8 @@
 namespace sonde::detail {
 namespace {
 
+static_assert(SONDE_SCOPE_PYTHON_CALL == kPythonCallScope);
+
 std::atomic<std::uint64_t> next_flow{1};
 
 // Tools need a terminating 0. They get only the beginning of a longer text: stacks may be small.

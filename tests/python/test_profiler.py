@@ -373,3 +373,76 @@ def test_an_execution_trace_needs_torch_or_says_so(tmp_path):
     observer = ExecutionTraceObserver()
     assert not observer.is_registered and observer.get_output_file_path() is None
     observer.cleanup()
+
+
+def test_calls_of_python_functions():
+    def leaf(n):
+        return len("x" * n)
+
+    def fails():
+        raise KeyError
+
+    def generator():
+        yield 1
+        yield 2
+
+    def work():
+        leaf(3)
+        list(generator())
+        try:
+            fails()
+        except KeyError:
+            pass
+
+    with profile(with_calls=True) as prof:
+        work()
+        thread = threading.Thread(target=leaf, args=(4,))
+        thread.start()
+        thread.join()
+    spans = prof.trace().spans
+    rows = [spans.row(i) for i in range(len(spans))]
+    calls = [row["name"] for row in rows if row["kind"] == "python_function"]
+
+    def named(function):
+        return [name for name in calls if name.endswith(f"({function.__code__.co_firstlineno}): {function.__name__}")]
+
+    assert len(named(work)) == 1 and len(named(fails)) == 1 and len(named(leaf)) == 2, calls
+    assert len(named(generator)) == 3, "each time that it runs"
+    assert "<built-in function len>" in calls
+    assert not any("sonde/" in name for name in calls), "the profiler's own calls are left out"
+    parent_of_leaf = next(rows[row["parent"]]["name"] for row in rows if row["name"] in named(leaf) and row["parent"] is not None)
+    assert parent_of_leaf.endswith(": work")
+    # The frames that ran when recording began are there.
+    assert any(name.endswith(": test_calls_of_python_functions") for name in calls)
+
+
+def test_the_hook_is_gone_afterwards():
+    import sys
+    with profile(with_calls=True):
+        pass
+    assert sys.getprofile() is None
+    with profile() as prof:
+        (lambda: None)()
+    assert len(prof.trace().spans) == 0
+
+
+def test_another_tools_hook_is_left_alone():
+    import sys
+    seen = []
+    sys.setprofile(lambda *event: seen.append(event[1]))
+    try:
+        with pytest.warns(UserWarning, match="another tool"):
+            with profile(with_calls=True):
+                pass
+        assert sys.getprofile() is not None
+    finally:
+        sys.setprofile(None)
+
+
+def test_garbage_collection_has_spans():
+    with profile(experimental_config=_ExperimentalConfig(record_python_gc_info=True)) as prof:
+        gc.collect()
+    assert "Python GC" in list(prof.trace().spans["name"])
+    with profile() as prof:
+        gc.collect()
+    assert len(prof.trace().spans) == 0

@@ -79,6 +79,9 @@ constexpr unsigned kTicksShift = 18;
 constexpr std::uint64_t kTicksMask = (std::uint64_t{1} << 46) - 1;
 constexpr std::uint32_t kMaxWordId = 0xffff;
 constexpr std::uint32_t kMaxPayloadWords = 1023;
+
+// The scope of an operator that is a call of a Python function (op.h). PyTorch has no such scope.
+constexpr std::uint8_t kPythonCallScope = 254;
 // Longer names and texts are cut and counted in the trace.
 constexpr std::uint32_t kMaxTextBytes = 64 * 1024;
 

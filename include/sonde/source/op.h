@@ -30,6 +30,9 @@ extern "C" {
  * there are too many names. An operator's overload follows its name, after a byte 0x1f. */
 uint32_t sonde_name(const char* text, size_t text_bytes);
 
+/* A scope that PyTorch does not have: a call of a Python function. */
+enum { SONDE_SCOPE_PYTHON_CALL = 254 };
+
 typedef struct sonde_op { /* NOLINT(readability-identifier-naming): a C name */
   uint32_t size;
   uint32_t name;           /* from sonde_name */

@@ -8,6 +8,8 @@ from typing import Any, Dict, List
 
 # What Sonde does whether it is asked or not.
 _ALWAYS = ("verbose", "profile_all_threads", "capture_overload_names", "expose_kineto_event_metadata")
+# What it does if it is asked.
+_DONE = ("record_python_gc_info",)
 _DEFAULTS: Dict[str, Any] = {
     "profiler_metrics": [],
     "profiler_measure_per_kernel": False,
@@ -47,6 +49,6 @@ class _ExperimentalConfig:
 def _warn_of(config: Any) -> None:
     """Says which of the fields that were set have no effect."""
     for name, default in _DEFAULTS.items():
-        if name in _ALWAYS or getattr(config, name, default) in (default, None):
+        if name in _ALWAYS + _DONE or getattr(config, name, default) in (default, None):
             continue
         warnings.warn(f"experimental_config.{name} has no effect: Sonde does not support it", stacklevel=4)

@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterable, Optional
 from sonde import _native
 from sonde._events import EventList, FunctionEventAvg, _export_chrome_trace
 from sonde._trace import Trace
+from sonde._calls import follow_calls, follow_collections
 from sonde._modules import follow_modules
 from sonde._torch import tell_torch
 from sonde.profiler._actions import ProfilerAction, _action_number, _activities, _attach_sources, supported_activities
@@ -109,13 +110,14 @@ class _KinetoProfile(_Results):
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  experimental_config: Any = None, execution_trace_observer: Any = None, acc_events: bool = False,
                  custom_trace_id_callback: Optional[Callable[[], str]] = None,
-                 post_processing_timeout_s: Optional[float] = None, output: str = "") -> None:
+                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "") -> None:
         self._setup(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
-                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, output, None, None)
+                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output,
+                    None, None)
 
     def _setup(self, activities: Optional[Iterable[Any]], record_shapes: bool, profile_memory: bool, with_stack: bool,
                with_flops: bool, with_modules: bool, experimental_config: Any, execution_trace_observer: Any, acc_events: bool,
-               custom_trace_id_callback: Optional[Callable[[], str]], post_processing_timeout_s: Optional[float], output: str,
+               custom_trace_id_callback: Optional[Callable[[], str]], post_processing_timeout_s: Optional[float], with_calls: bool, output: str,
                schedule: Optional[Callable[[int], int]], ready: Optional[Callable[[], None]]) -> None:
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
@@ -128,6 +130,7 @@ class _KinetoProfile(_Results):
         self.with_stack = with_stack
         self.with_flops = with_flops
         self.with_modules = with_modules
+        self.with_calls = with_calls
         self.experimental_config = experimental_config
         self.acc_events = acc_events
         self.execution_trace_observer: Any = execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
@@ -186,6 +189,10 @@ class _KinetoProfile(_Results):
         tell_torch(self, is_recording)
         if self.with_modules:
             follow_modules(self, is_recording)
+        if self.with_calls:
+            follow_calls(self, is_recording)
+        if getattr(self.experimental_config, "record_python_gc_info", False):
+            follow_collections(self, is_recording)
 
     def _describe_job(self) -> None:
         described = _distributed_json()
@@ -257,7 +264,8 @@ class profile(_KinetoProfile):
                 train(batch)
                 prof.step()
 
-    Arguments are PyTorch's. `output` is Sonde's own: a `.sonde` file that grows while recording and survives a crash.
+    Arguments are PyTorch's, and two of Sonde's own: `with_calls` records every call of a Python function as a span, as PyTorch's
+    `with_stack` does; `output` is a `.sonde` file that grows while recording and survives a crash.
     """
 
     def __init__(self, *, activities: Optional[Iterable[Any]] = None, schedule: Optional[Callable[[int], Any]] = None,
@@ -265,7 +273,7 @@ class profile(_KinetoProfile):
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
                  execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: Optional[bool] = None,
                  custom_trace_id_callback: Optional[Callable[[], str]] = None,
-                 post_processing_timeout_s: Optional[float] = None, output: str = "") -> None:
+                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "") -> None:
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
         self.schedule = schedule
@@ -274,7 +282,7 @@ class profile(_KinetoProfile):
         number = None if schedule is None else _numbers_of(schedule)
         self._is_stepping = False
         self._setup(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
-                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, output, number,
+                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output, number,
                     None if on_trace_ready is None else _calls_ready(weakref.ref(self)))
 
     @property

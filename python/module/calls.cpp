@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Calls of Python functions as spans, by CPython's profile hook. Everything here runs with the
+// interpreter's lock.
+
+#include <dlfcn.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sonde/source/op.h"
+#include "types.h"
+
+namespace sonde::python {
+namespace {
+
+// What CPython tells its hook; the limited API does not name it.
+enum Event { kCall = 0, kReturn = 3, kCallC = 4, kRaiseC = 5, kReturnC = 6 };
+
+using Hook = int(PyObject* object, PyFrameObject* frame, int what, PyObject* argument);
+using SetHook = void(Hook* hook, PyObject* object);
+
+struct HookSetters {
+  SetHook* here = nullptr;
+  SetHook* everywhere = nullptr;  // from 3.12 on
+  PyThreadState* (*first_thread)(PyInterpreterState*) = nullptr;
+  PyThreadState* (*next_thread)(PyThreadState*) = nullptr;
+};
+
+template <typename Function>
+void look_up(Function*& function, const char* name) {
+  function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+const HookSetters& setters() {
+  static const HookSetters found = [] {
+    HookSetters setters;
+    look_up(setters.here, "PyEval_SetProfile");
+    look_up(setters.everywhere, "PyEval_SetProfileAllThreads");
+    look_up(setters.first_thread, "PyInterpreterState_ThreadHead");
+    look_up(setters.next_thread, "PyThreadState_Next");
+    return setters;
+  }();
+  return found;
+}
+
+// Names of functions by what identifies them. They are kept alive, so that no other takes their
+// place in memory.
+struct CallNames {
+  std::unordered_map<const void*, std::uint32_t> python;
+  std::unordered_map<std::uint64_t, std::uint32_t> c;
+  std::vector<Ref> kept;
+  std::vector<std::string> prefixes;  // of file names, longer ones first
+  std::string own;                    // the folder of the package
+};
+
+CallNames& call_names() {
+  static auto* const names = new CallNames;
+  return *names;
+}
+
+// The calls that are open on a thread, and whether each was recorded.
+struct OpenCall {
+  bool is_c;
+  bool is_recorded;
+};
+thread_local std::vector<OpenCall>* open_calls = nullptr;
+
+std::vector<OpenCall>& open_here() {
+  if (open_calls == nullptr) open_calls = new std::vector<OpenCall>;
+  return *open_calls;
+}
+
+std::string attribute_text(PyObject* object, const char* name) {
+  const Ref value(PyObject_GetAttrString(object, name));
+  const char* const found = value ? PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
+  if (found == nullptr) PyErr_Clear();
+  return found != nullptr ? found : "";
+}
+
+long attribute_number(PyObject* object, const char* name) {
+  const Ref value(PyObject_GetAttrString(object, name));
+  const long found = value ? PyLong_AsLong(value.get()) : -1;
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return found;
+}
+
+std::string shortened(const std::string& file) {
+  for (const std::string& prefix : call_names().prefixes) {
+    if (file.compare(0, prefix.size(), prefix) == 0) return file.substr(prefix.size());
+  }
+  return file;
+}
+
+// 0: it is not recorded.
+std::uint32_t name_of_code(PyObject* code) {
+  CallNames& names = call_names();
+  const auto known = names.python.find(code);
+  if (known != names.python.end()) return known->second;
+  const std::string file = attribute_text(code, "co_filename");
+  std::uint32_t number = 0;
+  if (file.compare(0, names.own.size(), names.own) != 0) {
+    const std::string name = shortened(file) + "(" +
+                             std::to_string(attribute_number(code, "co_firstlineno")) +
+                             "): " + attribute_text(code, "co_name");
+    number = sonde_name(name.data(), name.size());
+    if (number == 0) return 0;  // nothing records yet, or any more
+  }
+  names.kept.push_back(Ref::borrow(code));
+  names.python.emplace(code, number);
+  return number;
+}
+
+// "<built-in method add of Tensor object>": an address would make every call a function of its own.
+std::string text_of_c(PyObject* function) {
+  const Ref shown(PyObject_Repr(function));
+  const char* const found = shown ? PyUnicode_AsUTF8AndSize(shown.get(), nullptr) : nullptr;
+  if (found == nullptr) {
+    PyErr_Clear();
+    return "<built-in>";
+  }
+  std::string name = found;
+  const std::size_t address = name.find(" at 0x");
+  if (address != std::string::npos) {
+    const std::size_t end = name.find_first_not_of("0123456789abcdef", address + 6);
+    name.erase(address, end == std::string::npos ? end : end - address);
+  }
+  return name;
+}
+
+std::uint32_t name_of_c(PyObject* function) {
+  CallNames& names = call_names();
+  const bool is_plain = PyCFunction_Check(function);
+  PyObject* const self = is_plain ? PyCFunction_GetSelf(function) : nullptr;
+  const auto of = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  const std::uint64_t key =
+      is_plain ? of(reinterpret_cast<const void*>(PyCFunction_GetFunction(function))) * 31 +
+                     (self != nullptr && !PyModule_Check(self) ? of(Py_TYPE(self)) : 0)
+               : of(function);
+  PyErr_Clear();
+  const auto known = names.c.find(key);
+  if (known != names.c.end()) return known->second;
+  const std::string name = text_of_c(function);
+  const std::uint32_t number = sonde_name(name.data(), name.size());
+  if (number == 0) return 0;
+  names.kept.push_back(Ref::borrow(is_plain && self != nullptr
+                                       ? reinterpret_cast<PyObject*>(Py_TYPE(self))
+                                       : function));
+  names.c.emplace(key, number);
+  return number;
+}
+
+bool begin_call(std::uint32_t name) {
+  if (name == 0) return false;
+  sonde_op op = {};
+  op.size = sizeof(op);
+  op.name = name;
+  op.scope = SONDE_SCOPE_PYTHON_CALL;
+  op.sequence_number = -1;
+  return sonde_op_begin(&op) != 0;
+}
+
+void end_top(std::vector<OpenCall>& open) {
+  if (open.back().is_recorded) sonde_end();
+  open.pop_back();
+}
+
+int on_event(PyObject* /*object*/, PyFrameObject* frame, int what, PyObject* argument) {
+  std::vector<OpenCall>& open = open_here();
+  switch (what) {
+    case kCall: {
+      const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+      open.push_back({false, begin_call(name_of_code(code.get()))});
+      break;
+    }
+    case kReturn:
+      // C functions whose end was not told, as by 3.12 before 3.12.5.
+      while (!open.empty() && open.back().is_c) end_top(open);
+      if (!open.empty()) end_top(open);
+      break;
+    case kCallC:
+      open.push_back({true, begin_call(name_of_c(argument))});
+      break;
+    case kRaiseC:
+    case kReturnC:
+      if (!open.empty() && open.back().is_c) end_top(open);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+// On all threads of the interpreter.
+void set_hook(Hook* hook) {
+  const HookSetters& set = setters();
+  if (set.everywhere != nullptr) return set.everywhere(hook, nullptr);
+  PyThreadState* const self = PyThreadState_Get();
+  if (set.first_thread != nullptr && set.next_thread != nullptr) {
+    for (PyThreadState* thread = set.first_thread(PyInterpreterState_Get()); thread != nullptr;
+         thread = set.next_thread(thread)) {
+      if (thread == self) continue;
+      PyThreadState_Swap(thread);
+      set.here(hook, nullptr);
+      PyThreadState_Swap(self);
+    }
+  }
+  set.here(hook, nullptr);
+}
+
+bool copy_texts(PyObject* list, std::vector<std::string>& out) {
+  out.clear();
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    const char* const item = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr);
+    if (item == nullptr) return false;
+    out.emplace_back(item);
+  }
+  return true;
+}
+
+// calls_start(codes, prefixes, own): `codes` are those of the frames that run, the outermost first.
+PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
+  PyObject* codes = nullptr;
+  PyObject* prefixes = nullptr;
+  const char* own = nullptr;
+  if (PyArg_ParseTuple(args, "O!O!s", &PyList_Type, &codes, &PyList_Type, &prefixes, &own) == 0)
+    return nullptr;
+  if (setters().here == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "this interpreter has no profile hook");
+    return nullptr;
+  }
+  CallNames& names = call_names();
+  if (!copy_texts(prefixes, names.prefixes)) return nullptr;
+  names.own = own;
+  std::vector<OpenCall>& open = open_here();
+  open.clear();
+  for (Py_ssize_t i = 0; i < PyList_Size(codes); ++i)
+    open.push_back({false, begin_call(name_of_code(PyList_GetItem(codes, i)))});
+  set_hook(on_event);
+  return none();
+}
+
+// Calls that are open on other threads end with the recording.
+PyObject* calls_stop(PyObject* /*module*/, PyObject* /*none*/) {
+  set_hook(nullptr);
+  std::vector<OpenCall>& open = open_here();
+  while (!open.empty()) end_top(open);
+  return none();
+}
+
+// For a thread that has just begun.
+PyObject* calls_here(PyObject* /*module*/, PyObject* /*none*/) {
+  open_here().clear();
+  setters().here(on_event, nullptr);
+  return none();
+}
+
+// A span among the calls, such as that of garbage collection; whether it was recorded.
+PyObject* call_begin(PyObject* /*module*/, PyObject* args) {
+  const char* name = nullptr;
+  Py_ssize_t bytes = 0;
+  if (PyArg_ParseTuple(args, "s#", &name, &bytes) == 0) return nullptr;
+  return boolean(begin_call(sonde_name(name, static_cast<std::size_t>(bytes))));
+}
+
+PyObject* call_end(PyObject* /*module*/, PyObject* /*none*/) {
+  sonde_end();
+  return none();
+}
+
+PyMethodDef calls_functions[] = {
+    {"calls_start", calls_start, METH_VARARGS, "calls_start(codes, prefixes, own): on all threads."},
+    {"calls_stop", calls_stop, METH_NOARGS, nullptr},
+    {"calls_here", calls_here, METH_NOARGS, "On this thread."},
+    {"call_begin", call_begin, METH_VARARGS, "call_begin(name): whether it was recorded."},
+    {"call_end", call_end, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool add_calls(PyObject* module) {
+  return PyModule_AddFunctions(module, calls_functions) == 0;
+}
+
+}  // namespace sonde::python
