@@ -175,17 +175,26 @@ PyObject* prof_set_trace_id(PyObject* self, PyObject* callback) {
   });
 }
 
+// Without the lock, as everything: another thread may be in a callback, which waits for the lock while
+// the profiler waits for the callback.
+template <typename Ask>
+auto asked(PyObject* self, Ask ask) {
+  const WithoutLock unlocked;
+  return ask(*value_of<PyProfiler>(self).profiler);
+}
+
 PyObject* prof_step_num(PyObject* self, void*) {
-  return PyLong_FromLongLong(value_of<PyProfiler>(self).profiler->step_num());
+  return PyLong_FromLongLong(asked(self, [](const Profiler& prof) { return prof.step_num(); }));
 }
 PyObject* prof_action(PyObject* self, void*) {
-  return PyLong_FromLong(static_cast<long>(value_of<PyProfiler>(self).profiler->current_action()));
+  return PyLong_FromLong(asked(
+      self, [](const Profiler& prof) { return static_cast<long>(prof.current_action()); }));
 }
 PyObject* prof_trace_id(PyObject* self, void*) {
-  return text(value_of<PyProfiler>(self).profiler->trace_id());
+  return text(asked(self, [](const Profiler& prof) { return prof.trace_id(); }));
 }
 PyObject* prof_path(PyObject* self, void*) {
-  return text(value_of<PyProfiler>(self).profiler->path());
+  return text(asked(self, [](const Profiler& prof) { return prof.path(); }));
 }
 
 // Closing may wait for threads that wait for the lock.

@@ -56,18 +56,21 @@ class _Switch:
 
 
 class _Calls(_Switch):
+    _hook_before: Any = None
+
     def _begin(self) -> None:
         if sys.getprofile() is not None:
             warnings.warn("calls are not recorded: another tool uses Python's profile hook", stacklevel=5)
             self._profilers.clear()
             return
         # Threads that begin from now on come here first.
+        self._hook_before = getattr(threading, "_profile_hook", None)
         threading.setprofile(lambda *event: _native.calls_here())
         _native.calls_start(_codes_here(), _prefixes(), _OWN)
 
     def _end(self) -> None:
         _native.calls_stop()
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(self._hook_before)  # type: ignore[arg-type]
 
 
 class _Collections(_Switch):

@@ -446,3 +446,28 @@ def test_garbage_collection_has_spans():
     with profile() as prof:
         gc.collect()
     assert len(prof.trace().spans) == 0
+
+
+def test_a_profiler_can_be_asked_while_its_handler_runs():
+    asked = []
+
+    def handler(prof):
+        # Another thread asks while the profiler waits for this one.
+        thread = threading.Thread(target=lambda: asked.append(sonde.is_recording()))
+        thread.start()
+        thread.join()
+        asked.append(prof.step_num)
+
+    stop = threading.Event()
+    with profile(schedule=schedule(wait=0, warmup=1, active=1), on_trace_ready=handler) as prof:
+        def ask():
+            while not stop.is_set():
+                prof.step_num
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        for _ in range(20):
+            prof.step()
+        stop.set()
+        asker.join()
+    assert len(asked) >= 20
