@@ -10,11 +10,12 @@ import sys
 from types import ModuleType
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-# What is replaced in which module of torch, and whose it is in ours. torch's enumerations stay: Sonde's profilers take them.
+# What is replaced in which module of torch, and whose it is in ours. record_function stays torch's: Sonde records it, and
+# TorchScript knows no other. So does ProfilerActivity, which Sonde's profilers take.
 _REPLACED: Dict[str, Tuple[str, Tuple[str, ...]]] = {
-    "torch.profiler": ("sonde.profiler", ("profile", "_KinetoProfile", "schedule", "record_function", "supported_activities",
+    "torch.profiler": ("sonde.profiler", ("profile", "_KinetoProfile", "schedule", "supported_activities", "ProfilerAction",
                                           "tensorboard_trace_handler", "ExecutionTraceObserver")),
-    "torch.profiler.profiler": ("sonde.profiler", ("profile", "_KinetoProfile", "schedule", "supported_activities",
+    "torch.profiler.profiler": ("sonde.profiler", ("profile", "_KinetoProfile", "schedule", "supported_activities", "ProfilerAction",
                                                    "tensorboard_trace_handler", "ExecutionTraceObserver")),
     "torch.autograd.profiler": ("sonde.autograd.profiler", ("profile", "emit_nvtx", "emit_itt", "load_nvprof")),
 }

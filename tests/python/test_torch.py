@@ -236,7 +236,15 @@ with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=la
     for _ in range(2):
         with record_function("mine"):
             torch.ones(3).add(1)
+        assert isinstance(prof.current_action, torch.profiler.ProfilerAction)
         prof.step()
+
+@torch.jit.script
+def scripted(x):
+    with torch.profiler.record_function("scripted"):
+        return x + 1
+
+scripted(torch.ones(2))
 with torch.autograd.profiler.profile() as old:
     torch.ones(2)
 print(sorted({e.name for e in prof.events()} & {"mine", "aten::add"}), type(old).__module__, sys.argv[1:], __name__)
