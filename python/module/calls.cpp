@@ -144,9 +144,8 @@ std::uint32_t name_of_c(PyObject* function) {
   const std::string name = text_of_c(function);
   const std::uint32_t number = sonde_name(name.data(), name.size());
   if (number == 0) return 0;
-  names.kept.push_back(Ref::borrow(is_plain && self != nullptr
-                                       ? reinterpret_cast<PyObject*>(Py_TYPE(self))
-                                       : function));
+  names.kept.push_back(Ref::borrow(
+      is_plain && self != nullptr ? reinterpret_cast<PyObject*>(Py_TYPE(self)) : function));
   names.c.emplace(key, number);
   return number;
 }
@@ -270,7 +269,8 @@ PyObject* call_end(PyObject* /*module*/, PyObject* /*none*/) {
 }
 
 PyMethodDef calls_functions[] = {
-    {"calls_start", calls_start, METH_VARARGS, "calls_start(codes, prefixes, own): on all threads."},
+    {"calls_start", calls_start, METH_VARARGS,
+     "calls_start(codes, prefixes, own): on all threads."},
     {"calls_stop", calls_stop, METH_NOARGS, nullptr},
     {"calls_here", calls_here, METH_NOARGS, "On this thread."},
     {"call_begin", call_begin, METH_VARARGS, "call_begin(name): whether it was recorded."},

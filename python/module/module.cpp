@@ -65,8 +65,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   Ref module(PyModule_Create(&definition));
   if (!module || !add_table_types(module.get()) || !add_trace_type(module.get()) ||
       !add_events_types(module.get()) || !add_profiler_type(module.get()) ||
-      !add_observer_type(module.get()) || !add_range_type(module.get()) ||
-      !add_calls(module.get()))
+      !add_observer_type(module.get()) || !add_range_type(module.get()) || !add_calls(module.get()))
     return nullptr;
   if (PyModule_AddStringConstant(module.get(), "version", SONDE_VERSION) != 0) return nullptr;
   return module.release();

@@ -175,8 +175,8 @@ PyObject* prof_set_trace_id(PyObject* self, PyObject* callback) {
   });
 }
 
-// Without the lock, as everything: another thread may be in a callback, which waits for the lock while
-// the profiler waits for the callback.
+// Without the lock, as everything: another thread may be in a callback, which waits for the lock
+// while the profiler waits for the callback.
 template <typename Ask>
 auto asked(PyObject* self, Ask ask) {
   const WithoutLock unlocked;
@@ -187,8 +187,8 @@ PyObject* prof_step_num(PyObject* self, void*) {
   return PyLong_FromLongLong(asked(self, [](const Profiler& prof) { return prof.step_num(); }));
 }
 PyObject* prof_action(PyObject* self, void*) {
-  return PyLong_FromLong(asked(
-      self, [](const Profiler& prof) { return static_cast<long>(prof.current_action()); }));
+  return PyLong_FromLong(
+      asked(self, [](const Profiler& prof) { return static_cast<long>(prof.current_action()); }));
 }
 PyObject* prof_trace_id(PyObject* self, void*) {
   return text(asked(self, [](const Profiler& prof) { return prof.trace_id(); }));

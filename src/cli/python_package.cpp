@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 constexpr const char* kPythonPath = "PYTHONPATH";
 // Relative to the libraries: installed, and in a build folder.
 constexpr const char* kPackagesFromLibraries[] = {
-    SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/site-packages",
-    SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/dist-packages",
-    SONDE_PYTHON_FROM_LIBRARIES "/python3/dist-packages", "../python"};
+    "./" SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/site-packages",
+    "./" SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/dist-packages",
+    "./" SONDE_PYTHON_FROM_LIBRARIES "/python3/dist-packages", "../python"};
 
 // Prints what stands in the way, or nothing, then the file that was written, or nothing.
 constexpr const char* kGivePackage = R"(

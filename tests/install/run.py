@@ -50,6 +50,16 @@ def install(arguments):
     cli = prefix / "bin" / "sonde"
     if cli.exists():
         run(cli, "--version")
+    for package in prefix.glob("lib/python3*/*-packages/sonde"):
+        python_package(cli, package, fresh(arguments.work / "python"))
+
+
+def python_package(cli: Path, package: Path, folder: Path):
+    """The package finds its libraries, and the program finds the package."""
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    run(sys.executable, "-c", "import sonde; print(sonde.__version__)", cwd=folder, env=environment)
+    stands_in = "import sys; sys.exit(not any(type(finder).__module__ == '_sonde_stand_in' for finder in sys.meta_path))"
+    run(cli, "run", "-q", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "-c", stands_in, cwd=folder)
 
 
 def find_package(arguments, prefix: str, name: str):
