@@ -14,6 +14,8 @@ import sys
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from sonde._arguments import Arguments
+
 
 class DeviceType(enum.IntEnum):
     """Numbered as PyTorch's."""
@@ -130,6 +132,13 @@ class _Source:
     def __init__(self, native: Any) -> None:
         self.native = native
         self.made: Dict[int, FunctionEvent] = {}
+        self._arguments: Optional[Arguments] = None
+
+    @property
+    def arguments(self) -> Arguments:
+        if self._arguments is None:
+            self._arguments = Arguments(self.native.trace)
+        return self._arguments
 
     def event(self, index: int) -> FunctionEvent:
         event = self.made.get(index)
@@ -246,6 +255,10 @@ _LAZY.update({
         "arguments": lambda event: json.loads(event._source.native.arguments(event._index) or "{}"),
         "metadata_json": lambda event: event._source.native.arguments(event._index) or None,
         "span": lambda event: event._source.native.span(event._index),
+        "concrete_inputs": lambda event: event._source.arguments.concrete_inputs(event.span),
+        "kwinputs": lambda event: event._source.arguments.keyword_inputs(event.span),
+        "input_dtypes": lambda event: event._source.arguments.input_dtypes(event.span),
+        "structured_input_strides": lambda event: event._source.arguments.input_strides(event.span),
     }.items()})
 
 _DEVICES = ("CUDA", "PrivateUse1", "MTIA", "HPU", "XPU")

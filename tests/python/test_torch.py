@@ -65,6 +65,18 @@ def test_the_same_operators_shapes_and_counts_as_torchs_own(job):
     assert {key: n for key, n in found.items() if key not in twice} == {key: n for key, n in expected.items() if key not in twice}
 
 
+def test_arguments_have_values_types_and_strides():
+    with profiler.profile(record_shapes=True) as prof:
+        torch.ones(4, 6).sum(dim=[1], keepdim=True)
+        torch.ones(2, 3).t().mul(3)
+    total = next(event for event in prof.events() if event.name == "aten::sum")
+    assert total.concrete_inputs[1:3] == [[1], True]
+    assert total.input_dtypes[:3] == ["float", "ScalarList", "Scalar"]
+    product = next(event for event in prof.events() if event.name == "aten::mul")
+    assert product.structured_input_strides[0] == [1, 3] and product.input_shapes[0] == [3, 2]
+    assert product.kwinputs == {}
+
+
 def test_both_at_once(job):
     with torch.profiler.profile() as theirs, profiler.profile() as ours:
         train(*job)

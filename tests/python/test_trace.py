@@ -113,6 +113,12 @@ def test_events_are_made_once_and_know_each_other(transformer):
     assert launcher.kernels[0].duration > 0 and launcher.device_time_total > 0
 
 
+def test_arguments_are_those_of_the_file(transformer):
+    loss = next(event for event in transformer.events() if event.name == "aten::cross_entropy_loss")
+    assert loss.concrete_inputs[:3] == [None, None, None] and loss.concrete_inputs[3:5] == [1, -100]
+    assert loss.input_dtypes[:2] == ["float", "long int"]
+
+
 def test_a_list_is_a_list(transformer):
     events = transformer.events()
     assert isinstance(events, list) and len(events) == len(list(events)) == len(sorted(events, key=lambda e: e.name))
