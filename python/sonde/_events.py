@@ -116,7 +116,7 @@ class FormattedTimesMixin:
 
 # What a row of the C++ list holds, in its order (python/module/events_type.cpp).
 _EVENT_FIELDS = (
-    "id", "name", "overload_name", "_start_us", "_end_us", "thread", "fwd_thread", "sequence_nr", "scope", "device_type",
+    "id", "name", "overload_name", "_start_us", "_end_us", "thread", "fwd_thread", "sequence_nr", "scope", "_device_type",
     "device_index", "is_async", "is_user_annotation", "cpu_memory_usage", "device_memory_usage", "flops", "cpu_time_total",
     "self_cpu_time_total", "device_time_total", "self_device_time_total", "self_cpu_memory_usage", "self_device_memory_usage",
     "_parent", "trace_name", "activity_type", "device_resource_id")
@@ -176,14 +176,20 @@ class FunctionEvent(FormattedTimesMixin):
     self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
 
     def __getattr__(self, name: str) -> Any:
+        """What is not set: a field of the row in C++, or what is made from it."""
         values = self.__dict__
-        load = _LAZY.get(name)
-        if load is None or ("_source" not in values and name not in _COMPUTED):
-            raise AttributeError(f"'FunctionEvent' object has no attribute '{name}'")
         if "_source" not in values:
-            return _COMPUTED[name](self)
-        load(self)
-        return values[name]
+            if name in _COMPUTED:
+                return _COMPUTED[name](self)
+        elif name in _FIELD_AT:
+            row = values.get("_row")
+            if row is None:
+                row = values["_row"] = self._source.native.row(self._index)
+            return row[_FIELD_AT[name]]
+        elif name in _LAZY:
+            value = values[name] = _LAZY[name](self)
+            return value
+        raise AttributeError(f"'FunctionEvent' object has no attribute '{name}'")
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
         self.kernels.append(Kernel(name, device, duration))
@@ -196,9 +202,9 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_parent = parent
 
     def __getstate__(self) -> Dict[str, Any]:
-        for name in _LAZY:
-            getattr(self, name, None)
-        return {name: value for name, value in self.__dict__.items() if name not in ("_source", "_index")}
+        state = {name: getattr(self, name) for name in (*_FIELD_AT, *_LAZY)} if "_source" in self.__dict__ else {}
+        state.update(self.__dict__)
+        return {name: value for name, value in state.items() if name not in ("_source", "_index", "_row")}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -216,24 +222,6 @@ class FunctionEvent(FormattedTimesMixin):
                 f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>")
 
 
-def _load_row(event: FunctionEvent) -> None:
-    values = event.__dict__
-    # What the program has set stays.
-    loaded = dict(zip(_EVENT_FIELDS, event._source.native.row(event._index)))
-    loaded["device_type"] = _device_type(loaded["device_type"])
-    loaded["time_range"] = Interval(loaded.pop("_start_us"), loaded.pop("_end_us"))
-    loaded.update(node_id=-1, is_remote=False, is_legacy=False, count=1, use_device=event._source.native.use_device)
-    for name, value in loaded.items():
-        values.setdefault(name, value)
-
-
-def _loads(name: str, value_of: Callable[[FunctionEvent], Any]) -> Callable[[FunctionEvent], None]:
-    def load(event: FunctionEvent) -> None:
-        event.__dict__[name] = value_of(event)
-
-    return load
-
-
 def _kernels_of(event: FunctionEvent) -> List[Kernel]:
     launched = [event._source.event(i) for i in event._source.native.kernels(event._index)]
     return [Kernel(one.name, one.device_index, one.time_range.elapsed_us()) for one in launched]
@@ -243,23 +231,29 @@ def _shapes(text: str) -> List[Any]:
     return json.loads(text) if text else []
 
 
-_LAZY: Dict[str, Callable[[FunctionEvent], None]] = {
-    name: _load_row for name in _EVENT_FIELDS + ("time_range", "node_id", "is_remote", "is_legacy", "count", "use_device")}
-_LAZY.update({
-    name: _loads(name, value_of) for name, value_of in {
-        "input_shapes": lambda event: _shapes(event._source.native.shapes(event._index)),
-        "stack": lambda event: event._source.native.stack(event._index),
-        "kernels": _kernels_of,
-        "cpu_children": lambda event: [event._source.event(i) for i in event._source.native.children(event._index)],
-        "cpu_parent": lambda event: event._source.event(event._parent) if event._parent >= 0 else None,
-        "arguments": lambda event: json.loads(event._source.native.arguments(event._index) or "{}"),
-        "metadata_json": lambda event: event._source.native.arguments(event._index) or None,
-        "span": lambda event: event._source.native.span(event._index),
-        "concrete_inputs": lambda event: event._source.arguments.concrete_inputs(event.span),
-        "kwinputs": lambda event: event._source.arguments.keyword_inputs(event.span),
-        "input_dtypes": lambda event: event._source.arguments.input_dtypes(event.span),
-        "structured_input_strides": lambda event: event._source.arguments.input_strides(event.span),
-    }.items()})
+_FIELD_AT = {name: at for at, name in enumerate(_EVENT_FIELDS)}
+# What is made from a row, once.
+_LAZY: Dict[str, Callable[[FunctionEvent], Any]] = {
+    "device_type": lambda event: _device_type(event._device_type),
+    "time_range": lambda event: Interval(event._start_us, event._end_us),
+    "use_device": lambda event: event._source.native.use_device,
+    "node_id": lambda event: -1,
+    "is_remote": lambda event: False,
+    "is_legacy": lambda event: False,
+    "count": lambda event: 1,
+    "input_shapes": lambda event: _shapes(event._source.native.shapes(event._index)),
+    "stack": lambda event: event._source.native.stack(event._index),
+    "kernels": _kernels_of,
+    "cpu_children": lambda event: [event._source.event(i) for i in event._source.native.children(event._index)],
+    "cpu_parent": lambda event: event._source.event(event._parent) if event._parent >= 0 else None,
+    "arguments": lambda event: json.loads(event._source.native.arguments(event._index) or "{}"),
+    "metadata_json": lambda event: event._source.native.arguments(event._index) or None,
+    "span": lambda event: event._source.native.span(event._index),
+    "concrete_inputs": lambda event: event._source.arguments.concrete_inputs(event.span),
+    "kwinputs": lambda event: event._source.arguments.keyword_inputs(event.span),
+    "input_dtypes": lambda event: event._source.arguments.input_dtypes(event.span),
+    "structured_input_strides": lambda event: event._source.arguments.input_strides(event.span),
+}
 
 _DEVICES = ("CUDA", "PrivateUse1", "MTIA", "HPU", "XPU")
 
