@@ -2,7 +2,7 @@
 #pragma once
 
 // CPython's limited API, and the little that makes it bearable. The module is built once and serves
-// every interpreter from 3.9 on: docs/decisions/0020-python-binding.md. The buffer protocol is in
+// every interpreter from 3.9 on: docs/decisions/0021-python-binding.md. The buffer protocol is in
 // the limited API from 3.11 on and has looked the same since before 3.9. Nothing that came
 // after 3.9 is used besides it.
 
