@@ -72,7 +72,11 @@ class ReportJson {
         json_.key("groups").list(finding.groups,
                                  [&](const FindingGroup& group) { json_.text(group_text(group)); });
         json_.key("moments").list(finding.moments, [&](const FindingMoment& moment) {
-          json_.text(moment_text(report_, moment));
+          json_.object([&] {
+            json_.key("text").text(moment_text(report_, moment));
+            json_.key("begin_ns").number(moment.begin_ns - report_.trace.first_ns());
+            json_.key("ns").number(moment.end_ns - moment.begin_ns);
+          });
         });
       });
     });

@@ -83,19 +83,19 @@ export class LocalSource implements Source {
         if (of >= 4 && of <= 7) this.launch[i] = launch.next() - 1;
         if (this.cut !== null) this.original[i] = original += spans.next();
       }
-      this.tracks.push(this.makeTrack(first, info.spans, info.rows));
+      this.tracks.push(this.makeTrack(first, info.spans, info.rows, info.kind === "thread"));
     });
   }
 
-  /** Spans of each row, and of each span the one around it. */
-  private makeTrack(first: number, spans: number, rows: number): Track {
+  /** Spans of each row, and of each span the one around it: only spans of threads nest. */
+  private makeTrack(first: number, spans: number, rows: number, nests: boolean): Track {
     const counts = new Uint32Array(rows);
     for (let i = first; i < first + spans; i++) counts[this.row[i]]++;
     const lanes = Array.from(counts, (count) => new Uint32Array(count));
     const next = new Uint32Array(rows);
     for (let i = first; i < first + spans; i++) {
       const row = this.row[i];
-      for (let above = row - 1; above >= 0; above--) {
+      for (let above = nests ? row - 1 : -1; above >= 0; above--) {
         const last = next[above] > 0 ? lanes[above][next[above] - 1] : NONE;
         if (last === NONE || this.endOf(last) < this.endOf(i)) continue;
         this.parent[i] = last;

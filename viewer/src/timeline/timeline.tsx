@@ -218,11 +218,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     const pieces = stage.curves.get(entry.curve, view, width);
     drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - 8, dark);
     if (entry.info.kind !== "busy" && !entry.folded) {
-      ctx.fillStyle = dark ? "#aab4c2" : "#57616e";
-      ctx.font = '10px system-ui, "DejaVu Sans", sans-serif';
-      ctx.textBaseline = "top";
-      ctx.textAlign = "right";
-      ctx.fillText(valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3);
+      writeValue(ctx, valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3, dark);
     }
   }
   painter.paint(ctx, paints, view, width, height, moving ? Math.min(1, ratio) : ratio, palette, matcher(stage.names));
@@ -231,6 +227,18 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
   drawLinks(ctx, stage, view, dark);
   canvas.dataset.sharp = String(sharp);
   if (sharp) prefetch(stage, tracks.map((entry) => entry.track), level, range.first, range.last);
+}
+
+/** The largest value of a curve, readable over whatever is drawn below it. */
+function writeValue(ctx: CanvasRenderingContext2D, text: string, right: number, y: number, dark: boolean): void {
+  ctx.font = '10px system-ui, "DejaVu Sans", sans-serif';
+  ctx.textBaseline = "top";
+  ctx.textAlign = "right";
+  const width = ctx.measureText(text).width;
+  ctx.fillStyle = dark ? "rgb(21 24 29 / 80%)" : "rgb(255 255 255 / 82%)";
+  ctx.fillRect(right - width - 3, y - 2, width + 6, 14);
+  ctx.fillStyle = dark ? "#c3cbd5" : "#3d4651";
+  ctx.fillText(text, right, y);
 }
 
 // Neighbours to both sides, and the level above.

@@ -22,8 +22,13 @@ interface Finding {
   advice: string;
   command: string;
   saving_ns: number;
+  /** What it saves, in words; older pages do not have it. */
+  saves?: string;
   count: number;
-  spans: Example[];
+  spans?: Example[];
+  /** Causes, the longest first, and when it was seen. */
+  groups?: string[];
+  moments?: (string | { text: string; begin_ns: number; ns: number })[];
 }
 
 interface DeviceRow {
@@ -50,6 +55,8 @@ interface NameRow {
 
 interface Data {
   verdict: string;
+  /** What to know before the findings. */
+  introduction?: string[];
   measured_ns: number;
   length_ns: number;
   recording_ns: number;
@@ -74,6 +81,7 @@ export function Overview({ source }: { source: Source }) {
   return (
     <div class="page scroll overview">
       <h1 class="verdict">{data.verdict}</h1>
+      {data.introduction !== undefined && data.introduction.length > 0 && <p>{data.introduction.join(" ")}</p>}
       <p class={`trust ${gone.length > 0 ? "bad" : ""}`}>
         <b>{gone.length === 0 ? "Nothing was lost." : "This trace is incomplete."}</b>
         {data.recording_ns > 0 && ` Recording cost the recorded threads ${timeText(data.recording_ns)}, ${percentText(data.recording_ns, data.length_ns)} of the time.`}
@@ -116,20 +124,34 @@ function Findings({ source, data }: { source: Source; data: Data }) {
         {data.findings.map((finding) => (
           <li key={finding.id + finding.title} class="card finding">
             <h3>{finding.title}</h3>
-            <p class="saves">{finding.saving_ns > 0 ? <>saves about <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
+            <p class="saves">{finding.saves !== undefined ? finding.saves : finding.saving_ns > 0 ? <>saves about <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
             <p>{finding.detail}</p>
             <p>{finding.advice}</p>
-            {finding.spans.length > 0 && (
-              <p class="evidence">
-                <b>{finding.spans.length < finding.count ? "Where, worst first: " : "Where: "}</b>
-                {finding.spans.map((span) => <button key={span.id} type="button" class="link" title={span.name} onClick={() => void selectSpan(source, span.id, true)}>{shortName(span.name)} {timeText(span.ns)} at {momentText(span.at_ns, 1000)}</button>)}
-              </p>
-            )}
+            <Evidence source={source} finding={finding} />
             {finding.command !== "" && <p class="quiet">More: <code>{finding.command}</code></p>}
           </li>
         ))}
       </ol>
     </section>
+  );
+}
+
+/** Where to look: causes as text, moments and spans as links to the timeline. */
+function Evidence({ source, finding }: { source: Source; finding: Finding }) {
+  const spans = finding.spans ?? [];
+  const groups = finding.groups ?? [];
+  const moments = finding.moments ?? [];
+  return (
+    <>
+      {groups.length > 0 && <ul class="causes">{groups.map((group) => <li key={group}>{group}</li>)}</ul>}
+      {moments.length + spans.length > 0 && (
+        <p class="evidence">
+          <b>{spans.length > 0 && spans.length < finding.count ? "Where, worst first: " : "Where: "}</b>
+          {moments.map((moment) => (typeof moment === "string" ? <span key={moment}>{moment} </span> : <button key={moment.text} type="button" class="link" onClick={() => showStretch(source, moment.begin_ns, moment.begin_ns + moment.ns)}>{moment.text}</button>))}
+          {spans.map((span) => <button key={span.id} type="button" class="link" title={span.name} onClick={() => void selectSpan(source, span.id, true)}>{shortName(span.name)} {timeText(span.ns)} at {momentText(span.at_ns, 1000)}</button>)}
+        </p>
+      )}
+    </>
   );
 }
 
