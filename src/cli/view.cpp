@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -85,18 +86,22 @@ class Shown {
 
   // Looks at the file now and then, until told to stop.
   void follow(const std::stop_token& stop) {
-    constexpr std::chrono::seconds kBetween(1);
+    using Clock = std::chrono::steady_clock;
+    Clock::duration between = std::chrono::seconds(1);
     std::mutex mutex;
     std::condition_variable_any waiting;
     while (!stop.stop_requested()) {
       std::unique_lock lock(mutex);
-      waiting.wait_for(lock, stop, kBetween, [] { return false; });
+      waiting.wait_for(lock, stop, between, [] { return false; });
       if (stop.stop_requested()) return;
       const FileState now = state_of(options_.file);
       if (now == state_) continue;
       state_ = now;
+      const Clock::time_point begin = Clock::now();
       if (Result<Trace> trace = open_trace(options_.file, options_.open))
         replace(std::make_shared<detail::ViewService>(*trace, options_.file));
+      // Reading a large file again and again must not keep the machine busy.
+      between = std::max<Clock::duration>(between, 4 * (Clock::now() - begin));
     }
   }
 
