@@ -26,6 +26,7 @@
 #include "cli/run_values.h"
 #include "cli/sql.h"
 #include "cli/view.h"
+#include "cli/trigger.h"
 #include "collect/record_options.h"
 #include "sonde/version.h"
 
@@ -62,6 +63,7 @@ struct Parser {
   ViewCommand view;
   SqlCommand sql;
   DiffCommand diff;
+  TriggerCommand trigger;
   RunCommand run;
   CtlCommand ctl;
   DoctorCommand doctor;
@@ -93,6 +95,7 @@ struct Parser {
     add_view();
     add_sql();
     add_diff();
+    add_trigger();
   }
 
   static constexpr const char* kTraceFile =
@@ -644,6 +647,45 @@ struct Parser {
         SONDE_TRY(exit_status, run_diff(diff, out));
         return {};
       };
+    });
+  }
+
+  void add_trigger() {
+    CLI::App* command = app.add_subcommand(
+        "trigger", "Have running PyTorch programs record themselves for a moment");
+    command->add_option("--pid", trigger.pids, "Only this process; may be given several times")
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+        ->type_name("PID")
+        ->take_all()
+        ->expected(1);
+    command->add_option("--job", trigger.job, "Only processes of this Slurm job")
+        ->check(CLI::PositiveNumber)
+        ->type_name("JOB");
+    CLI::Option* duration =
+        command->add_option("--for", trigger.duration, "How long to record (default 500ms)");
+    duration->type_name("TIME");
+    command->add_option("--steps", trigger.steps, "Record so many steps instead")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N")
+        ->excludes(duration);
+    command
+        ->add_option("-o,--output", trigger.folder, "Write the traces into this folder (default .)")
+        ->type_name("FOLDER");
+    command->add_option("--wait", trigger.wait, "How long to wait for programs (default 15s)")
+        ->type_name("TIME");
+    command->add_flag("--shapes", trigger.shapes, "Record the inputs of operators");
+    command->add_flag("--memory", trigger.memory, "Record allocations");
+    command->add_flag("--stack", trigger.stack, "Record stacks");
+    command->add_flag("--flops", trigger.flops, "Record FLOPs");
+    command->add_flag("--modules", trigger.modules, "Record modules");
+    command->footer(
+        "Programs must have been started with KINETO_USE_DAEMON=1 in their environment; they ask "
+        "every five seconds. Each writes trace_PID.json. If a dynolog daemon runs on this machine, "
+        "it "
+        "is asked to trigger instead.\nExample:\n  sonde trigger --for 500ms --shapes -o traces");
+    command->callback([this] {
+      require(check(trigger));
+      action = [this](Output& out) { return run_trigger(trigger, out); };
     });
   }
 
