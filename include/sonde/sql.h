@@ -60,7 +60,7 @@ struct QueryLimits {
   const std::atomic<bool>* cancelled = nullptr;  // set it to end the query
 };
 
-// The rows that a query gives. It and the database it came from must not outlive each other.
+// The rows that a query gives. It must not outlive its database.
 class SqlQuery {
  public:
   SqlQuery(SqlQuery&& other) noexcept;
