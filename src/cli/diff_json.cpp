@@ -122,6 +122,9 @@ void write_diff_json(const Comparison& result, Output& out) {
     json.end_object();
   }
   json.end_array();
+  json.key("one_sided").begin_array();
+  for (const std::string& name : result.one_sided) json.value(name);
+  json.end_array();
   write_time(json, "step", result.step);
   write_number(json, "step_delta_ns", result.step_delta_ns);
   write_json_items(json, "host", result.host);

@@ -25,8 +25,8 @@
 #include "cli/run.h"
 #include "cli/run_values.h"
 #include "cli/sql.h"
-#include "cli/view.h"
 #include "cli/trigger.h"
+#include "cli/view.h"
 #include "collect/record_options.h"
 #include "sonde/version.h"
 

@@ -92,6 +92,7 @@ struct Comparison {
   bool has_steps = false;
 
   std::vector<ExactChange> exact;
+  std::vector<std::string> one_sided;  // exact figures that only one side recorded
   TimeChange step;
   TimeChange device;
   bool has_device = false;

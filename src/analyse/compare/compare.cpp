@@ -176,10 +176,27 @@ class Comparer {
       for (const RunSummary& run : *side)
         for (const auto& [name, value] : run.exact) names.insert(name);
     for (const std::string& name : names) {
+      if (needs_recording(base_, name) != needs_recording(now_, name)) {
+        result_.one_sided.push_back(name);
+        continue;
+      }
       const auto [base_low, base_high] = range_of(base_, name);
       const auto [now_low, now_high] = range_of(now_, name);
       result_.exact.push_back({name, base_low, base_high, now_low, now_high});
     }
+  }
+
+  // Whether none of the runs has the figure because nobody recorded what it needs.
+  static bool needs_recording(const Runs& runs, const std::string& name) {
+    const bool is_always_there =
+        name == "operators" || name == "collectives" || name == "graph_breaks";
+    if (is_always_there) return false;
+    const bool is_of_device = name != "allocations" && name != "peak_memory" && name != "flops";
+    return std::none_of(runs.begin(), runs.end(), [&](const RunSummary& run) {
+      if (!is_of_device) return run.exact.contains(name);
+      return run.exact.contains("kernels") || run.exact.contains("copies") ||
+             run.exact.contains("launches");
+    });
   }
 
   static std::pair<std::int64_t, std::int64_t> range_of(const Runs& runs, const std::string& name) {
@@ -314,6 +331,12 @@ void Comparer::warn() {
     result_.warnings.push_back(
         format_text("A run has only {} steady step{} (the first is left out); record more.",
                     result_.steps, result_.steps == 1 ? "" : "s"));
+  }
+  if (!result_.one_sided.empty()) {
+    std::string names;
+    for (const std::string& name : result_.one_sided) names += (names.empty() ? "" : ", ") + name;
+    result_.warnings.push_back("Only one side recorded what these need: " + names +
+                               ". Record both sides with the same options.");
   }
   const auto incomplete = [](const RunSummary& run) { return run.is_incomplete; };
   if (std::any_of(base_.begin(), base_.end(), incomplete) ||

@@ -153,6 +153,17 @@ TEST(Compare, AGateOnWhatWasNotRecordedIsNotPassed) {
             Verdict::Undecided);
 }
 
+TEST(Compare, WhatOnlyOneSideRecordedIsNoChange) {
+  RunSummary with_memory = run_of(1, 1);
+  with_memory.exact["peak_memory"] = 1000;
+  const Comparison result =
+      compare_runs({with_memory}, {run_of(1, 1)}, gates({"peak_memory<1%", "kernels=0"}));
+  EXPECT_EQ(result.exact.size(), 1);
+  EXPECT_EQ(result.gates[0].verdict, Verdict::Undecided);
+  EXPECT_EQ(result.gates[1].verdict, Verdict::Passed);
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("Only one side recorded")));
+}
+
 RunItem kernel(std::string name, double ns) {
   return {true, std::move(name), "aten::mm", "", ns, ns, 1};
 }

@@ -57,6 +57,9 @@ class Judge {
   GateResult exact(const Gate& gate) const {
     const auto found = std::find_if(result_.exact.begin(), result_.exact.end(),
                                     [&](const ExactChange& e) { return e.name == gate.metric; });
+    const bool is_one_sided = std::find(result_.one_sided.begin(), result_.one_sided.end(),
+                                        gate.metric) != result_.one_sided.end();
+    if (is_one_sided) return {gate, Verdict::Undecided, "only one side recorded it"};
     if (found == result_.exact.end()) return not_recorded(gate);
     const double base = static_cast<double>(found->base_high);
     const double allowed = gate.is_equal ? base : base * (1 + gate.limit);
