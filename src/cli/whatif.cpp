@@ -54,7 +54,7 @@ void write_whatif_text(const WhatIfAnswer& answer, const WhatIfCommand& options,
   out.line(readable_line(options.file));
   for (const WhatIfAnswer::Match& match : answer.matches)
     out.line(match.spans == 0
-                 ? format_text("  {}: nothing has such a name", readable_line(match.pattern))
+                 ? format_text("  {}: no span has a name like this", readable_line(match.pattern))
                  : format_text("  {}: {}, {}", readable_line(match.pattern),
                                counted_text(match.spans, "span"), duration_text(match.time_ns)));
   if (options.no_sync)
@@ -92,7 +92,7 @@ void write_whatif_json(const WhatIfAnswer& answer, const WhatIfCommand& options,
 
 Result<void> check(const WhatIfCommand& options) {
   if (options.scale.empty() && options.remove.empty() && !options.no_sync)
-    return Failure(ErrorCode::Invalid, "say what is different: --scale, --remove or --no-sync");
+    return Failure(ErrorCode::Invalid, "say what to change: --scale, --remove or --no-sync");
   const Result<WhatIf> changes = changes_of(options);
   return changes ? Result<void>() : Failure(changes.error());
 }

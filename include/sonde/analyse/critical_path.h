@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The chain of work that a program's time consists of: each part waited for the one before it. Only
-// what is on it makes the program faster if it gets faster.
+// The chain of work that a program's time consists of: each part waited for the one before it. The
+// program gets faster only if something on this path gets faster.
 //
 //   const CriticalPath path = critical_path(trace);
 //   for (const PathEntry& entry : path.entries)
@@ -38,21 +38,21 @@ std::string_view to_string(PathKind kind) noexcept;  // "operator", …
 struct PathEntry {
   PathKind kind = PathKind::Outside;
   std::string name;   // of the span; empty for Outside and for delays
-  std::string where;  // the thread, or the device and its stream; empty: several
+  std::string where;  // the thread, or the device and its stream; empty if there are several
   Nanos time_ns = 0;
   std::uint64_t count = 0;
-  // Of the first few: the length if this took no time on the path, and what would then be first.
+  // For the first few: the length if this took no time on the path, and what would then be first.
   Nanos without_ns = -1;
   std::string next;
 };
 
 struct CriticalPath {
   Nanos length_ns = 0;
-  std::vector<PathEntry> entries;                        // the longest first
-  std::vector<std::pair<std::string, Nanos>> by_thread;  // or stream, the longest first
+  std::vector<PathEntry> entries;                        // longest first
+  std::vector<std::pair<std::string, Nanos>> by_thread;  // or stream, longest first
 };
 
-// With `without_ns` and `next` for that many entries; each costs a simulation.
+// Fills `without_ns` and `next` for that many entries. Each costs a simulation.
 CriticalPath critical_path(const Trace& trace, std::size_t mended = 5);
 
 }  // namespace sonde

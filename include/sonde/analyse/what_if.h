@@ -6,10 +6,10 @@
 //   const WhatIfAnswer answer = what_if(trace, {.scale = {{"aten::conv*", 0.5}}});
 //   std::cout << answer.recorded_ns << " " << answer.simulated_ns << "\n";
 //
-// A simulation replays the trace with what waited for what: threads and streams run in order,
-// device work waits for its launch, the host waits where it waited. With nothing changed it gives
-// the recorded time. It assumes that what is left takes as long as before; docs/metrics.md says
-// what is inferred.
+// A simulation replays the trace with its dependencies: threads and streams run in order, device
+// work waits for its launch, and the host waits where it waited. Without changes it gives the
+// recorded time. It assumes that everything else takes as long as before; docs/metrics.md says what
+// is inferred.
 
 #include <cstdint>
 #include <string>
@@ -20,8 +20,9 @@
 namespace sonde {
 
 struct WhatIf {
-  // A pattern with * and ? for names. An operator or other span of a thread stands for its time and
-  // for the device work that it launched; a kernel, a copy or a runtime call for itself.
+  // A pattern with * and ? for names. A match of an operator or another host span covers its time
+  // and the device work that it launched. A match of a kernel, a copy or a runtime call covers only
+  // itself.
   struct Scale {
     std::string pattern;
     double factor = 1;
@@ -34,15 +35,15 @@ struct WhatIf {
 struct WhatIfAnswer {
   struct Match {
     std::string pattern;
-    std::uint64_t spans = 0;  // those within another one that matched do not count
+    std::uint64_t spans = 0;  // not counting those inside another match
     Nanos time_ns = 0;
   };
 
-  Nanos recorded_ns = 0;  // until the main thread and all devices are done
+  Nanos recorded_ns = 0;  // until the main thread and all devices have finished
   Nanos simulated_ns = 0;
-  Nanos recorded_step_ns = 0;  // the median step; 0: there are no steps
+  Nanos recorded_step_ns = 0;  // the median step; 0 if there are no steps
   Nanos simulated_step_ns = 0;
-  std::vector<Match> matches;  // for each pattern: of scale, then of remove
+  std::vector<Match> matches;  // one per pattern: those of scale, then those of remove
   std::uint64_t waits = 0;     // calls that waited for a device
 };
 

@@ -20,7 +20,7 @@ using detail::PathPart;
 using detail::Program;
 using detail::Replay;
 
-// What an entry stands for: a kind and a name, on whatever thread or stream.
+// What an entry counts: a kind and a name, on any thread or stream.
 struct PathKey {
   PathKind kind;
   std::uint32_t name;
@@ -40,7 +40,7 @@ struct OwnStretch {
   Nanos end_ns;
 };
 
-// Splits recorded time of one thread by innermost span. Ask in the order of time.
+// Splits the recorded time of one thread by innermost span. Ask in time order.
 class OwnTimeReader {
  public:
   OwnTimeReader(const Trace& trace, TrackId thread) : trace_(trace) {
@@ -64,7 +64,7 @@ class OwnTimeReader {
   }
 
  private:
-  // Opens and closes what begins and ends until then.
+  // Opens and closes spans up to that time.
   void advance(Nanos time_ns) {
     for (; next_ < last_ && trace_.spans().start_ns[next_] <= time_ns; ++next_) {
       const SpanId span(next_);
@@ -105,7 +105,7 @@ class PathReader {
 
   const std::vector<PathPart>& parts() const { return parts_; }
 
-  // Calls visit(key, track, recorded begin, recorded end, time on the path) for each bit.
+  // Calls visit(key, track, recorded begin, recorded end, time on the path) for each part.
   template <typename Visit>
   void read(Visit visit) {
     std::unordered_map<std::uint32_t, OwnTimeReader> readers;
@@ -129,7 +129,7 @@ class PathReader {
   }
 
  private:
-  // A stint that was shortened has its parts shortened alike.
+  // If a stint was shortened, all its parts are shortened in proportion.
   template <typename Visit>
   void read_stint(OwnTimeReader& reader, GraphNode node, TrackId track, Visit visit) {
     const Graph& graph = program_.graph();
@@ -228,7 +228,7 @@ class PathMaker {
   }
 
  private:
-  // Delays are not something that one can take away.
+  // Delays cannot be removed.
   static bool is_work(PathKind kind) { return kind <= PathKind::Copy; }
 
   void mend(PathReader& reader, const PathKey& key, PathEntry& entry) const {

@@ -10,7 +10,7 @@
 namespace sonde::detail {
 namespace {
 
-// When what waits for a node may begin: not before it has begun, whatever the delay.
+// When a node that waits for this one may begin: not before this one has begun, whatever the delay.
 Nanos after(Nanos begin_ns, Nanos duration_ns, Nanos delay_ns) {
   Nanos time_ns = begin_ns;
   add_to(time_ns, duration_ns);
@@ -36,7 +36,7 @@ void GraphBuilder::depend(GraphNode node, GraphNode on, Nanos usual_delay_ns) {
   dependencies_.push_back({node, {on, usual_delay_ns}});
 }
 
-// By begin; nodes that begin at the same time stay in the order of adding.
+// Sorts by begin. Nodes that begin at the same time stay in the order in which they were added.
 void GraphBuilder::sort_nodes() {
   graph_.order_.resize(graph_.size());
   std::iota(graph_.order_.begin(), graph_.order_.end(), GraphNode{0});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Work that waits for other work, and how long all of it would take if some were shorter.
+// Work that waits for other work, and how long all of it would take if some of it were shorter.
 //
 //   GraphBuilder builder;
 //   const GraphNode launch = builder.add(thread, 0, 10);
@@ -12,14 +12,13 @@
 //   durations[kernel] /= 2;
 //   replay(graph, durations).end_ns - replay(graph).end_ns;
 //
-// A node begins when everything that it waits for is over, and some delay after that has passed.
-// What is on one lane runs in order. build() chooses the delays so that a replay with nothing
-// changed gives every node its recorded time: of the nodes that one waits for, the last is what
-// held it up, and it is given the rest of the delay. A node that waits for nothing begins at its
-// recorded time.
+// A node begins when everything that it waits for has ended and a delay has passed. Nodes on one
+// lane run in order. build() chooses the delays so that a replay without changes gives every node
+// its recorded time: of the nodes that a node waits for, the last one held it up, and that edge
+// gets the rest of the delay. A node that waits for nothing begins at its recorded time.
 //
-// The graph knows no trace: lanes may be threads, streams or ranks. Building sorts what is nearly
-// in order; a replay looks once at each node and each edge.
+// The graph knows nothing about traces: lanes may be threads, streams or ranks. Building sorts what
+// is nearly in order. A replay visits each node and each edge once.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +29,7 @@
 
 namespace sonde::detail {
 
-// Numbered in the order of adding.
+// Nodes are numbered in the order in which they are added.
 using GraphNode = std::uint32_t;
 using GraphEdge = std::uint32_t;
 inline constexpr GraphNode kNoNode = 0xffffffff;
@@ -57,10 +56,10 @@ class Graph {
   }
   GraphEdge first_edge(GraphNode node) const noexcept { return first_edge_[node]; }
   const Edge& edge(GraphEdge edge) const noexcept { return edges_[edge]; }
-  // Nodes so that each comes after those that it waits for: by recorded begin.
+  // The nodes by recorded begin, so that each comes after those that it waits for.
   const std::vector<GraphNode>& order() const noexcept { return order_; }
-  // Dependencies that the recorded times contradict: the awaited node began later. They are not in
-  // the graph.
+  // How many dependencies the recorded times contradict, because the awaited node began later. They
+  // are not in the graph.
   std::size_t contradictions() const noexcept { return contradictions_; }
 
  private:
@@ -77,11 +76,11 @@ class Graph {
 
 class GraphBuilder {
  public:
-  // Lanes are small numbers. Nodes of one lane are added in the order of their begins. Each waits
-  // for the one before it on its lane and begins `usual_delay_ns` after it if nothing else holds
+  // Lanes are small numbers. Add the nodes of one lane in the order in which they begin. Each waits
+  // for the one before it on its lane, and begins `usual_delay_ns` after it if nothing else holds
   // it up.
   GraphNode add(std::uint32_t lane, Nanos begin_ns, Nanos duration_ns, Nanos usual_delay_ns = 0);
-  // `node` does not begin before `on` is over and the usual delay has passed.
+  // `node` begins only after `on` has ended and the usual delay has passed.
   void depend(GraphNode node, GraphNode on, Nanos usual_delay_ns = 0);
 
   // The last node of a lane; kNoNode if it has none.
@@ -108,7 +107,7 @@ class GraphBuilder {
   std::vector<Dependency> dependencies_;
 };
 
-// When everything ran.
+// When each node ran.
 struct Replay {
   std::vector<Nanos> begin_ns;  // of each node
   std::vector<Nanos> duration_ns;
@@ -120,10 +119,10 @@ struct Replay {
   Nanos length_ns() const noexcept { return end_ns - first_ns; }
 };
 
-// As recorded.
+// Replays what was recorded.
 Replay replay(const Graph& graph);
-// With other durations, one for each node, and without the edges for which `without` is set; an
-// empty list leaves all.
+// Replays with other durations, one per node, and without the edges for which `without` is set. An
+// empty list keeps all edges.
 Replay replay(const Graph& graph, std::vector<Nanos> durations,
               const std::vector<bool>& without = {});
 
@@ -134,10 +133,10 @@ struct PathPart {
                        // part 0; negative where it began before the other was over
 };
 
-// What a node's end waited for, back to the beginning; the first part first. The delays and
-// durations add up to the time from the begin of the first part to the end of the last.
+// What the end of a node waited for, back to the beginning; in time order. The delays and durations
+// add up to the time from the begin of the first part to the end of the last.
 std::vector<PathPart> path_to(const Graph& graph, const Replay& times, GraphNode node);
-// To the node that ends last.
+// The path to the node that ends last.
 std::vector<PathPart> critical_path(const Graph& graph, const Replay& times);
 
 }  // namespace sonde::detail

@@ -11,12 +11,12 @@
 namespace sonde::detail {
 namespace {
 
-// A thread that other threads do not know of may do nothing for this long between two operators
-// and still be at work.
+// A thread that runs no operator for less than this is still at work.
 constexpr Nanos kShortestIdleNs = 50'000;
 // The main thread waits for another one if it runs no operator for at least this long …
 constexpr Nanos kShortestHandoverNs = 20'000;
-// … the other is busy for half of it, and it goes on this soon after the other is done.
+// … the other is busy for half of that time, and it continues this soon after the other has
+// finished.
 constexpr Nanos kLongestReturnNs = 200'000;
 
 // A tenth of what the busiest thread does.
@@ -47,7 +47,7 @@ std::vector<IdleGap> gaps_between(const Coverage& busy) {
   return gaps;
 }
 
-// Stretches with short gaps closed.
+// The stretches, with short gaps closed.
 std::vector<Coverage::Stretch> merged(const Coverage& busy) {
   std::vector<Coverage::Stretch> out;
   for (const Coverage::Stretch& one : busy.stretches()) {
@@ -110,8 +110,9 @@ void HostLanes::look_at_threads(bool only_operators) {
   }
 }
 
-// Steps decide; then whether it is the thread that the process began with, if that runs a fair
-// share of the operators (gradients have a thread of their own, and may be most of the work).
+// A thread with steps is the main one. Otherwise it is the thread that the process began with, if
+// that runs a fair share of the operators (gradients run on a separate thread, and may be most of
+// the work).
 void HostLanes::find_mains() {
   struct Weight {
     bool has_steps = false;
@@ -154,7 +155,7 @@ void HostLanes::add_waits(const HostCalls& calls) {
   }
 }
 
-// Where the thread has nothing to do, as far as the trace shows.
+// Finds when the thread has nothing to do, as far as the trace shows.
 void HostLanes::find_idle(TrackId thread) {
   Lane& lane = lanes_[thread.index()];
   const std::vector<Coverage::Stretch> stretches = merged(lane.busy);
@@ -216,7 +217,7 @@ void HostLanes::find_handovers(ProcessId process, TrackId main) {
   }
 }
 
-// In order and apart: of holes that overlap, the first keeps its length.
+// Sorts holes and separates them: if holes overlap, the first keeps its length.
 void HostLanes::sort_holes() {
   for (Lane& lane : lanes_) {
     run_sort(lane.holes, [](const HostHole& a, const HostHole& b) {

@@ -7,8 +7,8 @@
 //   |--- stint ---|--- stint ---|   hole: waits   |--- stint ---|
 //                 launch        wait begins       wait ends
 //
-// A stint is time in which the thread ran, in operators or outside. A hole is time in which it
-// waited: for a device, or for another thread.
+// A stint is time in which the thread ran, inside or outside operators. A hole is time in which it
+// waited for a device or for another thread.
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +32,7 @@ struct HostStint {
   SpanId call;  // of that hole
 };
 
-// One thread waited for another: from when it had nothing to do until the other was done.
+// One thread waited for another, from when it had nothing to do until the other had finished.
 struct Handover {
   TrackId waiting;
   Nanos begin_ns = 0;
@@ -40,7 +40,7 @@ struct Handover {
   TrackId working;
   Nanos worked_until_ns = 0;
 };
-// A thread began to work because another had nothing to do from then on.
+// A thread began to work because another one had nothing more to do.
 struct Wakeup {
   TrackId woken;
   Nanos begin_ns = 0;
@@ -67,15 +67,15 @@ class HostLanes {
   const std::vector<TrackId>& mains() const noexcept {
     return mains_;
   }  // by process; may be invalid
-  // Of a thread, in order.
+  // The stints of a thread, in time order.
   std::vector<HostStint> stints(TrackId thread) const;
   const std::vector<HostHole>& holes(TrackId thread) const { return lanes_[thread.index()].holes; }
   const std::vector<Handover>& handovers() const noexcept { return handovers_; }
   const std::vector<Wakeup>& wakeups() const noexcept { return wakeups_; }
 
-  // A stint ends there.
+  // Ends a stint at that time.
   void cut(TrackId thread, Nanos time_ns) { lanes_[thread.index()].cuts.push_back(time_ns); }
-  // After the last cut().
+  // Call it after the last cut().
   void finish();
 
  private:
