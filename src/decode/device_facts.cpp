@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What sources say of devices beside the work on them: properties, memory, facts, losses.
+// What sources say about devices besides the work on them: properties, memory, facts, losses.
 
 #include <iterator>
 #include <map>
@@ -56,7 +56,7 @@ void DeviceRows::add_devices() {
 }
 
 // The allocator of a tensor library takes memory in large blocks and hands out small ones. If it
-// reported a device, the memory would be counted twice.
+// reports a device, this memory is left out, because it would count twice.
 void DeviceRows::add_memory() {
   AllocationTable& rows = builder_.allocations();
   std::set<std::pair<DeviceType, std::int32_t>> told;
@@ -81,7 +81,7 @@ AllocationRow DeviceRows::allocation_row(const sonde_device_allocation& memory) 
   row.address = memory.address;
   row.bytes = memory.bytes;
   row.memory_kind = known_or(memory.memory_kind, MemoryKind::Unknown);
-  // Pinned memory is the host's.
+  // Pinned memory belongs to the host.
   const bool is_host =
       row.memory_kind == MemoryKind::Pinned || row.memory_kind == MemoryKind::Pageable;
   row.device_type = is_host ? DeviceType::Cpu : known_or(memory.device_type, DeviceType::Unknown);
@@ -91,7 +91,7 @@ AllocationRow DeviceRows::allocation_row(const sonde_device_allocation& memory) 
   return row;
 }
 
-// Before what the session says: a later value wins.
+// Call it before the session's own metadata is added: a later value wins.
 void DeviceRows::add_metadata() {
   std::vector<MetadataBlock> facts;
   for_each_record(ExtendedKind::Metadata, [&](std::span<const std::uint64_t> words) {
@@ -120,7 +120,7 @@ void DeviceRows::add_losses() {
   const auto note = [this](LedgerKind kind, std::uint64_t count, std::string_view detail) {
     if (count > 0) builder_.add_ledger(kind, count, "reader", detail, process_);
   };
-  if (calls_.empty()) {  // nobody asked for them
+  if (calls_.empty()) {  // they were not requested
     note(LedgerKind::Note, uncorrelated_,
          "kernels, copies or fills without an operator: calls were not recorded");
   } else {

@@ -35,7 +35,7 @@ void DeviceRows::add_calls(const std::vector<DecodedDevices::ApiCall>& calls, Sp
   for (auto* column : {&local.external_id, &local.correlation}) {
     if (column->size() != count) column->resize(count);
   }
-  // The innermost operator around, or else the innermost scope.
+  // The innermost operator around the call, or else the innermost scope.
   const auto owner_of = [&](std::uint32_t row) {
     std::uint32_t scope = SpanId::kInvalid;
     for (SpanId at = local.parent[row]; at.valid(); at = local.parent[at.value() - first]) {
@@ -68,7 +68,7 @@ void DeviceRows::add_graph_nodes(const std::vector<DecodedDevices::GraphNode>& n
   }
 }
 
-// Copies lead to the node that was made first.
+// A copied node leads back to the node that was made first.
 SpanId DeviceRows::maker_of(std::uint64_t graph_node) const {
   constexpr int kMostCopies = 16;
   for (int i = 0; i < kMostCopies; ++i) {
@@ -101,9 +101,9 @@ void DeviceRows::add_all_work() {
   });
 }
 
-// The window that the work lies in or reaches into; -1: none.
+// The window that contains or overlaps the work; -1 if there is none.
 int DeviceRows::window_of(Nanos start_ns, Nanos end_ns) const {
-  // They ascend and lie apart: the first that has not ended when the work begins.
+  // Windows ascend and do not overlap: finds the first that has not ended when the work begins.
   const auto found =
       std::lower_bound(windows_.begin(), windows_.end(), start_ns,
                        [](const auto& window, Nanos time) { return window.second < time; });
@@ -112,7 +112,7 @@ int DeviceRows::window_of(Nanos start_ns, Nanos end_ns) const {
 }
 
 TrackId DeviceRows::track_of(const sonde_device_span& span) {
-  // Waits of the host lie beside what the stream does meanwhile, as Kineto draws them.
+  // Waits of the host have their own track beside the stream, as in Kineto.
   const bool is_wait = span.kind == SONDE_SPAN_SYNC;
   const auto [found, is_new] =
       tracks_.try_emplace({span.device_type, span.device_index, span.stream, is_wait});
@@ -122,7 +122,7 @@ TrackId DeviceRows::track_of(const sonde_device_span& span) {
     row.device_index = span.device_index;
     row.context = span.context;
     if (span.kind == SONDE_SPAN_OVERHEAD) {
-      // A process of its own, as Kineto draws it.
+      // Drawn as a separate process, as in Kineto.
       ProcessRow overhead;
       overhead.pid = -1;
       overhead.name = builder_.intern("CUPTI Overhead");
@@ -199,7 +199,7 @@ void DeviceRows::add_work(const Work& work) {
   }
 }
 
-// What was captured into a graph is no work yet.
+// What is captured into a graph is not work yet.
 void DeviceRows::count_missing_work() {
   std::unordered_set<std::uint64_t> done;
   for_each_record(ExtendedKind::DeviceSpan, [&](std::span<const std::uint64_t> words) {
@@ -303,7 +303,7 @@ void DeviceRows::add_sync(const Work& work, SpanId span) {
   builder_.syncs().push_back(row);
 }
 
-// Every annotation around the call, not the innermost alone.
+// Covers every annotation around the call, not just the innermost.
 void DeviceRows::cover_annotations(SpanId call, TrackId track, Nanos start_ns, Nanos end_ns) {
   const SpanTable& spans = builder_.spans();
   for (SpanId at = spans.parent[call]; at.valid(); at = spans.parent[at]) {
@@ -324,7 +324,7 @@ void DeviceRows::add_covers() {
     row.kind = SpanKind::GpuUserAnnotation;
     row.name = spans.name[annotation];
     row.track = TrackId(key.second);
-    // A nanosecond around the work, so that it encloses it.
+    // A nanosecond more on both sides, so that it encloses the work.
     row.start_ns = cover.start_ns - 1;
     row.duration_ns = cover.end_ns - cover.start_ns + 2;
     row.external_id = spans.external_id[annotation];

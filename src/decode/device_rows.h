@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What sources recorded of devices (src/wire/device.h), as rows of a trace: devices and their
-// streams, the work on them, the calls behind it, and what joins all that to operators and
+// What sources recorded about devices (src/wire/device.h), as rows of a trace: devices and their
+// streams, the work on them, the calls that launched it, and what joins all of it to operators and
 // annotations.
 
 #include <cstdint>
@@ -25,15 +25,15 @@ class DeviceRows {
   DeviceRows(Recording& recording, const DecodeContext& context);
   void begin(ProcessId process) { process_ = process; }
 
-  // The calls of one thread. `local` holds the thread's spans, its parents count from `first`,
-  // where they will stand in the trace. A call has the id of the operator around it; a scope that
-  // has none gets the next after `last_external_id`.
+  // Adds the calls of one thread. `local` holds the thread's spans; its parents count from `first`,
+  // the row that the thread's first span will have in the trace. A call has the id of the operator
+  // around it. A scope without an id gets the next one after `last_external_id`.
   void add_calls(const std::vector<DecodedDevices::ApiCall>& calls, SpanTable& local,
                  std::uint32_t first, std::int64_t& last_external_id);
   void add_graph_nodes(const std::vector<DecodedDevices::GraphNode>& nodes, std::uint32_t first);
-  // Records of work, of any thread.
+  // Adds records of work, from any thread.
   void add_words(std::vector<std::uint64_t> words) { words_.push_back(std::move(words)); }
-  // Once all threads are there. `cut_short`: the recording has no proper end.
+  // Call it after all threads were added. `cut_short`: the recording has no proper end.
   void finish(bool cut_short);
 
  private:
@@ -42,7 +42,7 @@ class DeviceRows {
     const std::uint64_t* more;
     std::size_t more_words;
   };
-  // From the first to the last work that an annotation has on a stream.
+  // From the first to the last work of an annotation on a stream.
   struct Cover {
     Nanos start_ns;
     Nanos end_ns;
@@ -81,7 +81,7 @@ class DeviceRows {
   RealtimeMap clock_;
   ProcessId process_;
   std::vector<std::pair<Nanos, Nanos>> windows_;
-  CallsByNumber calls_;  // once all are there
+  CallsByNumber calls_;  // filled when all calls were added
   std::vector<std::vector<std::uint64_t>> words_;
   struct GraphNode {
     std::uint64_t copied_from;
@@ -98,7 +98,7 @@ class DeviceRows {
   std::uint64_t work_missing_ = 0;
 };
 
-// A number from outside, if it is one of the enum's.
+// A number from outside, if it is a valid enumerator.
 template <typename Enum>
 Enum known_or(std::uint8_t number, Enum otherwise) {
   const auto value = static_cast<Enum>(number);

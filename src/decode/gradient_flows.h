@@ -5,9 +5,9 @@
 
 namespace sonde {
 
-// Adds an arrow from each operator to its gradient, as PyTorch draws them: by the sequence number
-// and the logical thread of the operator. If several operators have the same number, the one that
-// began last gets the arrow, and of several gradients the one that ended first.
+// Adds an arrow from each operator to its gradient, as in PyTorch: found by the sequence number and
+// the logical thread of the operator. If several operators have the same number, the one that began
+// last gets the arrow; of several gradients, the one that ended first.
 void add_gradient_flows(TraceBuilder& builder);
 
 }  // namespace sonde

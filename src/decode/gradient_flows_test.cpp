@@ -34,7 +34,7 @@ class Ops {
     row.forward_thread = forward;
     builder_.spans().push_back(row);
   }
-  // "from -> to" of each.
+  // "from -> to" for each arrow.
   std::vector<std::string> arrows() {
     add_gradient_flows(builder_);
     const Trace trace = *std::move(builder_).build();

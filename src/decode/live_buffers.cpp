@@ -97,7 +97,7 @@ Result<LiveBuffers> LiveBuffers::parse(std::span<const std::uint8_t> bytes, cons
       piece.head.lost_ends_before = before.lost_ends_before;
       piece.words.resize(content.size() / 8);
       std::memcpy(piece.words.data(), content.data(), piece.words.size() * 8);
-      // If its process lives on, the chunk may have been given to another thread meanwhile.
+      // If its process is still running, the chunk may have been given to another thread meanwhile.
       const ChunkHeader after = header_at(chunk);
       if (after.state != before.state || after.thread != before.thread ||
           after.sequence != before.sequence)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Reading the live file of a process that was killed, or of one that is still recording.
+// Reads the live file of a process that was killed or is still recording.
 
 #include <cstdint>
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace sonde {
 
-// What a session lost that recorded into the buffers.
+// The losses of a session that recorded into the buffers.
 struct ToldLosses {
   LiveLosses in_buffers;
   std::uint64_t dropped = 0;
-  std::uint64_t spent_ticks = 0;  // when its budget was used up; 0: it was not
+  std::uint64_t spent_ticks = 0;  // when its budget was used up; 0 if it was not
 };
 
 struct LiveBuffers {
@@ -34,16 +34,17 @@ struct LiveBuffers {
   LiveLosses losses;
   std::vector<LiveSession> sessions;
 
-  // Nothing if the file is not that of a session of theirs, or they are older than the counts.
+  // Nothing if the file does not belong to one of their sessions, or if the buffers are too old to
+  // have these counts.
   std::optional<ToldLosses> lost_by(const std::string& file_id) const;
 
-  // Only chunks of `stream` count: a file of that name may be of another recording.
+  // Only chunks of `stream` count, because a file of that name may belong to another recording.
   static Result<LiveBuffers> open(const std::string& path, std::uint64_t stream);
-  // Whether the file at `path`, which is no link, holds buffers of `stream`.
+  // Whether the file at `path` is not a link and holds buffers of `stream`.
   static bool is_of(const std::string& path, std::uint64_t stream);
-  // How much of such a file has been written; 0 if it is none.
+  // How much of such a file has been written; 0 if it is not such a file.
   static std::uint64_t used_bytes(const std::string& path, std::uint64_t stream);
-  // The same over bytes in memory; `name` stands in messages.
+  // The same for bytes in memory; `name` appears in messages.
   static Result<LiveBuffers> parse(std::span<const std::uint8_t> bytes, const std::string& name,
                                    std::uint64_t stream);
 };

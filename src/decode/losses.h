@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the ledger calls losses of the recorder: in a file that ended well its writer says it, after
-// a kill its reader, in the same words.
+// The ledger rows for losses of the recorder. The writer adds them to a file that ends properly;
+// after a kill the reader adds them, in the same words.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-// Calls note(LedgerKind, count, detail) for each, also where the count is 0.
+// Calls note(LedgerKind, count, detail) for each, even if the count is 0.
 template <typename Note>
 void for_each_loss(const LiveLosses& lost, std::uint64_t dropped, Note&& note) {
   note(LedgerKind::DroppedByBudget, lost.spans * 2,

@@ -13,7 +13,7 @@ class Spread {
   explicit Spread(TraceBuilder& builder) : spans_(builder.spans()), tracks_(builder.tracks()) {}
 
   void run() {
-    // Parents stand before their children.
+    // Parents come before their children.
     for (std::uint32_t i = 0; i < spans_.size(); ++i) take_from_parent(SpanId(i));
     for (std::uint32_t i = 0; i < spans_.size(); ++i) note_forward(SpanId(i));
     for (std::uint32_t i = 0; i < spans_.size(); ++i) {
@@ -35,7 +35,7 @@ class Spread {
     const SpanId parent = spans_.parent[span];
     if (parent.valid()) take(span, spans_.module[parent]);
   }
-  // The innermost of those that share a number made the gradient.
+  // Of the operators that share a number, the innermost made the gradient.
   void note_forward(SpanId span) {
     const std::int64_t number = spans_.sequence_number[span];
     if (number < 0 || is_gradient(span) || !spans_.module[span].valid()) return;

@@ -107,7 +107,7 @@ std::uint64_t NoteDecoder::arguments(NoteOwner owner, Payload payload) {
       case ArgumentType::Category:
         if (name != 0) out_.categories.push_back({owner, name});
         break;
-      default:  // and no telling where the next one begins
+      default:  // and it is unknown where the next one begins
         return undecodable + 1;
     }
   }

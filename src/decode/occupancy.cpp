@@ -21,11 +21,11 @@ std::int64_t divided_up(std::int64_t value, std::int64_t by) {
   return (value + by - 1) / by;
 }
 
-// What differs from one generation to the next.
+// What differs between generations.
 struct Generation {
-  std::int64_t blocks = 32;             // a multiprocessor holds at most
-  std::int64_t shared_unit = 128;       // in which shared memory is given out
-  std::int64_t reserved_shared = 1024;  // that the system takes of each block's
+  std::int64_t blocks = 32;             // the most that a multiprocessor holds
+  std::int64_t shared_unit = 128;       // the unit in which shared memory is allocated
+  std::int64_t reserved_shared = 1024;  // what the system takes per block
 };
 
 Generation generation_of(std::int32_t major, std::int32_t minor) {
@@ -58,7 +58,7 @@ class Calculator {
 
   std::int64_t block_limit() const { return generation_.blocks; }
 
-  // Registers are given out by warp, and each quarter of a multiprocessor has its own.
+  // Registers are allocated per warp, and each quarter of a multiprocessor has its own.
   std::int64_t register_limit() const {
     if (registers_ <= 0) return kNoLimit;
     constexpr std::int64_t kQuarters = 4;
@@ -98,7 +98,7 @@ class Calculator {
   std::int64_t warps_ = 0;
 };
 
-// In single precision and to six digits after the point, as Kineto writes them.
+// In single precision, with six digits after the point, as Kineto writes them.
 double as_kineto_writes(float value) {
   return std::round(static_cast<double>(value) * 1e6) / 1e6;
 }

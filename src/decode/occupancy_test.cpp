@@ -37,7 +37,7 @@ KernelRow launched(std::int32_t blocks, std::int32_t threads, std::int32_t regis
 }
 
 TEST(Occupancy, IsKinetosWhereThatIsRight) {
-  // As PyTorch 2.11 wrote them of an H200.
+  // What PyTorch 2.11 wrote for an H200.
   const KernelRow fill = launched(1000, 128, 16, 0);
   EXPECT_DOUBLE_EQ(fill.blocks_per_sm, 7.575758);
   EXPECT_DOUBLE_EQ(fill.warps_per_sm, 30.303030);

@@ -58,7 +58,7 @@ class Reader {
     rows_.push_back(row);
   }
 
-  // Takes a device before it, if there is one, into the row.
+  // If a device comes first, puts it into the row.
   std::uint8_t next_tag(OpArgumentRow& row) {
     const auto tag = in_.read<std::uint8_t>();
     if (tag != OpInputs::kDevice) return tag;

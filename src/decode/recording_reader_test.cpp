@@ -353,7 +353,7 @@ TEST_F(KilledRecording, IsCompletedFromTheBuffersBesideIt) {
   EXPECT_EQ(trace.tracks().size(), 1u);
 }
 
-// A chunk of the buffers may be too small for a name, which is cut there.
+// A chunk of the buffers may be too small for a name, which is then cut there.
 TEST_F(KilledRecording, HasNamesWholeThatItsFileHasWhole) {
   testing::LiveChunks live(kRecordedStream);
   live.dictionary(

@@ -11,7 +11,7 @@ namespace sonde {
 
 namespace {
 
-// A header that says more is itself damaged, rather than from the future.
+// A header with a greater version is damaged, not from the future.
 constexpr std::uint32_t kBelievableVersions = 1000;
 // Beyond this many, damage is added up in the last entry.
 constexpr std::size_t kMaxDamageEntries = 1000;
@@ -20,7 +20,7 @@ std::string at_byte(std::string_view what, std::size_t offset) {
   return std::string(what) + " at byte " + std::to_string(offset);
 }
 
-// What the file begins with, for a person who wonders what it is.
+// The beginning of the file, to help a person recognise it.
 std::string beginning(std::span<const std::uint8_t> bytes) {
   std::string text;
   for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 16))) {
@@ -91,8 +91,7 @@ Result<void> BlockFile::read_file_header() {
                                           " bytes, within the file's header");
   }
   const auto header = load<FileHeader>(bytes_, 0);
-  // The version is looked at before the checksum, so that later versions may change what follows
-  // it.
+  // The version is checked before the checksum, so that later versions may change what follows it.
   if (header.version > kFormatVersion && header.version <= kBelievableVersions) {
     return refuse(ErrorCode::TooNew, "written in format version " + std::to_string(header.version) +
                                          "; this Sonde reads versions up to " +
@@ -108,7 +107,7 @@ Result<void> BlockFile::read_file_header() {
   created_ns_ = header.created_ns;
   if (header.crc != crc_of(header)) {
     add_damage(0, sizeof(FileHeader), "the file's header has a wrong checksum");
-    // The id may be what is wrong; the first block that is whole knows it too.
+    // The id may be damaged. The first complete block has it too.
     const std::size_t first = next_part(bytes_, sizeof(FileHeader));
     if (const auto block = block_header_at(bytes_, first)) file_tag_ = block->file_tag;
   }
@@ -159,7 +158,7 @@ void BlockFile::scan() {
   for (std::size_t at = sizeof(FileHeader); at < bytes_.size();) at = scan_block(at);
 }
 
-// Takes what is at `at`, or reports it; returns where to go on.
+// Takes the block at `at`, or reports damage; returns where to continue.
 std::size_t BlockFile::scan_block(std::size_t at) {
   const std::size_t left = bytes_.size() - at;
   const auto header = block_header_at(bytes_, at);
@@ -173,7 +172,7 @@ std::size_t BlockFile::scan_block(std::size_t at) {
     return next;
   }
   if (left - sizeof(BlockHeader) < header->stored_bytes) {
-    // Its header is whole, so the length can be believed: the file was cut.
+    // Its header is valid, so the length can be trusted: the file was cut.
     const std::size_t next = next_part(bytes_, at + sizeof(BlockHeader));
     add_damage(at, next - at, at_byte("the block", at) + " ends early");
     if (next == bytes_.size()) damage_.back().cut = static_cast<BlockKind>(header->kind);

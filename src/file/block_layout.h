@@ -62,7 +62,7 @@ constexpr std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
 
-// The value at `offset`, which must lie in `bytes` as a whole.
+// The value at `offset`. All of it must be inside `bytes`.
 template <typename T>
 T load(std::span<const std::uint8_t> bytes, std::size_t offset) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -78,8 +78,8 @@ std::uint32_t crc_of(const Trailer& trailer);
 std::uint32_t tag_of(const FileHeader& header);
 std::string id_text(const FileHeader& header);
 
-// The header at `offset` if there is one whose checksum and lengths hold. It may reach past the
-// end.
+// The header at `offset`, if there is one with a valid checksum and valid lengths. It may reach
+// past the end.
 std::optional<BlockHeader> block_header_at(std::span<const std::uint8_t> bytes, std::size_t offset);
 
 }  // namespace sonde

@@ -20,11 +20,11 @@ constexpr int kZstdLevel = 1;
 // 24 MB of memory; a longer file is read by scanning.
 constexpr std::size_t kMaxIndexEntries = std::size_t{1} << 20;
 
-// A context costs more to make than a block to compress. They are kept for whoever comes next, and
+// Making a context costs more than compressing a block. Contexts are kept for the next user and
 // never destroyed: a profiler may end with the program, after the threads' own variables.
 class Contexts {
  public:
-  // Nobody waits: in a child of fork() whoever has the lock may be no more.
+  // Does not wait: in a child of fork() the thread that holds the lock may not exist.
   ZSTD_CCtx* take() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || kept_.empty()) return ZSTD_createCCtx();
@@ -50,7 +50,7 @@ class Contexts {
   std::vector<ZSTD_CCtx*> kept_;
 };
 
-// Appends the compressed bytes to `out`; false if they would not be fewer.
+// Appends the compressed bytes to `out`; false if that would save nothing.
 bool compress_into(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> payload) {
   if (payload.empty()) return false;
   ZSTD_CCtx* const context = Contexts::instance().take();
@@ -138,7 +138,7 @@ Result<void> BlockWriter::append(const EncodedBlock& block) {
   return {};
 }
 
-// Header, bytes and padding in one write, so that a crash leaves at most one block in part.
+// Header, bytes and padding in one write, so that a crash leaves at most one incomplete block.
 Result<void> BlockWriter::append_stored(const EncodedBlock& block) {
   BlockHeader header;
   header.kind = static_cast<std::uint16_t>(block.kind);
@@ -158,7 +158,7 @@ Result<void> BlockWriter::append_stored(const EncodedBlock& block) {
   return {};
 }
 
-// As many index blocks as it takes, one behind the other.
+// Appends as many index blocks as needed, one after the other.
 Result<void> BlockWriter::append_index() {
   constexpr std::size_t kEntriesPerBlock = kMaxBlockBytes / sizeof(IndexEntry);
   for (std::size_t first = 0; first < entries_.size(); first += kEntriesPerBlock) {

@@ -11,8 +11,8 @@ namespace {
 
 enum class Encoding : std::uint8_t {
   Plain = 0,
-  // Each value less the one before it, the sign moved to bit 0, then all lowest bytes, all second
-  // bytes and so on: times and row numbers become long runs of zeros, which zstd folds.
+  // Each value minus the one before it, with the sign in bit 0; then all lowest bytes, all second
+  // bytes and so on. Times and row numbers become long runs of zeros, which zstd compresses well.
   Deltas = 1,
 };
 

@@ -53,16 +53,16 @@ struct ColumnChunk {
   std::string_view table;
   std::string_view column;
   ElementType type = ElementType::Uint8;
-  std::uint64_t table_rows = 0;  // of the whole table, so that a loss is seen
+  std::uint64_t table_rows = 0;  // of the whole table, so that a loss is noticed
   std::uint64_t first_row = 0;
   std::uint64_t rows = 0;
 };
 
-// `values` holds chunk.rows elements.
+// `values` must hold chunk.rows elements.
 std::vector<std::uint8_t> encode_chunk(const ColumnChunk& chunk, const void* values);
 
-// The names are views into `payload`; `values` is filled with chunk.rows elements. Fails with a
-// reason that names no file; the length of `values` is bounded by that of `payload`.
+// The names are views into `payload`. `values` gets chunk.rows elements; its length is bounded by
+// that of `payload`. The message of a failure names no file.
 Result<ColumnChunk> decode_chunk(std::span<const std::uint8_t> payload,
                                  std::vector<std::uint8_t>& values);
 

@@ -14,7 +14,7 @@ namespace {
 // Makes one block, on any thread.
 using Job = std::function<EncodedBlock()>;
 
-// `values` gives a pointer to `rows` elements from `first_row` on; it may use `scratch`.
+// `values` returns a pointer to `rows` elements from `first_row` on; it may use `scratch`.
 template <typename Values>
 void add_jobs(std::vector<Job>& jobs, ColumnChunk chunk, Values values) {
   for (std::uint64_t first = 0; first < chunk.table_rows; first += kRowsPerBlock) {
@@ -45,8 +45,8 @@ void add_column(std::vector<Job>& jobs, const char* table, const char* name,
            });
 }
 
-// Columns that are all null are left out, except for the first of a table, which says how many rows
-// there are. Derived columns are left out too: they are computed when the trace is built.
+// Leaves out columns that are all null, except the first of a table, which gives the number of
+// rows. Leaves out derived columns too: they are computed when the trace is built.
 void add_table(std::vector<Job>& jobs, const char* table_name, const auto& table) {
   bool is_first = true;
   table.visit_columns([&](const char* name, const auto& column) {
@@ -57,7 +57,7 @@ void add_table(std::vector<Job>& jobs, const char* table_name, const auto& table
 }
 
 Result<void> run(const std::vector<Job>& jobs, BlockWriter& writer) {
-  // Few at a time, so that a large trace is not held twice.
+  // Few at a time, so that a large trace is not in memory twice.
   const std::size_t at_once =
       std::max<std::size_t>(4, std::size_t{2} * std::thread::hardware_concurrency());
   for (std::size_t first = 0; first < jobs.size(); first += at_once) {
@@ -72,7 +72,7 @@ Result<void> run(const std::vector<Job>& jobs, BlockWriter& writer) {
 
 Result<void> write_columns(BlockWriter& writer, const Trace& trace) {
   std::vector<Job> jobs;
-  // Strings are two tables, as a reader needs them before it can say anything about others.
+  // Strings are two tables. They come first, because a reader needs them for all others.
   Column<std::uint64_t> ends;
   Column<std::uint8_t> bytes;
   std::uint64_t end = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Reading files of older format versions: the one place that knows what they looked like.
+// Reads files of older format versions. No other place knows what they looked like.
 //
-// When kFormatVersion rises from n to n + 1, a step is added to the list in file_upgrade.cpp that
+// When kFormatVersion rises from n to n + 1, a step is added to the list in file_upgrade.cpp. It
 // turns the payload of a block as version n wrote it into what version n + 1 would have written.
 // Readers see only payloads of the current version.
 
@@ -20,7 +20,7 @@ namespace sonde {
 using UpgradeStep = Result<std::vector<std::uint8_t>> (*)(BlockKind kind,
                                                           std::vector<std::uint8_t> payload);
 
-// The step at place i takes version i + 1 to version i + 2.
+// The step at index i converts version i + 1 to version i + 2.
 std::span<const UpgradeStep> upgrade_steps();
 
 // BlockFile::payload(), upgraded to the current version. Valid while `file` and `scratch` live;

@@ -13,15 +13,15 @@
 
 namespace sonde {
 
-// Reads the Columns blocks of a file into `builder`, which must be empty; the rest is left alone.
+// Reads the Columns blocks of a file into `builder`, which must be empty. Ignores other blocks.
 Result<Trace> read_columns(const BlockFile& file, TraceBuilder builder);
 
 // Appends a trace as Columns blocks.
 Result<void> write_columns(BlockWriter& writer, const Trace& trace);
 
 struct KnownOfFile {
-  bool still_written = false;  // that it has no end yet is no loss
-  bool has_buffers = false;    // what its writer was appending when it was stopped is at hand
+  bool still_written = false;  // then a missing end is not a loss
+  bool has_buffers = false;    // then the last, incomplete block is in the buffers
 };
 // Adds a ledger row for each damaged place that the container found, and one if the file has no
 // end.

@@ -207,7 +207,7 @@ TEST(TraceFile, GivesTheOtherColumnsIfOneIsLost) {
   EXPECT_THAT(dump_text(*read), HasSubstr("wrong checksum"));
 }
 
-// A file of these chunks; each value is an int64 0 but as many rows as data.
+// A file of these chunks, in which each value is an int64 0.
 Bytes file_of(const std::vector<ColumnChunk>& chunks) {
   const TempDir dir;
   Result<BlockWriter> writer = BlockWriter::create(dir.file("a"));

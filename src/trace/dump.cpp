@@ -13,10 +13,10 @@ namespace sonde {
 
 namespace {
 
-// Deeper spans are indented no further, and say how deep they are.
+// Deeper spans are not indented further; their depth is printed instead.
 constexpr std::size_t kMaxIndent = 40;
 
-// Quotes would end it early.
+// Escapes quotes, which would end the text early.
 void append_printable(std::string& out, std::string_view text) {
   std::string quotable;
   for (const char c : text) {
@@ -133,7 +133,7 @@ class Dump {
     flush();
   }
 
-  // How many ancestors: those on the path to the last span written, or, for parents on other
+  // The number of ancestors: those on the path to the last span written, or, for parents on other
   // tracks, as many as a short walk finds.
   std::size_t depth_of(SpanId span) {
     const SpanId parent = trace_.spans().parent[span];
@@ -170,7 +170,7 @@ class Dump {
     }
   }
 
-  // Every value that is not null; a time that says when something happened, always.
+  // Appends every value that is not null, and always a time that says when something happened.
   void append_row(const auto& table, std::size_t row) {
     using Table = std::remove_cvref_t<decltype(table)>;
     constexpr bool kTimesCount =

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A trace as text for people and for tests: the same trace always gives the same text, and a
+// A trace as text for people and for tests. The same trace always gives the same text, and a
 // difference in any column shows.
 //
 //   track 0: thread 43 "main"
 //     0.000 us +10.000 us step
 //       1.000 us +4.000 us conv2d [cpu_op]
 //
-// Times count from the trace's first; all are exact to the nanosecond.
+// Times count from the trace's first time and are exact to the nanosecond.
 
 #include <functional>
 #include <string>
@@ -21,7 +21,7 @@ namespace sonde {
 // Takes one line without its line break; returns whether to continue.
 using LineSink = std::function<bool(std::string_view line)>;
 
-// Line by line, so that memory does not depend on the size of the trace.
+// Prints line by line, so that memory does not depend on the size of the trace.
 void dump_text(const Trace& trace, const LineSink& sink);
 std::string dump_text(const Trace& trace);
 

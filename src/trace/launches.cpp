@@ -38,8 +38,8 @@ std::vector<std::uint32_t> launched_rows(const SpanTable& spans) {
   return rows;
 }
 
-// Operators are many and the work of which only an operator is known is little: those are looked
-// for that some work names.
+// There are many operators, but little work for which only an operator is known. So only operators
+// that some work refers to are searched for.
 void find_operators(TraceTables& tables, const std::vector<std::uint32_t>& work) {
   SpanTable& spans = tables.spans;
   std::unordered_map<OwnerKey, SpanId, OwnerHash> owners;
@@ -67,7 +67,7 @@ CallsByNumber::CallsByNumber(const TraceTables& tables) {
     calls_.push_back(
         {process_of(tables, i).value(), static_cast<std::uint32_t>(i), spans.correlation[i]});
   }
-  // Stable: of one number the first in row order stays first.
+  // Stable: calls with one number stay in row order.
   run_sort(calls_, [](const Call& a, const Call& b) {
     return std::tie(a.process, a.number) < std::tie(b.process, b.number);
   });

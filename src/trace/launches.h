@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Which call on the host started what on a device: the one rule, and the column that it fills.
+// Which host call started what on a device: the rule, and the column that it fills.
 
 #include <cstdint>
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace sonde {
 
-// The calls of devices' runtimes and drivers by their correlation number, which counts within a
+// The calls of devices' runtimes and drivers by their correlation number, which is unique within a
 // process. Several calls may share one:
 //
-//   cudaLaunchKernel ⊃ cuLaunchKernel        one within the other: the outer is found
-//   cuLibraryLoadData, then cuLaunchKernel   one after the other: the last is found, as CUDA loads
-//                                            a kernel when it is first launched, under its number
+//   cudaLaunchKernel ⊃ cuLaunchKernel        one inside the other: the outer is found
+//   cuLibraryLoadData, then cuLaunchKernel   one after the other: the last is found, because CUDA
+//                                            loads a kernel at its first launch, under its number
 class CallsByNumber {
  public:
   CallsByNumber() = default;
-  // Spans of one track must ascend by start, the outer before the inner.
+  // Spans of one track must ascend by start, with outer spans before inner ones.
   explicit CallsByNumber(const TraceTables& tables);
   bool empty() const noexcept { return calls_.empty(); }
-  // Invalid if there is none, and for the number 0.
+  // Invalid if there is no such call, and for the number 0.
   SpanId find(ProcessId process, std::int64_t number) const;
 
  private:
@@ -36,11 +36,12 @@ class CallsByNumber {
   std::vector<Call> calls_;  // by process and number
 };
 
-// The process whose track the span stands on; invalid: none.
+// The process of the span's track; invalid if there is none.
 ProcessId process_of(const TraceTables& tables, std::size_t span);
 
 // Fills spans.launch: the call with the number of the work, else the outermost operator with its
-// external id. Spans must be in row order. Costs one look at each span where nothing was launched.
+// external id. Spans must be in row order. If nothing was launched, this takes one pass over the
+// spans.
 void fill_launches(TraceTables& tables);
 
 }  // namespace sonde

@@ -35,7 +35,7 @@ class LaunchTrace {
   }
   void build() { trace_ = std::move(builder_).build().value(); }
   const Trace& trace() const { return trace_; }
-  // Where the launch of the work of that name begins; -1: it has none.
+  // Where the launch of the work with that name begins; -1 if it has none.
   Nanos launched_at(std::string_view work) const {
     for (const SpanId span : trace_.all_spans()) {
       if (trace_.name(span) != work) continue;

@@ -10,11 +10,11 @@ namespace sonde {
 
 namespace {
 
-// Checks that do not depend on each other, one a column, made at the same time. What they found is
-// listed in the order in which they were added.
+// Independent checks, one per column, which run in parallel. Their results are listed in the order
+// in which they were added.
 class Checks {
  public:
-  // `correct` mends the column and returns how many values were wrong.
+  // `correct` repairs the column and returns how many values were wrong.
   void add(const char* table, const char* column, const char* why, std::size_t rows,
            std::function<std::uint64_t()> correct) {
     if (rows == 0) return;
@@ -49,8 +49,8 @@ class Checks {
   std::size_t rows_ = 0;
 };
 
-// Gives `correct` every value that `is_bad` says; returns how many. Nearly always there is none, so
-// whole blocks are looked at first, a loop that compilers turn into vectors.
+// Passes every value for which `is_bad` is true to `correct`; returns how many. There is nearly
+// never one, so whole blocks are checked first, in a loop that compilers vectorise.
 template <typename T, typename IsBad, typename Correct>
 std::uint64_t correct_if(Column<T>& column, const IsBad& is_bad, const Correct& correct) {
   if (!column.materialised()) return 0;
@@ -101,7 +101,7 @@ void check_column(Checks& checks, const TraceTables& tables, const StringPool& s
   }
 }
 
-// Between these no difference of two times overflows. The later is in the year 2116.
+// Differences of two times in this range do not overflow. The later limit is in the year 2116.
 constexpr Nanos kEarliest = -(Nanos{1} << 61);
 constexpr Nanos kLatest = Nanos{1} << 62;
 
@@ -139,7 +139,7 @@ std::uint64_t correct_durations(SpanTable& spans) {
   return corrected;
 }
 
-// A list must lie in the table of `rows` rows as a whole.
+// All of a list must be inside the table of `rows` rows.
 template <typename IdType>
 std::uint64_t correct_lists(Column<IdType>& first, Column<std::int32_t>& count, std::size_t rows) {
   std::uint64_t corrected = 0;
@@ -206,7 +206,7 @@ std::vector<Correction> correct_values(TraceTables& tables, const StringPool& st
   });
   check_times(checks, tables);
   checks.run(corrections);
-  // These look at more than one column, which must be right by now.
+  // These read more than one column; each must be valid by now.
   OpArgumentTable& arguments = tables.op_arguments;
   const std::size_t dims = tables.dims.size();
   checks.add("op_arguments", "dims_first", "not within dims", arguments.size(),

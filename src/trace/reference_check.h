@@ -19,15 +19,15 @@ struct Correction {
   std::uint64_t count;
 };
 
-// Fails unless all columns of each table are of one length that ids can count.
+// Fails unless all columns of each table have the same length, and ids can count it.
 Result<void> check_lengths(const TraceTables& tables);
 
 // Clears ids of rows that do not exist, ranges that exceed their table, and unknown enumerators.
 // Limits times and durations so that no sum or difference overflows.
 std::vector<Correction> correct_values(TraceTables& tables, const StringPool& strings);
 
-// Clears parents (of spans, stacks, modules) that do not come before their child, so that no walk
-// upwards is endless. Call it when rows are in their final order.
+// Clears parents (of spans, stacks, modules) that do not come before their child, so that every
+// walk upwards ends. Call it when rows are in their final order.
 std::vector<Correction> correct_parents(TraceTables& tables);
 
 }  // namespace sonde

@@ -66,7 +66,7 @@ std::vector<std::uint32_t> sorted_order(const TraceTables& tables,
   for (std::size_t i = 0; i < spans.size(); ++i) {
     order[next[bucket_of(spans.track[i], tables.tracks.size())]++] = static_cast<std::uint32_t>(i);
   }
-  // The old row decides last, which makes the order total and the sort stable.
+  // The old row decides last. That makes the order total and the sort stable.
   const auto before = [&spans](std::uint32_t a, std::uint32_t b) {
     if (const Nanos gap = spans.start_ns[a] - spans.start_ns[b]; gap != 0) return gap < 0;
     if (const Nanos more = spans.duration_ns[a] - spans.duration_ns[b]; more != 0) return more > 0;
@@ -124,8 +124,8 @@ struct Open {
 };
 
 // `open` holds candidates with rising starts and falling ends. A later candidate that reaches as
-// far as an earlier one is the better parent for all that follows, so the earlier one is forgotten:
-// each span is pushed and popped once, whatever the overlaps.
+// far as an earlier one is the better parent for everything that follows, so the earlier one is
+// dropped. Each span is pushed and popped once, whatever overlaps.
 void find_parents_on(SpanTable& spans, SpanId* parents, std::uint32_t first, std::uint32_t last) {
   std::vector<Open> open;
   for (std::uint32_t row = first; row < last; ++row) {

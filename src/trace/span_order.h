@@ -11,8 +11,8 @@
 namespace sonde {
 
 // Sorts spans by track, start and falling duration, stably, and updates every column that refers to
-// a span. Ids must be checked before. A table that is in order already costs one pass. Returns the
-// first span of each track, then the end of the last track's.
+// a span. Ids must have been checked. If the table is already in order, this takes one pass.
+// Returns the first span of each track, then the end of the last track.
 std::vector<std::uint32_t> order_spans(TraceTables& tables);
 
 // Gives spans on thread tracks that have no parent the innermost span that contains them. Spans

@@ -17,7 +17,7 @@ constexpr std::size_t kFirstSlots = 64;
 StringId StringPool::add(std::string_view text) {
   const bool is_ours = std::less_equal<>()(bytes_.data(), text.data()) &&
                        std::less<>()(text.data(), bytes_.data() + bytes_.size());
-  if (is_ours) return add(std::string(text));  // growing would pull it away from under us
+  if (is_ours) return add(std::string(text));  // growing would move it away
   bytes_.insert(bytes_.end(), text.begin(), text.end());
   ends_.push_back(bytes_.size());
   return StringId(ends_.size() - 1);
@@ -32,7 +32,7 @@ std::size_t StringPool::slot_of(std::string_view text) const {
   return slot;
 }
 
-// Makes room for one more at a load of at most a half, and catches up with what add() brought.
+// Makes room for one more at a load of at most a half, and adds the strings that add() left out.
 void StringPool::grow_slots() {
   if (2 * (ends_.size() + 1) > slots_.size()) {
     std::size_t wanted = std::max(kFirstSlots, slots_.size());

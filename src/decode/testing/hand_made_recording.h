@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Recordings and live buffers put together by hand, for tests and fuzzers.
+// Recordings and live buffers made by hand, for tests and fuzzers.
 
 #include <cstdint>
 #include <cstdlib>
@@ -75,7 +75,7 @@ class LiveChunks {
   void events(std::uint64_t thread, std::uint64_t sequence, const Words& words) {
     add(header(detail::kChunkEvents, thread, sequence), words.data(), words.size() * 8);
   }
-  // A header and content of one's own making; `header.committed` is kept if it is not 0.
+  // Adds a chunk with any header and content; `header.committed` is kept if it is not 0.
   void add(detail::ChunkHeader header, const void* content, std::size_t size) {
     const std::size_t at = bytes_.size();
     bytes_.resize(at + detail::kChunkBytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Tests that try every bit of a file take minutes under a sanitizer. They try a part of the bits,
-// spread over the whole file, unless SONDE_DEEP is set, as `tools/test --deep` does.
+// Tests that try every bit of a file take minutes under a sanitizer. They try some of the bits,
+// spread over the whole file, unless SONDE_DEEP is set, as in `tools/test --deep`.
 //
 //   for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += deep_or(1U, 7U)) …
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// For a child process that a test starts: whether something gets along with so much memory.
+// For a child process of a test: checks that something works with little memory.
 //
 //   EXPECT_EXIT({ allow_more_memory(64 << 20); work(); std::exit(0); }, ExitedWithCode(0), "");
 
@@ -13,7 +13,7 @@
 
 namespace sonde::testing {
 
-// From now on the process may map that many bytes more than it has.
+// From now on, the process may map only that many bytes more.
 inline void allow_more_memory(std::size_t bytes) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
