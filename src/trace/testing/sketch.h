@@ -20,10 +20,10 @@
 
 namespace sonde::testing {
 
-// The message names the row of the drawing that makes no sense.
+// The message names the row of a drawing that makes no sense.
 Result<Trace> parse_sketch(std::string_view drawing);
 
-// The same for tests: a bad drawing ends the test with the message.
+// The same for tests, which a bad drawing ends with its message.
 Trace sketch(std::string_view drawing);
 
 // dump_text() as one text.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A folder for one test. It is removed with everything in it.
+// A folder for one test, removed with all that is in it.
 //
 //   const TempDir dir;
 //   save_trace(trace, dir.file("a.sonde"));
