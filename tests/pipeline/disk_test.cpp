@@ -71,7 +71,7 @@ TEST(FullDisk, KeepsWhatFitsAndCountsTheRest) {
   EXPECT_EQ(status, 0);
 }
 
-// Needs 5 MB for a recording and a file beside it.
+// Writes a file of 5 MB while a recording runs beside it.
 void write_beside_a_recording(const TempDir& dir) {
   const auto session = open_session({.output = dir.file("run.sonde")});
   ASSERT_NE(session, nullptr);

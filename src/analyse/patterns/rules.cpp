@@ -134,8 +134,8 @@ SpanId PatternRules::body_end(SpanId select) const {
   return at;
 }
 
-// Where the round that begins at `other` ends, if it has the same names as the one from `first` to
-// `end`; invalid otherwise. The last round ends at the last sibling.
+// The last operator of the round that begins at `other`, if it has the same names as the round from
+// `first` to `end`; invalid otherwise.
 SpanId PatternRules::matching_round(SpanId first, SpanId end, SpanId other) const {
   SpanId last;
   for (SpanId at = first; at != end; at = tree_.next(at)) {
