@@ -171,7 +171,7 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
   EXPECT_THAT(kinds, ElementsAre(ArgumentKind::String, ArgumentKind::None, ArgumentKind::Scalar));
 }
 
-// What optimizers pass to aten::_foreach_addcdiv_: lists of all parameters of a model.
+// What optimisers pass to aten::_foreach_addcdiv_: lists of all parameters of a model.
 TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
   constexpr int kTensors = 3000;
   const Trace trace = record_once([] {

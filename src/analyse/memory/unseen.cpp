@@ -4,10 +4,10 @@
 // They are neither allocated nor freed, so only the inputs of operators show them.
 //
 //   parameters   each has one AccumulateGrad in every backward pass, which receives its gradient
-//   state        how many tensors an optimizer keeps per parameter, by the optimizer's name
+//   state        how many tensors an optimiser keeps per parameter, by the optimiser's name
 //   inputs       what a call received when no block was alive that could have held it
 //
-// Blocks that may be the same tensor are assumed to be. An optimizer is assumed to have all
+// Blocks that may be the same tensor are assumed to be. An optimiser is assumed to have all
 // parameters that get gradients.
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::int64_t given_out(std::int64_t bytes) {
   return (bytes + kUnit - 1) / kUnit * kUnit;
 }
 
-// How many tensors of a parameter's size one of PyTorch's optimizers keeps for it.
+// How many tensors of a parameter's size one of PyTorch's optimisers keeps for it.
 struct KnownOptimizer {
   std::string_view name;
   int tensors;
@@ -171,8 +171,8 @@ class UnseenTensors {
     if (phase != phases.end()) end_phase();
   }
 
-  // It is unknown which optimizer has which parameters, so each is assumed to keep as little as the
-  // smallest optimizer.
+  // It is unknown which optimiser has which parameters, so each is assumed to keep as little as the
+  // smallest optimiser.
   void find_states() {
     std::int64_t each = std::numeric_limits<std::int64_t>::max();
     for (const SpanId span : trace_.all_spans()) {

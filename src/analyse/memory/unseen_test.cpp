@@ -34,7 +34,7 @@ std::vector<std::string> stayed(MemoryTrace& t) {
 }
 
 // One training step from `at` on: gradients of parameters with 100 and 300 floats, then the
-// optimizer.
+// optimiser.
 //
 //   forward  backward  AccumulateGrad x 2  Optimizer.step#…
 //   0  10    20    30  30      40          50            60
@@ -79,7 +79,7 @@ TEST(UnseenTensors, AreOneMoreWhereTheOptimizerCallsWhatOnlyThatNeeds) {
                                                  "optimizer_state 400", "optimizer_state 1200"));
 }
 
-// It is unknown which parameters belong to which, so the optimizer that keeps less counts for all.
+// It is unknown which parameters belong to which, so the optimiser that keeps less counts for all.
 TEST(UnseenTensors, AreNoMoreThanTheLeastOfTwoOptimizersKeeps) {
   MemoryTrace t;
   training_step(t, 0, "Adagrad");
@@ -93,7 +93,7 @@ TEST(UnseenTensors, AreNoneWhereBlocksOfTheirSizeWereSeen) {
   t.alloc(-20, 0x1, 512);   // the allocator rounds 400 up to this
   t.alloc(-19, 0x2, 1536);  // and 1200
   training_step(t, 0, "Adagrad");
-  t.alloc(51, 0x3, 512);  // the optimizer's first step makes its state
+  t.alloc(51, 0x3, 512);  // the optimiser's first step makes its state
   t.alloc(52, 0x4, 1536);
   training_step(t, 100, "Adagrad");
   EXPECT_THAT(stayed(t), IsEmpty());
