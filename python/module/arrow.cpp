@@ -113,7 +113,7 @@ struct Free {
 struct OwnedArray {
   std::shared_ptr<const TableView> table;
   std::shared_ptr<const ArrowTexts> texts;
-  std::unique_ptr<void, Free> nothing;  // of a column without values
+  std::unique_ptr<void, Free> nothing;  // for a column without values
   std::vector<std::uint8_t> valid;
   std::array<const void*, 3> buffers = {};
   std::vector<ArrowArray*> children;
@@ -156,7 +156,7 @@ ArrowArray* text_array(std::shared_ptr<const ArrowTexts> texts) {
   return array;
 }
 
-// A bit for each row that has a value.
+// One bit per row: whether it has a value.
 std::int64_t mark_valid(const ColumnView& column, std::vector<std::uint8_t>& bits) {
   bits.assign((column.size + 7) / 8, 0);
   if (column.data == nullptr) return static_cast<std::int64_t>(column.size);
@@ -169,7 +169,7 @@ std::int64_t mark_valid(const ColumnView& column, std::vector<std::uint8_t>& bit
   return nulls;
 }
 
-// A column without values: memory that the system fills with zeros when it is looked at.
+// For a column without values: memory that the system fills with zeros when it is read.
 const void* values_of(const ColumnView& column, OwnedArray& owned) {
   if (column.data != nullptr || column.size == 0) return column.data;
   owned.nothing.reset(std::calloc(column.size, column.item_bytes));

@@ -2,15 +2,15 @@
 #pragma once
 
 // A table as Arrow's C stream (https://arrow.apache.org/docs/format/CStreamInterface.html), which
-// pandas, polars, DuckDB and pyarrow read. Values are not copied; only which of them are null, the
-// texts' offsets, and columns that hold no value at all are made here.
+// pandas, polars, DuckDB and pyarrow read. Values are not copied. Only the null bits, the offsets
+// of texts, and columns without any value are made here.
 
 #include <cstdint>
 #include <memory>
 
 #include "columns.h"
 
-// As Arrow's documents define them.
+// Defined as in Arrow's documentation.
 extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): Arrow's names
 struct ArrowSchema {
@@ -48,7 +48,7 @@ struct ArrowArrayStream {
 
 namespace sonde::python {
 
-// One batch with all rows. To be released by its `release`, then deleted.
+// One batch with all rows. Call its `release`, then delete it.
 ArrowArrayStream* make_arrow_stream(std::shared_ptr<const TableView> table);
 
 }  // namespace sonde::python

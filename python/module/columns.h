@@ -37,10 +37,10 @@ struct ColumnView {
   std::uint64_t null_value = 0;  // its bits
   std::string_view (*enum_text)(std::uint8_t value) = nullptr;
 
-  // Whether the null value means that there is none: rows that do not exist, and -1.
+  // Whether the null value means "none": ids of rows that do not exist, and -1.
   bool has_nulls() const;
   bool is_null_at(std::size_t row) const;
-  // Its bits; signed types are extended.
+  // The bits of a value; signed types are sign-extended.
   std::uint64_t bits_at(std::size_t row) const;
 };
 

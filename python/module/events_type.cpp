@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// PyTorch's events and averages. One row is one tuple, made when it is asked for.
+// PyTorch's events and averages. A row is a tuple that is made on demand.
 
 #include <optional>
 
@@ -20,7 +20,7 @@ const EventList& events_of(PyObject* self) {
   return value_of<EventList>(self);
 }
 
-// The event that a method was asked for; nothing: an exception is set.
+// The event at an index; nothing if an exception is set.
 std::optional<FunctionEvent> event_at(PyObject* self, PyObject* index) {
   const Py_ssize_t at = PyLong_AsSsize_t(index);
   if (at == -1 && PyErr_Occurred() != nullptr) return std::nullopt;
@@ -46,7 +46,7 @@ std::string_view activity_of(const EventList& events, const FunctionEvent& event
   return to_string(is_annotation ? SpanKind::UserAnnotation : kind);
 }
 
-// The thread or the stream, as the system numbers it.
+// The system's number of the thread or stream.
 std::int64_t resource_of(const EventList& events, const FunctionEvent& event) {
   if (!event.span().valid()) return -1;
   const TrackId track = events.trace().spans().track[event.span()];

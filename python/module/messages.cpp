@@ -9,7 +9,7 @@
 namespace sonde::python {
 namespace {
 
-constexpr Py_ssize_t kCaller = 2;  // whoever called the package
+constexpr Py_ssize_t kCaller = 2;  // the caller of the package
 
 thread_local MessagesKept* keeper = nullptr;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What profilers say becomes Python's: warnings are warnings, errors are exceptions.
+// Passes messages of profilers to Python: warnings as warnings, errors as exceptions.
 
 #include <string>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace sonde::python {
 
-// Once, when the module is loaded.
+// Call it once, when the module is loaded.
 void take_messages();
 
-// Keeps what profilers say on this thread while it lives.
+// Keeps the messages of profilers on this thread while it lives.
 class MessagesKept {
  public:
   MessagesKept();
@@ -21,7 +21,7 @@ class MessagesKept {
   MessagesKept(const MessagesKept&) = delete;
   MessagesKept& operator=(const MessagesKept&) = delete;
 
-  // Warns, and raises the first error. False: an exception is set.
+  // Issues the warnings and raises the first error. False if an exception is set.
   bool give_to_python();
 
  private:

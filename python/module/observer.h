@@ -8,7 +8,7 @@
 
 namespace sonde::python {
 
-// Null for None and for anything else that is none of ours.
+// Null for None and for any other object that is not one of ours.
 std::shared_ptr<ExecutionTraceObserver> observer_in(PyObject* object);
 
 }  // namespace sonde::python

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// CPython's limited API, and the little that makes it bearable. The module is built once and serves
-// every interpreter from 3.9 on: docs/decisions/0021-python-binding.md. The buffer protocol is in
-// the limited API from 3.11 on and has looked the same since before 3.9. Nothing that came
-// after 3.9 is used besides it.
+// CPython's limited API, with a few helpers. The module is built once and works with every
+// interpreter from 3.9 on: docs/decisions/0021-python-binding.md. The buffer protocol is in the
+// limited API only from 3.11 on, but it has been the same since before 3.9. Nothing else newer than
+// 3.9 is used.
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -19,7 +19,7 @@
 
 namespace sonde::python {
 
-// A reference that is given back at the end of its life. Empty: an exception is set.
+// A reference that is released at the end of its life. Empty if an exception is set.
 class Ref {
  public:
   Ref() = default;
@@ -52,7 +52,7 @@ inline PyObject* none() {
 inline PyObject* boolean(bool value) {
   return PyBool_FromLong(value ? 1 : 0);
 }
-// Bytes that are no UTF-8 are replaced: names may hold any.
+// Bytes that are not UTF-8 are replaced, because names may contain any bytes.
 inline PyObject* text(std::string_view value) {
   return PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace");
 }
@@ -67,7 +67,7 @@ inline PyObject* texts(const std::vector<std::string>& values) {
   return list.release();
 }
 
-// Sets the exception that stands for an error, and returns null.
+// Sets the exception for an error and returns null.
 inline PyObject* raise(const Error& error) {
   PyObject* kind = PyExc_RuntimeError;
   if (error.code == ErrorCode::Invalid) kind = PyExc_ValueError;
@@ -78,7 +78,7 @@ inline PyObject* raise(const Error& error) {
   return nullptr;
 }
 
-// While this lives, other Python threads run, and nothing of Python's may be touched.
+// While this lives, other Python threads may run, and no Python object may be touched.
 class WithoutLock {
  public:
   WithoutLock() : state_(PyEval_SaveThread()) {}
@@ -139,7 +139,7 @@ PyCFunction method(Function* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-// A type that cannot be made by calling it; null: an exception is set.
+// A type that cannot be constructed by calling it; null if an exception is set.
 PyTypeObject* make_type(PyObject* module, const char* name, int bytes, PyType_Slot* slots);
 
 }  // namespace sonde::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ranges that Python code marks, ranges for other tools, and what else there is one of in a
+// Ranges that Python code marks, ranges for other tools, and other things that exist once per
 // process.
 
 #include <link.h>
@@ -29,7 +29,7 @@ constexpr std::uint32_t kOwnFrames = 1;  // record_function.__enter__, the hook 
 PyTypeObject* range_type = nullptr;
 PyTypeObject* emit_type = nullptr;
 
-// Whether a session wants to know where ranges begin.
+// Whether a session wants the stacks of ranges.
 std::atomic<bool> stacks_wanted{false};
 
 int prepare_ranges(void* /*self*/, const sonde_request* request, char* /*why*/,
@@ -72,7 +72,7 @@ PyObject* range_begin(PyObject* /*module*/, PyObject* args) {
   return range.position != 0 ? hold(range_type, range) : none();
 }
 
-// A part of a network; 0 if nothing records.
+// The number of a part of a network; 0 if nothing records.
 PyObject* module_number(PyObject* /*module*/, PyObject* args) {
   unsigned int parent = 0;
   const char* name = nullptr;
@@ -81,7 +81,7 @@ PyObject* module_number(PyObject* /*module*/, PyObject* args) {
   return PyLong_FromUnsignedLong(sonde_module(parent, name, class_name, "forward"));
 }
 
-// A call of it. None if nothing records.
+// Begins a call of a module. None if nothing records.
 PyObject* module_begin(PyObject* /*module*/, PyObject* args) {
   unsigned int number = 0;
   const char* name = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Tables of a trace, and their columns, which numpy and others read where they lie.
+// Tables of a trace and their columns, which numpy and others read in place.
 
 #include <array>
 #include <cstring>
@@ -74,7 +74,7 @@ PyObject* column_format(PyObject* self, void*) {
   return text(kItemFormats[static_cast<std::size_t>(value_of<ColumnOf>(self).view->type)]);
 }
 
-// A column without values is one value that is seen again and again, by a stride of 0.
+// A column without values is one value that is repeated by a stride of 0.
 int column_buffer(PyObject* self, Py_buffer* out, int flags) {
   auto& column = value_of<ColumnOf>(self);
   const ColumnView& view = *column.view;
@@ -147,7 +147,7 @@ void free_stream(PyObject* capsule) {
   delete stream;
 }
 
-// A requested schema may be ignored, says the protocol, by producers that cannot cast.
+// The protocol allows producers that cannot cast to ignore a requested schema.
 PyObject* table_arrow(PyObject* self, PyObject* /*args*/, PyObject* /*kwargs*/) {
   ArrowArrayStream* const stream =
       make_arrow_stream(value_of<std::shared_ptr<const TableView>>(self));

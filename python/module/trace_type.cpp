@@ -47,7 +47,7 @@ PyObject* trace_last_ns(PyObject* self, void*) {
   return PyLong_FromLongLong(trace_of(self).last_ns());
 }
 
-// What `answer` prints, without the interpreter's lock.
+// Returns what `answer` prints. Runs without the interpreter's lock.
 template <typename Answer>
 PyObject* answered(Answer answer) {
   cli::Output out;

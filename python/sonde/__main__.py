@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a program with Sonde's profilers in the place of torch's:
+"""Runs a program with Sonde's profilers instead of torch's:
 
     python3 -m sonde train.py --epochs 3
     python3 -m sonde -m package.train --epochs 3
@@ -39,7 +39,7 @@ def main(arguments: List[str]) -> int:
         print(f"sonde: {program}: no such file", file=sys.stderr)
         return 2
     sys.argv = arguments
-    # As python3 itself does: the folder of the program is where it finds its own modules.
+    # Like python3 itself: the program finds its own modules in its folder.
     sys.path[0] = os.path.dirname(os.path.abspath(program))
     runpy.run_path(program, run_name="__main__")
     return 0

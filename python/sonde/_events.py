@@ -18,7 +18,7 @@ from sonde._arguments import Arguments
 
 
 class DeviceType(enum.IntEnum):
-    """Numbered as PyTorch's."""
+    """The numbers are PyTorch's."""
 
     CPU = 0
     CUDA = 1
@@ -44,7 +44,7 @@ class DeviceType(enum.IntEnum):
 
 
 def _device_type(number: int) -> Any:
-    """torch's own value where torch is loaded: it equals no other."""
+    """torch's own value if torch is loaded, because it is equal to no other."""
     known = getattr(sys.modules.get("torch.autograd"), "DeviceType", DeviceType)
     ours = DeviceType(number) if number in DeviceType._value2member_map_ else number
     return getattr(known, getattr(ours, "name", ""), ours)
@@ -114,7 +114,7 @@ class FormattedTimesMixin:
         return 0.0 if self.count == 0 else self.device_time_total / self.count
 
 
-# What a row of the C++ list holds, in its order (python/module/events_type.cpp).
+# The fields of a row of the C++ list, in order (python/module/events_type.cpp).
 _EVENT_FIELDS = (
     "id", "name", "overload_name", "_start_us", "_end_us", "thread", "fwd_thread", "sequence_nr", "scope", "_device_type",
     "device_index", "is_async", "is_user_annotation", "cpu_memory_usage", "device_memory_usage", "flops", "cpu_time_total",
@@ -195,7 +195,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Makes `child` a child of this event, which does not change what C++ has added up."""
+        """Makes `child` a child of this event. The sums that C++ has computed do not change."""
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
@@ -281,7 +281,7 @@ def _own(total: str) -> Callable[[FunctionEvent], Any]:
     return own
 
 
-# Of an event that a program made, as PyTorch computes it.
+# For an event that a program made, computed as in PyTorch.
 _COMPUTED: Dict[str, Callable[[FunctionEvent], Any]] = {
     "cpu_time_total": lambda event: event.time_range.elapsed_us() if _is_cpu(event) else 0,
     "self_cpu_time_total": _own("cpu_time_total"),
@@ -359,7 +359,7 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class StringTable(dict):
-    """Names by themselves; C++ has demangled them."""
+    """Returns names unchanged; C++ has demangled them."""
 
     def __missing__(self, key: str) -> str:
         self[key] = key
@@ -367,7 +367,7 @@ class StringTable(dict):
 
 
 class EventList(list):
-    """PyTorch's list of events, or of averages. Its items are made when somebody looks at them."""
+    """PyTorch's list of events, or of averages. Its items are made on demand."""
 
     def __init__(self, *args: Any, use_device: Optional[str] = None, profile_memory: bool = False, with_flops: bool = False) -> None:
         super().__init__(*args)
@@ -427,7 +427,7 @@ class EventList(list):
         return (_plain_list, (list(self), self._use_device, self._profile_memory, self._with_flops))
 
     def _is_as_made(self) -> bool:
-        """Whether it is still what C++ has."""
+        """Whether it still equals the list in C++."""
         return self._native is not None
 
     def _only(self, what: str) -> Any:
@@ -493,7 +493,7 @@ class EventList(list):
 
 
 def _export_chrome_trace(native: Any, path: str) -> None:
-    """Under any name, as PyTorch does; the format is JSON."""
+    """Takes any name, as PyTorch does; the format is JSON."""
     path = os.fspath(path)
     if path.endswith((".json", ".json.gz")):
         native.export("", path, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which `nn.Module` runs: hooks of torch's that are there only while a profiler with `with_modules` records."""
+"""Which `nn.Module` runs: torch's hooks, installed only while a profiler with `with_modules` records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sonde import _native
 
 
 class _Place(NamedTuple):
-    """A module where it stands in a network."""
+    """A module at its place in a network."""
 
     number: int
     path: str
@@ -42,7 +42,7 @@ class _Follower:
         self._lock = threading.Lock()
         self._handles: List[Any] = []
         self._open = _Followed()
-        # By module, then by the path around it: a module may stand in several places.
+        # By module, then by the path around it: a module may be used in several places.
         self._places: "weakref.WeakKeyDictionary[Any, Dict[str, _Place]]" = weakref.WeakKeyDictionary()
 
     def follow(self, profiler: Any, is_recording: bool) -> None:
@@ -71,8 +71,8 @@ class _Follower:
     def _end(self, module: Any, inputs: Any, output: Any) -> None:
         calls = self._open.calls
         if not any(call.module is module for call in calls):
-            return  # it began before the hooks did
-        # Calls that an exception has left are still open.
+            return  # it began before the hooks were installed
+        # Calls that ended with an exception are still open.
         while True:
             call = calls.pop()
             if call.range is not None:

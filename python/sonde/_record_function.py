@@ -40,7 +40,7 @@ class record_function(ContextDecorator):
             self._range.end()
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
-        """Ends the range when the future does, in place of the end of the block. Returns a future with its value."""
+        """Ends the range when the future is done, instead of at the end of the block. Returns a future with its value."""
         if not self.run_callbacks_on_exit:
             raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
         self.run_callbacks_on_exit = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch is told, if it is loaded."""
+"""Notifies torch, if it is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _recording: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 def tell_torch(profiler: Any, is_recording: bool) -> None:
-    """Parts of torch write ranges only while a flag says that it is profiled: compiled graphs, optimizers, data pipes."""
+    """Sets torch's flag. Compiled graphs, optimisers and data pipes write ranges only while it says that torch is profiled."""
     (_recording.add if is_recording else _recording.discard)(profiler)
     of_torch: Any = sys.modules.get("torch.autograd.profiler")
     if of_torch is None or not hasattr(of_torch, "_is_profiler_enabled"):

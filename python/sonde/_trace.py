@@ -45,7 +45,7 @@ class Table:
         return iter(self.columns)
 
     def row(self, index: int) -> Dict[str, Any]:
-        """One row, with texts in place of their numbers and None for what is not known."""
+        """One row, with texts instead of their numbers, and None for unknown values."""
         if index < 0:
             index += len(self)
         return {name: self[name][index] for name in self.columns}
@@ -58,7 +58,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         rows = [self.row(i) for i in range(min(len(self), _SHOWN_ROWS))]
-        # A column without a value is not worth its place.
+        # A column without values is left out.
         shown = [name for name in self.columns if any(row[name] not in (None, "", 0) for row in rows)]
         head = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in shown) + "</tr>" for row in rows)
@@ -117,7 +117,7 @@ class Trace:
 
     @property
     def metadata(self) -> Dict[str, Any]:
-        """What is known of the recording as a whole, each value as JSON says it."""
+        """Facts about the recording as a whole, with values parsed from JSON."""
         table = self._table_of("metadata")
         return {row["key"]: _json_or_text(row["value"]) for row in (table.row(i) for i in range(len(table)))}
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the commands answer about a trace that is open already; the commands open it first. The
-// Python package answers by these too (python/module/). The `file` of the options is a name for
-// messages.
+// The answers of the commands about a trace that is already open; the commands open it first. The
+// Python package uses them too (python/module/). The `file` of the options is a name for messages.
 
 #include "cli/commands.h"
 

@@ -13,11 +13,11 @@ namespace sonde::cli {
 // The folder that holds the package, for PYTHONPATH.
 Result<std::string> python_package_folder(const std::string& library_folder);
 
-// Makes `import sonde` work in that interpreter, by a file that names the folder. Returns what was
-// done, as a sentence.
+// Makes `import sonde` work in that interpreter, with a file that contains the folder. Returns what
+// was done, as a sentence.
 Result<std::string> give_package_to(const std::string& python, const std::string& package_folder);
 
-// Makes every Python in that program use Sonde's profilers in place of torch's.
+// Makes every Python in that program use Sonde's profilers instead of torch's.
 void add_stand_in(ChildCommand& child, const std::string& package_folder);
 
 }  // namespace sonde::cli

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads Arrow's C stream interface by its definition, in place of a library that would hide mistakes."""
+"""Reads Arrow's C stream interface directly, because a library might hide mistakes."""
 
 import ctypes
 import struct
@@ -43,7 +43,7 @@ def texts_of(array):
 
 
 def values_of(schema, array):
-    """A column as Python values, and where its values lie."""
+    """A column as Python values, and the address of its values."""
     code = NUMBERS[schema.format]
     size = struct.calcsize(code)
     raw = ctypes.string_at(array.buffers[1], size * array.length) if array.length else b""

@@ -12,7 +12,7 @@ TRANSFORMER = ROOT / "tests/data/torch-2.11-h200/transformer.pt.trace.json.gz"
 
 @pytest.fixture(scope="session")
 def transformer():
-    """A real recording of PyTorch's, with GPU work."""
+    """A real recording by PyTorch, with GPU work."""
     return sonde.open(TRANSFORMER)
 
 

@@ -10,7 +10,7 @@ _here = os.path.dirname(os.path.abspath(__file__))
 
 
 def _stand_in() -> None:
-    """Without importing the package: a program that does not use torch has no use for it."""
+    """Does not import the package, because a program without torch does not need it."""
     path = os.path.join(os.path.dirname(_here), "_stand_in.py")
     spec = importlib.util.spec_from_file_location("_sonde_stand_in", path)
     assert spec is not None and spec.loader is not None
@@ -21,7 +21,7 @@ def _stand_in() -> None:
 
 def _customize() -> None:
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _here]
-    # The one that this one hides.
+    # The module that this one hides.
     del sys.modules["sitecustomize"]
     try:
         importlib.import_module("sitecustomize")

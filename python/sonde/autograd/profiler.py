@@ -139,7 +139,7 @@ class profile(_Results):
         self._events().export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
-        """Not supported: a warning says so, and recording goes on as it is."""
+        """Not supported: gives a warning, and recording continues unchanged."""
         warnings.warn("toggle_collection_dynamic has no effect: Sonde cannot turn single activities off while it records", stacklevel=2)
 
     def __repr__(self) -> str:
@@ -174,7 +174,7 @@ class _Emit:
 
 
 class emit_nvtx(_Emit):
-    """Shows every operator as a range to Nsight Systems, if it watches."""
+    """Shows every operator as a range in Nsight Systems, if it is attached."""
 
     _tool = "nvtx"
 
@@ -206,14 +206,14 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """Counts steps of a process on which several may count: the largest count is the step."""
+    """Counts the steps of a process. Several parts may count; the largest count is the step."""
 
     _current_step = 0
     _step_dict: Dict[str, int] = defaultdict(int)
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """Begins to count for `requester`, at the step that is now."""
+        """Begins to count for `requester`, from the current step."""
         cls._step_dict[requester] = cls._current_step
 
     @classmethod

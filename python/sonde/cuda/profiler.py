@@ -12,7 +12,7 @@ DEFAULT_FLAGS = ["gpustarttimestamp", "gpuendtimestamp", "gridsize3d", "threadbl
 
 
 def start() -> None:
-    """cudaProfilerStart. RuntimeError if CUDA refuses, or is not there."""
+    """Calls cudaProfilerStart. RuntimeError if it fails, or if there is no CUDA."""
     _native.cuda_profiler_start()
 
 
@@ -22,7 +22,7 @@ def stop() -> None:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Starts for a block, and stops however the block ends."""
+    """Starts for a block and stops at its end, even after an exception."""
     try:
         start()
         yield

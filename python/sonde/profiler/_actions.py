@@ -11,7 +11,7 @@ from sonde import _native
 
 
 class ProfilerActivity(enum.Enum):
-    """Numbered as PyTorch's."""
+    """The numbers are PyTorch's."""
 
     CPU = 0
     XPU = 1
@@ -33,7 +33,7 @@ class ProfilerAction(enum.Enum):
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
-    """Skips `skip_first` steps, then repeats: `wait` steps without recording, `warmup` steps of preparing, `active` recorded
+    """Skips `skip_first` steps, then repeats: `wait` steps without recording, `warmup` steps for preparation, `active` recorded
     steps. `repeat` is the number of such cycles, 0 for no end. With `skip_first_wait` the first cycle has no `wait`."""
     values = (wait, warmup, active, repeat, skip_first, skip_first_wait)
     try:
@@ -50,7 +50,7 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
 
 def _attach_sources() -> None:
-    """Records what this process has loaded of torch and CUDA."""
+    """Prepares to record torch and CUDA if this process has loaded them."""
     _native.attach_torch()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
@@ -85,7 +85,7 @@ def _activities(given: Iterable[Any]) -> List[ProfilerActivity]:
 
 
 def _action_number(action: Any) -> int:
-    """Of Sonde's or torch's own action."""
+    """Takes Sonde's or torch's own action."""
     value = getattr(action, "value", action)
     if isinstance(value, int) and 0 <= value <= ProfilerAction.DEVICE_STOPPED.value:
         if value == ProfilerAction.DEVICE_STOPPED.value:

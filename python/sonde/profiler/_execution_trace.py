@@ -13,7 +13,7 @@ from sonde import _native
 
 
 class _ITraceObserver(ABC):
-    """What a profiler starts with each recorded cycle and stops at its end."""
+    """An object that a profiler starts with each recorded cycle and stops at its end."""
 
     @abstractmethod
     def start(self) -> None:

@@ -18,7 +18,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: Optional[str] = None, 
         except Exception as error:
             raise RuntimeError("Can't create directory: " + dir_name) from error
         worker_name = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        # Nanoseconds, so that cycles in quick succession have names of their own.
+        # Nanoseconds, so that cycles in quick succession have different names.
         name = f"{worker_name}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
         prof.export_chrome_trace(os.path.join(dir_name, name))
 

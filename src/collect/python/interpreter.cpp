@@ -11,7 +11,7 @@
 namespace sonde {
 namespace {
 
-constexpr std::size_t kTypeOfObject = 8;  // behind its count of references
+constexpr std::size_t kTypeOfObject = 8;  // after the reference count
 constexpr std::size_t kLongestText = 1024;
 
 template <typename Function>
@@ -21,7 +21,7 @@ bool look_up(Function*& function, const char* name) {
 }
 
 const PythonLayout* layout_of(const char* version) {
-  // Without the lock that others have, its objects have other headers.
+  // Without the global lock, objects have different headers.
   if (std::strstr(version, "free-threading") != nullptr) return nullptr;
   char* rest = nullptr;
   if (std::strtol(version, &rest, 10) != 3 || *rest != '.') return nullptr;
@@ -83,7 +83,7 @@ std::size_t PythonInterpreter::frames(const char* thread, PythonFrame* out,
        frame = load<const char*>(frame, layout_->previous)) {
     if (is_of_c(frame)) continue;
     const auto* const code = load<const char*>(frame, layout_->code);
-    if (!is_code(code)) break;  // not what we take it for
+    if (!is_code(code)) break;  // not the object that we expected
     out[count++] = {code, position_of(frame), load<const char*>(code, layout_->lines),
                     load<const char*>(code, layout_->filename),
                     load<std::int32_t>(code, layout_->first_line)};
@@ -104,7 +104,7 @@ int PythonInterpreter::byte_of(const PythonFrame& frame) const {
   return static_cast<int>(frame.position - begin);
 }
 
-// Character by character: all other ways to a text may allocate, which takes the lock.
+// Character by character: all other ways to get a text may allocate, which needs the lock.
 std::string PythonInterpreter::text(const char* unicode) const {
   std::string text;
   void* const object = const_cast<char*>(unicode);

@@ -2,8 +2,8 @@
 #pragma once
 
 // The CPython that this process runs, and the frames of a thread in it. Nothing here needs the
-// interpreter's lock: a thread's frames change on that thread alone, and what they refer to lives
-// as long as they do.
+// interpreter's lock: only the thread itself changes its frames, and what they refer to lives as
+// long as they do.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace sonde {
 
-// A frame as it is found. Two of them that are equal are at the same place: an address that was
-// used again for other code has another table of lines, file or first line.
+// A frame as it was found. Equal frames are at the same place: if an address was reused for other
+// code, its line table, file or first line differs.
 struct PythonFrame {
   const char* code = nullptr;
   std::uint64_t position = 0;
@@ -32,16 +32,16 @@ struct PythonPlace {
 
 class PythonInterpreter {
  public:
-  // Null if this process has none, or one of which the layout is not known.
+  // Null if this process has none, or one whose layout is unknown.
   static const PythonInterpreter* find();
 
-  // What Python knows of the calling thread; null: nothing.
+  // Python's state of the calling thread; null if there is none.
   const char* this_thread() const { return static_cast<const char*>(this_thread_()); }
 
   // The innermost `most` frames of a thread, innermost first.
   std::size_t frames(const char* thread, PythonFrame* out, std::size_t most) const;
 
-  // Of a frame that still runs.
+  // The place of a frame that is still running.
   PythonPlace place(const PythonFrame& frame) const;
 
  private:

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where CPython keeps the frames of a thread, in bytes from the beginning of each object. It
-// changes with minor versions only. From 3.11 on, frames are no Python objects until somebody asks
-// for one.
+// Where CPython keeps the frames of a thread, as byte offsets in each object. They change only with
+// minor versions. From 3.11 on, frames are not Python objects until one is requested.
 
 #include <array>
 #include <cstdint>
 
 namespace sonde {
 
-// How a frame says which instruction runs.
+// How a frame gives the running instruction.
 enum class PythonPosition : std::uint8_t {
   Bytes,    // an int: bytes from the beginning of the code
   Units,    // an int: instructions of two bytes
@@ -25,7 +24,7 @@ struct PythonLayout {
   std::uint16_t code;          // frame: its code object
   std::uint16_t position;      // frame: the instruction
   PythonPosition position_is;
-  std::int16_t owner;          // frame: a byte that says whose it is; -1: there is none
+  std::int16_t owner;          // frame: a byte that says whose it is; -1 if there is none
   std::uint16_t filename;      // code: a str
   std::uint16_t name;          // code: a str
   std::uint16_t first_line;    // code: an int

@@ -11,7 +11,7 @@
 namespace sonde {
 namespace {
 
-constexpr std::size_t kMostPythonFrames = 256;  // as many as sonde_stack takes
+constexpr std::size_t kMostPythonFrames = 256;  // the limit of sonde_stack
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0xff51afd7ed558ccdu;
@@ -26,7 +26,7 @@ std::uint64_t hash_of(std::uint64_t hash, const PythonFrame& frame) {
                          static_cast<std::uint64_t>(frame.first_line));
 }
 
-// One per thread. Only a stack that is new to its thread is more than a walk and a look-up.
+// Use one per thread. A stack that the thread has seen before costs a walk and a look-up.
 class PythonStacks {
  public:
   std::uint32_t here(const PythonInterpreter& python, const char* thread, std::size_t skip) {
@@ -51,7 +51,7 @@ class PythonStacks {
     std::array<std::uint32_t, kMostPythonFrames> numbers;
     for (std::size_t i = 0; i < count; ++i) {
       numbers[i] = frame(python, frames[i]);
-      if (numbers[i] == 0) return 0;  // nothing records any more
+      if (numbers[i] == 0) return 0;  // recording has stopped
     }
     return sonde_stack(numbers.data(), count);
   }
@@ -71,8 +71,7 @@ class PythonStacks {
   std::unordered_map<std::uint64_t, std::uint32_t> frames_;
 };
 
-// Leaked at the end of the thread's life: operators run in destructors of other thread-local
-// objects.
+// Leaked when the thread ends, because operators run in destructors of other thread-local objects.
 PythonStacks& stacks_of_thread() {
   static thread_local PythonStacks* mine = nullptr;
   if (mine == nullptr) mine = new PythonStacks;

@@ -36,7 +36,7 @@ constexpr std::uint32_t kAddressSlot = ~0U;
 
 using Functions = std::unordered_map<std::string, void*>;
 
-// Those of this library.
+// The functions of this library.
 Functions our_functions() {
   Functions functions;
   static const char here = 0;
@@ -47,7 +47,7 @@ Functions our_functions() {
   for (const char* const name : kHooks) {
     void* const function = ::dlsym(library, name);
     Dl_info owner = {};
-    // A library that is searched too may have one of the same name.
+    // Another library may define a function with the same name.
     if (function != nullptr && ::dladdr(function, &owner) != 0 && owner.dli_fbase == us.dli_fbase)
       functions.emplace(name, function);
   }
@@ -55,7 +55,7 @@ Functions our_functions() {
   return functions;
 }
 
-// What the loader knows of one library, as far as it concerns calls into others.
+// What the loader knows about one library's calls into others.
 struct Calls {
   std::uintptr_t base = 0;
   const ElfW(Sym) * symbols = nullptr;
@@ -68,7 +68,7 @@ struct Calls {
 
 void read_dynamic(const ElfW(Dyn) * entry, Calls& calls) {
   const auto at = [&](const ElfW(Dyn) & found) {
-    // The C library has made addresses of these on most machines.
+    // On most machines the C library has turned these into addresses.
     const std::uintptr_t value = found.d_un.d_ptr;
     return value < calls.base ? value + calls.base : value;
   };
@@ -122,7 +122,7 @@ Calls calls_of(const dl_phdr_info& library) {
   return calls;
 }
 
-// Other threads may be calling through it.
+// Set atomically: other threads may be calling through it.
 void set_slot(const Calls& calls, std::uintptr_t address, void* function) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader keeps addresses as numbers
   auto* const slot = reinterpret_cast<void**>(address);
@@ -156,7 +156,7 @@ int hook_library(dl_phdr_info* library, std::size_t /*bytes*/, void* functions) 
   return 0;
 }
 
-// Where the whole program sees our functions, c10 calls them anyway.
+// Whether the whole program sees our functions. Then c10 calls them anyway.
 bool are_seen_by_all() {
   void* const program = ::dlopen(nullptr, RTLD_LAZY);
   if (program == nullptr) return false;

@@ -3,9 +3,10 @@
 
 namespace sonde::torch {
 
-// Directs torch's libraries to the functions of memory_hooks.h where the linker has found c10's: in
-// a process that had loaded torch before us, as a Python program that imports `sonde`. To be called
-// before each use, for libraries that came since. Does nothing where ours stand first.
+// Redirects torch's libraries to the functions of memory_hooks.h in a process that loaded torch
+// before Sonde, such as a Python program that imports `sonde`. There the linker has bound them to
+// c10's. Call it before each use, because libraries may have been loaded since. Does nothing if
+// ours come first.
 void hook_loaded_libraries();
 
 }  // namespace sonde::torch
