@@ -34,7 +34,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Without what stands in angle brackets; empty if they do not match.
+// The name without what is in angle brackets; empty if they do not match.
 std::string without_templates(std::string_view name) {
   std::string kept;
   int depth = 0;

@@ -65,7 +65,7 @@ OwnFacts& own_facts() {
   return *facts;
 }
 
-// From "Seccomp_filters:\t2"; 0 if it is not told.
+// From "Seccomp_filters:\t2"; 0 if it is missing.
 long seccomp_filters(const std::string& status) {
   constexpr const char* kKey = "\nSeccomp_filters:";
   const std::size_t at = status.find(kKey);

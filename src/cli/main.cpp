@@ -399,10 +399,9 @@ struct Parser {
     command->add_flag("--no-sync", whatif.no_sync, "No call waits for a device");
     add_text_or_json(command);
     command->footer(
-        "Replays the trace with its dependencies. Everything that you do not change takes as long "
-        "as before.\nExample:\n  sonde whatif step.json.gz --scale 'aten::convolution*=0.5' "
-        "--remove "
-        "aten::copy_ --no-sync");
+        "Replays the trace with what waited for what; with nothing changed that gives the recorded "
+        "time. What is left takes as long as before.\nExample:\n  sonde whatif step.json.gz "
+        "--scale 'aten::convolution*=0.5' --remove aten::copy_ --no-sync");
     command->callback([this] {
       require(check(whatif));
       whatif.format = chosen_format();

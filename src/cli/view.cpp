@@ -84,7 +84,7 @@ class Shown {
     return {answer.status, answer.type, std::move(answer.body)};
   }
 
-  // Looks at the file now and then, until told to stop.
+  // Checks the file now and then, until it is stopped.
   void follow(const std::stop_token& stop) {
     using Clock = std::chrono::steady_clock;
     Clock::duration between = std::chrono::seconds(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the words of one thread say, by subject. Rows of spans count from 0 in the order in which
-// they begin. Names are numbers of the NameTable.
+// What the words of one thread say, by subject. Rows of spans count from 0 in order of begin; names
+// are numbers of the NameTable.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct DecodedSpans {
   std::vector<std::uint32_t> parent;
   std::vector<SpanKind> kind;
   std::vector<std::uint16_t> flags;
-  // Index into DecodeContext::windows; empty if there is only one.
+  // Index into DecodeContext::windows; empty if there is but one.
   std::vector<std::uint32_t> window;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
 
@@ -37,7 +37,7 @@ struct NoteOwner {
   bool valid() const { return row != SpanId::kInvalid; }
 };
 
-// Texts that are in the words themselves.
+// Texts that stand in the words themselves.
 struct DecodedNotes {
   struct Text {
     std::uint32_t span;
@@ -55,11 +55,11 @@ struct DecodedNotes {
     std::uint32_t name;
   };
 
-  std::vector<Text> names;  // of spans whose names have no number
+  std::vector<Text> names;  // of spans whose names were given no number
   std::vector<Text> texts;
   std::vector<Argument> arguments;
   std::vector<Category> categories;
-  std::uint64_t cut = 0;  // texts that are incomplete
+  std::uint64_t cut = 0;  // texts that are not whole
 };
 
 struct DecodedOps {
@@ -94,13 +94,13 @@ struct DecodedOps {
   std::vector<Place> places;
 };
 
-// Things that happened at one time.
+// What happened at one time.
 struct DecodedMoments {
   struct Moment {
     std::int64_t time_ns;
     std::uint32_t name;
     double value;        // counters
-    std::uint32_t span;  // the innermost open one; SpanId::kInvalid if none
+    std::uint32_t span;  // innermost open one, SpanId::kInvalid if none
   };
   struct FlowEnd {
     std::uint64_t id;
@@ -113,7 +113,7 @@ struct DecodedMoments {
     std::uint64_t ticks;
     std::uint32_t name;
     bool begin;
-    std::uint32_t window;  // for a begin: index into DecodeContext::windows
+    std::uint32_t window;  // of a begin, index into DecodeContext::windows
   };
 
   std::vector<Moment> instants;
@@ -128,7 +128,7 @@ struct DecodedMoments {
   }
 };
 
-// What sources of device work recorded. device_rows.h makes rows of it.
+// What sources of device work recorded; device_rows.h makes rows of it.
 struct DecodedDevices {
   struct ApiCall {
     std::uint32_t span;
@@ -138,7 +138,7 @@ struct DecodedDevices {
   struct GraphNode {
     std::uint64_t id;
     std::uint64_t copied_from;
-    std::uint32_t span;  // the span that made it; SpanId::kInvalid if none
+    std::uint32_t span;  // that made it, SpanId::kInvalid if none
   };
 
   std::vector<ApiCall> api_calls;
@@ -152,7 +152,7 @@ struct DecodeCounts {
   std::uint64_t out_of_window = 0;
   std::uint64_t unmatched = 0;
   std::uint64_t undecodable = 0;
-  std::uint64_t lost = 0;  // counted from the chunks themselves
+  std::uint64_t lost = 0;  // as the chunks themselves tell
 };
 
 struct DecodedThread {

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// Modules lie in one another no deeper; a place that names itself ends here.
+// Modules are never nested deeper. The limit also ends a place that refers to itself.
 constexpr int kDeepestModule = 256;
 
 bool is(std::string_view place, PlaceKind kind) {

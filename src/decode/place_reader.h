@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Stacks and modules of a recording, from the dictionary's places (wire/places.h) to rows.
+// Turns stacks and modules of a recording, which are places in the dictionary (wire/places.h), into
+// rows.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +15,7 @@
 
 namespace sonde {
 
-// Rows are made when they are first needed, each once. Invalid places give no row.
+// Rows are made on demand, each once. Invalid places give no row.
 class PlaceReader {
  public:
   using Places = std::unordered_map<std::uint64_t, std::string>;

@@ -36,7 +36,7 @@ Piece piece(std::uint64_t sequence, std::uint32_t first_offset, Words words) {
   return made;
 }
 
-// A thread's words in a recording whose ticks are nanoseconds and whose last tick is 1000. Ids 1 to
+// A thread's words in a recording whose ticks are nanoseconds and whose last one is 1000. Ids 1 to
 // 9 are known names, numbered like their ids.
 class Decoding {
  public:
@@ -397,7 +397,7 @@ TEST(ThreadDecoder, SurvivesPositionsAndTicksAtTheEndOfTheirRange) {
   }
 }
 
-// These took hours when everything that is open was searched.
+// The following took hours with a search through all that is open.
 
 TEST(ThreadDecoder, NeedsNoLongerForDeepNesting) {
   constexpr std::uint64_t kDepth = 300'000;

@@ -15,14 +15,14 @@ namespace sonde {
 
 namespace {
 
-// A file may expand to this much in any case. Beyond that, a file that expands more than a
-// thousandfold counts as made to exhaust memory.
+// What a small file may expand to; beyond that, a file that expands more than a thousandfold is
+// taken for one that was made to exhaust memory.
 constexpr std::uint64_t kFreelyExpanded = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMaxExpansion = 1024;
 // Bytes below which starting threads takes longer than the work.
 constexpr std::uint64_t kWorthThreads = std::uint64_t{1} << 20;
 
-// What can be done to a column while it is filled, for each type of value.
+// What is done to a column that is filled, for each type of value.
 struct ColumnOps {
   ElementType type;
   std::size_t (*size)(const void* column);
@@ -43,7 +43,7 @@ constexpr ColumnOps kOps = {
       static_cast<Column<T>*>(column)->append(values.data(), rows);
     }};
 
-// A column to be filled, of any type.
+// A column to be filled, whatever its type.
 class Target {
  public:
   template <typename T>
@@ -81,7 +81,7 @@ class ColumnReader {
 
   void read() {
     const std::vector<const BlockFile::Block*> blocks = wanted_blocks();
-    // Few at a time, so that a large file is not in memory twice.
+    // Few at a time, so that a large file is not held twice.
     const std::size_t at_once =
         std::max<std::size_t>(4, std::size_t{2} * std::thread::hardware_concurrency());
     std::vector<Decoded> decoded(at_once);
@@ -96,7 +96,7 @@ class ColumnReader {
     finish_tables();
   }
 
-  // Adds rows to the ledger. Call it when no id can refer to their text by accident.
+  // Rows of the ledger; to be added when no id can refer to their text by accident.
   void write_losses() {
     for (const Loss& loss : losses_) {
       builder_.add_ledger(loss.kind, loss.count, file_.name(), loss.detail);
@@ -177,7 +177,7 @@ class ColumnReader {
     declared = std::max(declared, chunk.table_rows);
   }
 
-  // Chunks come in rising order; a gap was lost to damage. Returns what is wrong, if anything.
+  // Chunks come in rising order; a gap is what damage took. Returns what is wrong, if anything.
   std::string place(const Target& target, const Decoded& decoded) {
     const ColumnChunk& chunk = decoded.chunk;
     const std::uint64_t have = target.size();
@@ -185,7 +185,7 @@ class ColumnReader {
     if (chunk.first_row < have) {
       return "is repeated from row " + std::to_string(chunk.first_row) + " on";
     }
-    // A gap is filled without data, so its length must be plausible for the size of the file.
+    // A gap is filled without data; its length must be in keeping with what the file brings.
     if (chunk.first_row - have > 65536 + 8 * brought_bytes_) {
       return "claims more rows than a file of this size can have";
     }
@@ -226,7 +226,7 @@ class ColumnReader {
          std::string(table) + " has lost its last rows");
   }
 
-  // Columns that were not stored are null; a truncated column is null from there on.
+  // Columns that were not stored are null throughout; a column cut short is null from there on.
   void finish_tables() {
     const auto end = targets_.cend();
     for (auto first = targets_.cbegin(); first != end;) {
@@ -251,8 +251,8 @@ class ColumnReader {
 
   const BlockFile& file_;
   TraceBuilder& builder_;
-  std::uint64_t brought_bytes_ = 0;  // payloads of all blocks that were read
-  std::vector<Target> targets_;      // targets of one table are neighbours
+  std::uint64_t brought_bytes_ = 0;  // payloads of all blocks that are read
+  std::vector<Target> targets_;      // those of one table beside each other
   std::map<std::string, std::uint64_t, std::less<>> declared_rows_;
   Column<std::uint64_t> string_ends_;
   Column<std::uint8_t> string_bytes_;
@@ -266,7 +266,7 @@ Result<Trace> read_columns(const BlockFile& file, TraceBuilder builder) {
   reader.read();
   const bool is_damaged = reader.lost_any() || !file.damage().empty() || !file.sealed();
   std::vector<Correction> corrections;
-  // Before the ledger's own text is added: an id whose string is lost could then refer to it.
+  // Before the ledger's own text is added, which an id without its string could then mean.
   if (is_damaged) corrections = correct_values(builder.tables(), builder.strings());
   for (const Correction& c : corrections) {
     builder.add_ledger(LedgerKind::Undecodable, c.count, file.name(), c.what);

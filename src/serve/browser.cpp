@@ -17,7 +17,7 @@ extern char** environ;
 namespace sonde::detail {
 namespace {
 
-// What stands in an attribute.
+// Escapes text for an attribute.
 std::string attribute_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -22,7 +22,7 @@ struct StreamTime {
   Nanos busy_ns = 0;
 };
 
-// Spans of a track stand in the order of their begin.
+// Spans of a track are ordered by begin.
 StreamTime stream_time(const Trace& trace, TrackId track) {
   StreamTime time;
   for (const SpanId span : trace.track_spans(track)) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kIdField = 0;
 
-// Rows of spans stand in order of time on each track.
+// Rows of spans are in time order on each track.
 bool is_start_of_spans(const Part& part, const Filter& filter) {
   const Field& field = part.fields[filter.field()];
   return field.name == "start_ns" && field.source == &part.source->trace.spans().start_ns;

@@ -43,7 +43,7 @@ void Lookup::build_sorted(const std::vector<std::int64_t>& values) {
 void Lookup::build(const Field& field, std::size_t rows) {
   is_built_ = true;
   std::vector<std::int64_t> values = all_values(field, rows);
-  // NULL is far from all other ids; whoever asks for it gets it by looking at every row.
+  // NULL is far from all other ids; a query for it reads every row.
   std::int64_t most = 0;
   bool any = false;
   for (const std::int64_t value : values) {

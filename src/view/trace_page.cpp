@@ -20,7 +20,7 @@ std::string joined(const Parts& parts) {
   return out;
 }
 
-// What stands between tags.
+// Escapes text between tags.
 std::string html_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -46,7 +46,7 @@ int record_by_timer() {
   return 0;
 }
 
-// The handler's stack lies above a page that nobody may touch.
+// The handler's stack is above a page that may not be touched.
 int record_on_small_stack(std::size_t bytes) {
   const std::size_t page = 4096;
   char* const memory = static_cast<char*>(

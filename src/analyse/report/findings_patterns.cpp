@@ -28,7 +28,7 @@ bool could_be_looked_for(const Report& report, Pattern pattern) {
   return pattern != Pattern::Fp32MatMul || !report.devices.empty();
 }
 
-// Those that operators alone show (findings_operators.cpp), as far as they can be found at all.
+// Patterns that operators alone show (findings_operators.cpp), as far as they can be found.
 bool is_looked_for_in_operators(const Trace& trace, Pattern pattern) {
   switch (pattern) {
     case Pattern::ForLoopIndexing:

@@ -143,7 +143,7 @@ class PathTree {
   std::vector<std::uint32_t> of_span_;
 };
 
-// The table of texts, of which the first is empty.
+// The table of texts. The first is empty.
 class Texts {
  public:
   std::int64_t operator()(std::string_view text) {
