@@ -13,7 +13,7 @@ class record_function(ContextDecorator):
         with record_function("forward"):
             output = model(inputs)
 
-    While nothing records, it costs well under a microsecond.
+    While nothing records, it costs about a microsecond.
     """
 
     def __init__(self, name: str, args: Optional[str] = None) -> None:

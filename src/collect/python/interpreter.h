@@ -15,13 +15,14 @@
 namespace sonde {
 
 // A frame as it was found. Equal frames are at the same place: if an address was reused for other
-// code, its line table, file or first line differs.
+// code, its line table, file or first line differs. There are no defaults: a walk has room for
+// hundreds of frames, which would all be set.
 struct PythonFrame {
-  const char* code = nullptr;
-  std::uint64_t position = 0;
-  const char* lines = nullptr;
-  const char* filename = nullptr;
-  std::int32_t first_line = 0;
+  const char* code;
+  std::uint64_t position;
+  const char* lines;
+  const char* filename;
+  std::int32_t first_line;
 };
 
 struct PythonPlace {
