@@ -18,6 +18,7 @@
 #include "decode/recording_reader.h"
 #include "file/block_file.h"
 #include "file/block_layout.h"
+#include "lazy_promises.h"
 #include "promises.h"
 #include "wire/blocks.h"
 #include "wire/codec.h"
@@ -68,6 +69,13 @@ class Container {
     Bytes piece;
     encode_events(head, words, piece);
     add_piece(piece);
+  }
+  void seal() {
+    Trailer trailer;
+    trailer.block_count = kNoIndex;
+    trailer.file_tag = tag_;
+    trailer.crc = crc_of(trailer);
+    append(&trailer, sizeof(trailer));
   }
   std::span<const std::uint8_t> bytes() const { return bytes_; }
 
@@ -149,5 +157,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Result<Trace> trace = read_recording(*file, {.window = window, .still_written = true});
     if (trace) sonde::testing::check_promises(*trace);
   }
+  // Once more as a file that ended well: such a one may be decoded late.
+  container.seal();
+  const Result<BlockFile> sealed = BlockFile::parse(container.bytes(), "fuzz");
+  if (sealed) sonde::testing::check_lazy(*sealed);
   return 0;
 }

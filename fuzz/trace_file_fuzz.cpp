@@ -13,6 +13,7 @@
 #include "file/block_file.h"
 #include "file/block_layout.h"
 #include "file/trace_file.h"
+#include "lazy_promises.h"
 #include "promises.h"
 #include "sonde/trace.h"
 
@@ -29,6 +30,7 @@ void read(std::span<const std::uint8_t> bytes) {
   for (const BlockFile::Block& block : file->blocks()) (void)file->payload(block, scratch);
   const Result<Trace> trace = read_trace(*file);
   if (trace) check_promises(*trace);
+  if (file->sealed()) sonde::testing::check_lazy(*file);
 }
 
 template <typename T>

@@ -22,6 +22,7 @@ struct InfoOptions {
   std::string file;
   OpenOptions open;
   bool json = false;
+  bool check = false;  // decode all of it, to find damage
 };
 Result<void> run_info(const InfoOptions& options, Output& out);
 

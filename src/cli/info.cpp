@@ -19,9 +19,11 @@ bool is_complete(const TraceFacts& facts) {
          !facts.ledger.contains(LedgerKind::DamagedBytes);
 }
 
-Result<InfoReport> make_report(const std::string& path, const OpenOptions& options) {
+Result<InfoReport> make_report(const InfoOptions& options) {
+  const std::string& path = options.file;
   const Progress progress("opening " + path);
-  SONDE_TRY(OpenedFile file, open_file(path, options));
+  SONDE_TRY(OpenedFile file, open_file(path, options.open));
+  if (options.check) (void)file.trace.tables();
   TraceFacts facts = gather_facts(file.trace);
   return InfoReport{.path = path,
                     .complete = is_complete(facts),
@@ -32,7 +34,7 @@ Result<InfoReport> make_report(const std::string& path, const OpenOptions& optio
 }  // namespace
 
 Result<void> run_info(const InfoOptions& options, Output& out) {
-  SONDE_TRY(const InfoReport report, make_report(options.file, options.open));
+  SONDE_TRY(const InfoReport report, make_report(options));
   if (options.json) {
     write_info_json(report, out);
   } else {

@@ -116,27 +116,29 @@ class JsonReport {
       json_.key("id").value(rows.id[i]);
       number_or_null("device", rows.device_index[i]);
       text("name", rows.name[i]);
-      json_.key("spans").value(trace_.track_spans(TrackId(i)).size());
+      json_.key("spans").value(facts_.counts.spans_of_track[i]);
     });
   }
 
   void spans() {
-    json_.key("spans").value(trace_.spans().size());
+    const TraceCounts& counts = facts_.counts;
+    json_.key("spans").value(counts.spans);
     json_.key("spans_by_kind").begin_object();
-    for (const auto& [kind, count] : facts_.spans_by_kind) {
+    for (const auto& [kind, count] : counts.spans_by_kind) {
       json_.key(to_string(kind)).value(count);
     }
     json_.end_object();
     json_.key("steps").begin_object();
-    json_.key("count").value(facts_.steps.count);
-    number_or_null("first", facts_.steps.first);
-    number_or_null("last", facts_.steps.last);
-    json_.key("total_ns").value(facts_.steps.total_ns);
+    json_.key("count").value(counts.steps.count);
+    number_or_null("first", counts.steps.first);
+    number_or_null("last", counts.steps.last);
+    json_.key("total_ns").value(counts.steps.total_ns);
     json_.end_object();
-    json_.key("instants").value(trace_.instants().size());
-    json_.key("counters").value(trace_.counters().size());
-    json_.key("flows").value(trace_.flows().size());
-    json_.key("allocations").value(trace_.allocations().size());
+    json_.key("instants").value(counts.instants);
+    json_.key("counters").value(counts.counters);
+    json_.key("flows");
+    counts.flows ? json_.value(*counts.flows) : json_.null();
+    json_.key("allocations").value(counts.allocations);
   }
 
   void windows() {

@@ -140,24 +140,25 @@ class TextReport {
     rows(table.size(), [&](std::size_t i) {
       line("  {} {:<8} {:<24} {:>12}", to_string(table.kind[i]), table.id[i],
            name_or(trace_.string(table.name[i]), "-"),
-           count_text(trace_.track_spans(TrackId(i)).size()));
+           count_text(facts_.counts.spans_of_track[i]));
     });
   }
 
   void spans() {
-    line("Spans      {}", count_text(trace_.spans().size()));
-    for (const auto& [kind, count] : facts_.spans_by_kind) {
+    const TraceCounts& counts = facts_.counts;
+    line("Spans      {}", count_text(counts.spans));
+    for (const auto& [kind, count] : counts.spans_by_kind) {
       line("  {:<24} {:>12}", to_string(kind), count_text(count));
     }
-    if (const StepFacts& steps = facts_.steps; steps.count > 0) {
+    if (const StepCounts& steps = counts.steps; steps.count > 0) {
       line("Steps      {}, number {} to {}, {} each", count_text(steps.count), steps.first,
            steps.last, duration_text(steps.total_ns / static_cast<Nanos>(steps.count)));
     }
-    const std::pair<std::string_view, std::size_t> others[] = {
-        {"Instants", trace_.instants().size()},
-        {"Counters", trace_.counters().size()},
-        {"Flows", trace_.flows().size()},
-        {"Allocations", trace_.allocations().size()}};
+    const std::pair<std::string_view, std::uint64_t> others[] = {
+        {"Instants", counts.instants},
+        {"Counters", counts.counters},
+        {"Flows", counts.flows.value_or(0)},
+        {"Allocations", counts.allocations}};
     for (const auto& [name, count] : others) {
       if (count > 0) line("{:<10} {}", name, count_text(count));
     }

@@ -771,6 +771,8 @@ struct Parser {
         "info", "Show what is in a trace, what was lost, and what recording cost");
     add_input(command, "FILE", kTraceFile, info);
     add_text_or_json(command);
+    command->add_flag("--check", info.check,
+                      "Decode all events, to find damage that only they show");
     command->footer("Example:\n  sonde info run.sonde --format json | python3 -m json.tool");
     command->callback([this] {
       info.json = format == "json";

@@ -2,16 +2,23 @@
 #include "sonde/open.h"
 
 #include <filesystem>
+#include <utility>
 
+#include "base/file_stamp.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/trace_facts.h"
+#include "convert/open_file.h"
 
 namespace sonde::cli {
 
 Result<Trace> open_with_progress(const std::string& path, const OpenOptions& options) {
   const Progress progress("opening " + path);
-  return open_trace(path, options);
+  const FileStamp before(path);
+  SONDE_TRY(OpenedFile file, open_file(path, options));
+  (void)file.trace.tables();  // decoded here, where it is shown that it takes long
+  if (file.is_whole() && before.was_written()) return Failure(changed_while_read(path));
+  return std::move(file.trace);
 }
 
 Result<Trace> open_to_answer(const std::string& path, const OpenOptions& options) {

@@ -63,11 +63,6 @@ std::string shown(const std::string& path) {
   return below.empty() || below.rfind("..", 0) == 0 ? path : below;
 }
 
-bool is_empty(const Trace& trace) {
-  return trace.spans().empty() && trace.instants().empty() && trace.counters().empty() &&
-         trace.allocations().empty();
-}
-
 // Whether it may still arrive while the process is running.
 bool may_come(LedgerKind kind) {
   return kind == LedgerKind::Truncated || kind == LedgerKind::Unfinished ||
@@ -106,12 +101,10 @@ Result<BlockFile> own_file(const ReportEntry& entry) {
   return Failure(ErrorCode::NotFound, shown(entry.text) + kReplaced);
 }
 
-void look_for_gpu(const Trace& trace, Recorded& result) {
-  result.has_gpu = !trace.kernels().empty() || !trace.copies().empty();
-  const auto& kinds = trace.spans().kind;
-  const ApiCallTable& calls = trace.api_calls();
-  for (std::size_t i = 0; i < calls.size() && !result.has_calls; ++i) {
-    result.has_calls = device_called(kinds[calls.span[i]]) == DeviceType::Cuda;
+void look_for_gpu(const Trace& trace, const TraceCounts& counts, Recorded& result) {
+  for (const auto& [kind, count] : counts.spans_by_kind) {
+    result.has_gpu = result.has_gpu || is_device_work(kind);
+    result.has_calls = result.has_calls || device_called(kind) == DeviceType::Cuda;
   }
   const LedgerTable& ledger = trace.ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
@@ -138,8 +131,8 @@ Recorded outline_of(const BlockFile& file, Recorded result) {
     return result;
   }
   result.is_outline = true;
-  look_for_gpu(*trace, result);
   const TraceFacts facts = gather_facts(*trace);
+  look_for_gpu(*trace, facts.counts, result);
   const std::uint64_t events = count_of(facts.ledger, LedgerKind::EventsWritten);
   result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, to sort by
   result.text = (events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes())) +
@@ -158,20 +151,21 @@ Recorded look_at(const ReportEntry& entry, bool still_runs) {
   Recorded result{.shown_path = shown(entry.text), .text = "", .still_runs = still_runs};
   const Progress progress("reading " + result.shown_path);
   auto file = own_file(entry);
-  if (file && bytes_to_decode(*file) > (file->sealed() ? kMostDecoded : kMostMadeWhole))
+  if (file && !has_counts(*file) &&
+      bytes_to_decode(*file) > (file->sealed() ? kMostDecoded : kMostMadeWhole))
     return outline_of(*file, std::move(result));
-  const auto trace = file ? read_growing_trace(*file) : Result<Trace>(Failure(file.error()));
+  const auto trace = file ? read_trace_lazily(*file) : Result<Trace>(Failure(file.error()));
   if (!trace) {
     result.text = trace.error().message;
     return result;
   }
   const TraceFacts facts = gather_facts(*trace);
-  if (is_empty(*trace) && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
+  if (facts.counts.empty() && !has(facts.ledger, LedgerClass::Lost) && !still_runs) {
     remove_recording(*file);
     return result;
   }
-  result.spans = trace->spans().size();
-  look_for_gpu(*trace, result);
+  result.spans = facts.counts.spans;
+  look_for_gpu(*trace, facts.counts, result);
   result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
                             duration_text(trace->last_ns() - trace->first_ns()),
                             losses_text(facts, still_runs));
@@ -261,8 +255,8 @@ void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) 
     const auto process = process_of(*file);
     // It may be another process's, which may not have got as far as to say so.
     if (process ? process->pid != claim.pid : is_recorded_to(claim.text)) continue;
-    const auto trace = read_growing_trace(*file);
-    if (!trace || !is_empty(*trace)) continue;
+    const auto trace = read_trace_lazily(*file);
+    if (!trace || !trace->counts().empty()) continue;
     remove_recording(*file);
     // The process may have ended before it noted in the recording that it has a live file.
     remove_if_left_over(claim.text + ".live");

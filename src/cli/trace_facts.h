@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The facts that `sonde info` prints, gathered in one pass over a trace.
+// The facts that `sonde info` prints.
 
-#include <cstdint>
-#include <map>
 #include <string>
 
 #include "sonde/analyse/ledger.h"
@@ -12,16 +10,8 @@
 
 namespace sonde::cli {
 
-struct StepFacts {
-  std::uint64_t count = 0;
-  std::int64_t first = -1;
-  std::int64_t last = -1;
-  Nanos total_ns = 0;
-};
-
 struct TraceFacts {
-  std::map<SpanKind, std::uint64_t> spans_by_kind;
-  StepFacts steps;
+  TraceCounts counts;
   LedgerTotals ledger;
 
   bool has(LedgerClass wanted) const { return sonde::has(ledger, wanted); }

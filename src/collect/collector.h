@@ -71,7 +71,8 @@ class Collector {
   void give_up();
   void write_ledger(RecordingFile& file, const SessionLosses& lost, std::int64_t drainer_ns);
   void flush_events();
-  void distribute(const EventsHead& head, std::span<const std::uint64_t> words);
+  void distribute(const EventsHead& head, std::span<const std::uint64_t> words,
+                  bool is_still_filled);
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 

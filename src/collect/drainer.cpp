@@ -113,17 +113,24 @@ void Collector::pass() {
   }
   stream_.prepare_ahead();
   if (draining) {
-    const auto take = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
-      distribute(head, words);
+    const auto take_live = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
+      distribute(head, words, true);
+    };
+    const auto take_full = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
+      distribute(head, words, false);
     };
     // Live chunks first: those that are left meanwhile show up among the full ones.
     if (ended || now - last_partial_ns_ >= kPartialEveryNs) {
       last_partial_ns_ = now;
-      drain_.live_chunks(stream_.pool(), take);
+      drain_.live_chunks(stream_.pool(), take_live);
       flush_events();
     }
     // If some chunks could not be taken, no window counts as written. The next pass comes soon.
-    if (!drain_.full_chunks(stream_, take, [this] { flush_events(); })) pass_ticks_ = 0;
+    if (!drain_.full_chunks(stream_, take_full, [this] { flush_events(); })) {
+      pass_ticks_ = 0;
+    } else {
+      for (const auto& session : sessions) session->file->settle_counts();
+    }
   }
   if (now - last_anchor_ns_ >= anchor_interval_ns_) {
     last_anchor_ns_ = now;
@@ -161,7 +168,8 @@ void Collector::flush_events() {
   }
 }
 
-void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t> words) {
+void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t> words,
+                           bool is_still_filled) {
   const TickRange range = ticks_of(head, words);
   std::vector<std::shared_ptr<SessionState>> takers;
   const std::uint64_t records = count_records(words);
@@ -194,12 +202,14 @@ void Collector::distribute(const EventsHead& head, std::span<const std::uint64_t
   encoded_.clear();
   encode_events(head, words, encoded_);
   for (const auto& session : takers) {
-    session->file->add_events(head.thread, records, encoded_, session->options.compress);
+    session->file->add_events({head, words, encoded_, records, is_still_filled},
+                              session->options.compress);
   }
 }
 
 void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                            bool compress) {
+  file.give_up_counts();
   std::vector<std::uint64_t> words;
   std::vector<std::uint8_t> encoded;
   const detail::Pool& pool = stream_.pool();
@@ -212,7 +222,7 @@ void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::
     head.word_count = static_cast<std::uint32_t>(words.size());
     encoded.clear();
     encode_events(head, words, encoded);
-    file.add_events(head.thread, count_records(words), encoded, compress);
+    file.add_events({head, words, encoded, count_records(words), false}, compress);
   }
   file.flush_events();
   file.sync_dictionary();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "record/dictionary.h"
+#include "trace/known_names.h"
 #include "wire/dictionary.h"
 
 namespace sonde {
@@ -12,6 +13,7 @@ namespace {
 // Large enough that blocks are few, small enough to be written and read in parallel.
 constexpr std::size_t kEventsBlockBytes = std::size_t{256} << 10;
 constexpr std::size_t kRememberedBlocks = 64;
+constexpr std::size_t kStepsPerBlock = 4096;
 // Enough for ledger, index and trailer of all but the longest recordings.
 constexpr std::uint64_t kRoomForTheEnd = std::uint64_t{64} << 10;
 
@@ -54,6 +56,7 @@ void RecordingFile::add_window(const WindowBlock& window) {
   const std::lock_guard guard(mutex_);
   repeated_.emplace_back(BlockKind::Windows, std::vector(out.bytes().begin(), out.bytes().end()));
   append(BlockKind::Windows, out.bytes(), false);
+  tally_.window(window);
 }
 
 Result<void> RecordingFile::add_metadata(const std::string& key, const std::string& json) {
@@ -99,7 +102,8 @@ void RecordingFile::sync_dictionary_locked() {
   const std::uint64_t total = detail::dictionary().copy_since(dictionary_bytes_, fresh);
   if (fresh.empty()) return;
   read_dictionary(fresh, [&](const DictionaryEntry& entry) {
-    if (entry.kind != DictionaryKind::Thread) return;
+    if (entry.kind != DictionaryKind::Thread) return note_name(entry);
+    threads_[entry.id] = {entry.number, std::string(entry.name)};
     bool& kept = kept_threads_[entry.id];
     kept = kept ||
            std::find(only_ids_.begin(), only_ids_.end(), static_cast<std::int64_t>(entry.number)) !=
@@ -122,20 +126,28 @@ void RecordingFile::sync_dictionary_locked() {
   dictionary_bytes_ = total;
 }
 
-void RecordingFile::add_events(std::uint64_t thread, std::uint64_t records,
-                               const std::vector<std::uint8_t>& encoded, bool compress) {
+// What the counts need to know of a name.
+void RecordingFile::note_name(const DictionaryEntry& entry) {
+  if (entry.kind == DictionaryKind::Place) return;
+  if (entry.is_cut) tally_.count_cut_name();
+  if (const std::int64_t step = step_number(entry.name); step >= 0)
+    tally_.name_step(entry.id, step);
+}
+
+void RecordingFile::add_events(const Piece& piece, bool compress) {
   const std::lock_guard guard(mutex_);
   sync_dictionary_locked();
-  if (!keeps(thread)) return;
-  const auto size = static_cast<std::uint32_t>(encoded.size());
+  if (!keeps(piece.head.thread)) return;
+  const auto size = static_cast<std::uint32_t>(piece.encoded.size());
   // All or nothing, also if memory runs out.
-  if (const std::size_t needed = pending_.size() + sizeof(size) + encoded.size();
+  if (const std::size_t needed = pending_.size() + sizeof(size) + piece.encoded.size();
       needed > pending_.capacity())
     pending_.reserve(std::max(needed, 2 * pending_.capacity()));
   const auto* size_bytes = reinterpret_cast<const std::uint8_t*>(&size);
   pending_.insert(pending_.end(), size_bytes, size_bytes + sizeof(size));
-  pending_.insert(pending_.end(), encoded.begin(), encoded.end());
-  pending_records_ += records;
+  pending_.insert(pending_.end(), piece.encoded.begin(), piece.encoded.end());
+  pending_records_ += piece.records;
+  tally_.add(piece.head, piece.words, piece.is_still_filled);
   pending_compress_ = compress;
   if (pending_.size() >= kEventsBlockBytes) flush_events_locked();
 }
@@ -149,17 +161,57 @@ void RecordingFile::flush_events_locked() {
   if (pending_.empty()) return;
   const bool written = append(BlockKind::Events, pending_, pending_compress_);
   (written ? records_written_ : records_failed_) += pending_records_;
+  if (!written) tally_.give_up();
   if (written) {
     if (block_records_.size() == kRememberedBlocks) block_records_.erase(block_records_.begin());
     block_records_.push_back(pending_records_);
   }
   pending_.clear();
   pending_records_ = 0;
+  if (tally_.steps_waiting() >= kStepsPerBlock) flush_steps_locked();
+}
+
+void RecordingFile::flush_steps_locked() {
+  ByteWriter out;
+  for (const StepMark& step : tally_.take_steps()) step.write(out);
+  if (!out.empty()) append(BlockKind::Steps, out.bytes(), true);
+}
+
+void RecordingFile::settle_counts() {
+  const std::lock_guard guard(mutex_);
+  tally_.settle();
+}
+
+void RecordingFile::give_up_counts() {
+  const std::lock_guard guard(mutex_);
+  tally_.give_up();
+}
+
+void RecordingFile::append_counts() {
+  if (first_error_) return;
+  RecordingTally::Sum sum = tally_.finish();
+  if (!tally_.is_exact() || sum.all.records != records_written_) return;
+  flush_steps_locked();
+  ByteWriter out;
+  const auto flush = [&] {
+    if (!out.empty()) append(BlockKind::Threads, out.bytes(), true);
+    out.clear();
+  };
+  for (ThreadCounts& thread : sum.threads) {
+    thread.kernel_id = threads_[thread.thread].kernel_id;
+    thread.name = threads_[thread.thread].name;
+    thread.write(out);
+    if (out.size() > kMaxBlockBytes / 4) flush();
+  }
+  flush();
+  sum.all.write(out);
+  append(BlockKind::Counts, out.bytes(), false);
 }
 
 void RecordingFile::make_room_for_the_end() {
   const std::lock_guard guard(mutex_);
   if (!first_error_) return;
+  tally_.give_up();
   const auto took_back = [this](BlockKind kind) {
     const auto taken = writer_.take_back(kind);
     return taken && *taken;
@@ -183,6 +235,7 @@ void RecordingFile::make_room_for_the_end() {
 
 Result<void> RecordingFile::seal() {
   const std::lock_guard guard(mutex_);
+  append_counts();
   sealed_ = true;
   auto sealed = writer_.seal();
   if (!sealed) note_failure(sealed.error());

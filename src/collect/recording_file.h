@@ -10,16 +10,19 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
+#include "decode/recording_tally.h"
 #include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
 #include "wire/blocks.h"
 #include "wire/codec.h"
+#include "wire/dictionary.h"
 
 namespace sonde {
 
@@ -39,11 +42,21 @@ class RecordingFile {
 
   // Writes new names. Events that were written earlier may use them.
   void sync_dictionary();
-  // `encoded` is the result of encode_events for `records` records of `thread`. It is in the file
-  // once flush_events() has returned: many pieces share one block.
-  void add_events(std::uint64_t thread, std::uint64_t records,
-                  const std::vector<std::uint8_t>& encoded, bool compress);
+  // Whole records of one thread, as they were and as encode_events made them.
+  struct Piece {
+    const EventsHead& head;
+    std::span<const std::uint64_t> words;
+    const std::vector<std::uint8_t>& encoded;
+    std::uint64_t records;
+    bool is_still_filled;  // its chunk is: what the thread wrote before it may come after it
+  };
+  // It is in the file when flush_events() has returned: many pieces go into one block.
+  void add_events(const Piece& piece, bool compress);
   void flush_events();
+  // All that the threads have written until some time is there.
+  void settle_counts();
+  // What comes is in no order: the file will not say how much it holds.
+  void give_up_counts();
 
   // After a write failed because the disk is full: removes the last events to make room for ledger
   // and index. Removed events count as failed.
@@ -67,6 +80,9 @@ class RecordingFile {
   void note_failure(const Error& error);
   void sync_dictionary_locked();
   void flush_events_locked();
+  void flush_steps_locked();
+  void append_counts();
+  void note_name(const DictionaryEntry& entry);
   bool keeps(std::uint64_t thread) const;
 
   mutable std::mutex mutex_;
@@ -86,6 +102,12 @@ class RecordingFile {
   std::vector<std::int64_t> only_ids_;
   std::vector<std::string> only_names_;
   std::unordered_map<std::uint64_t, bool> kept_threads_;
+  RecordingTally tally_;
+  struct ThreadEntry {
+    std::uint64_t kernel_id = 0;
+    std::string name;
+  };
+  std::unordered_map<std::uint64_t, ThreadEntry> threads_;
 };
 
 }  // namespace sonde

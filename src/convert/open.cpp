@@ -2,6 +2,7 @@
 #include "sonde/open.h"
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -85,11 +86,12 @@ bool is_sonde(std::span<const std::uint8_t> bytes) {
          std::equal(kFileMagic.begin(), kFileMagic.end(), bytes.begin());
 }
 
-Result<OpenedFile> read_sonde(const PaddedBytes& bytes, const std::string& path,
+Result<OpenedFile> read_sonde(PaddedBytes bytes, const std::string& path,
                               const OpenOptions& options) {
-  SONDE_TRY(BlockFile file, BlockFile::parse(bytes.bytes(), path));
+  const auto kept = std::make_shared<const PaddedBytes>(std::move(bytes));
+  SONDE_TRY(BlockFile file, BlockFile::parse(kept->bytes(), path));
   SONDE_TRY_VOID(check_size(file, options));
-  SONDE_TRY(Trace trace, read_growing_trace(file));
+  SONDE_TRY(Trace trace, read_trace_lazily(file, kept));
   return OpenedFile{.trace = std::move(trace),
                     .format = FileFormat::Sonde,
                     .bytes = file.file_bytes(),
@@ -105,7 +107,7 @@ Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options)
   SONDE_TRY(PaddedBytes file, PaddedBytes::map_file(path));
   const std::span<const std::uint8_t> bytes = file.bytes();
   const std::size_t size = bytes.size();
-  if (is_sonde(bytes)) return read_sonde(file, path, options);
+  if (is_sonde(bytes)) return read_sonde(std::move(file), path, options);
   if (is_sqlite(file.text()))
     return opened(read_profiler_database(std::move(file), path), FileFormat::Database, size);
   if (is_gzip(bytes)) return read_gzip(file, path, options);
@@ -121,11 +123,14 @@ Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options)
 Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options) {
   const FileStamp before(path);
   Result<OpenedFile> file = read_any(path, options);
-  const bool may_grow = file && file->format == FileFormat::Sonde && !file->sealed;
+  const bool may_grow = file && !file->is_whole();
   if (may_grow || !before.was_written()) return file;
-  return Failure(
-      ErrorCode::Io,
-      path + ": changed while it was being read; wait until it is complete, and try again");
+  return Failure(changed_while_read(path));
+}
+
+Error changed_while_read(const std::string& path) {
+  return {ErrorCode::Io,
+          path + ": changed while it was being read; wait until it is complete, and try again"};
 }
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options) {

@@ -23,7 +23,12 @@ struct OpenedFile {
   // For `.sonde` files.
   std::optional<std::uint32_t> version = std::nullopt;
   bool sealed = false;  // the file is complete
+
+  // Nobody should write it any more; a recording without its end may grow.
+  bool is_whole() const { return format != FileFormat::Sonde || sealed; }
 };
+
+Error changed_while_read(const std::string& path);
 
 Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options = {});
 

@@ -32,9 +32,14 @@ Result<Trace> read_growing_trace(BlockFile& file) {
   return read_growing_recording(file);
 }
 
+Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes) {
+  if (!is_recording(file) || !file.sealed()) return read_growing_trace(file);
+  return read_recording_lazily(file, std::move(bytes));
+}
+
 Result<Trace> open_sonde(const std::string& path) {
   SONDE_TRY(BlockFile file, BlockFile::open(path));
-  return read_growing_trace(file);
+  return read_trace_lazily(file);
 }
 
 }  // namespace sonde

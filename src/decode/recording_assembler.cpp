@@ -137,6 +137,29 @@ class Assembler {
     count_losses(decoded);
   }
 
+  // What the rows of a thread would be, by their number.
+  void add_counted_thread(const ThreadCounts& thread, TraceCounts& counts) {
+    recording_.threads[thread.thread] = {static_cast<std::int64_t>(thread.kernel_id),
+                                         builder_.intern(thread.name)};
+    const TrackId track = track_of(thread.thread);
+    if (thread.logical_thread != 0)
+      builder_.tracks().logical_id.set(track, static_cast<std::int64_t>(thread.logical_thread));
+    std::uint64_t spans = 0;
+    for (const auto& [kind, count] : thread.spans_by_kind) {
+      counts.spans_by_kind[static_cast<SpanKind>(kind)] += count;
+      spans += count;
+    }
+    counts.spans += spans;
+    counts.spans_of_track.push_back(spans);
+    counts.instants += thread.instants;
+    counts.counters += thread.counters;
+    counts.allocations += thread.allocations;
+    unfinished_ += thread.unfinished;
+    out_of_window_ += thread.out_of_window;
+    unmatched_ += thread.unmatched;
+    cut_texts_ += thread.cut_texts;
+  }
+
   void add_asyncs() {
     if (async_begins_.empty()) return;
     TrackRow row;
@@ -478,6 +501,27 @@ class Assembler {
 };
 
 }  // namespace
+
+TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
+                             const BlockFile& file) {
+  Assembler assembler(recording, context);
+  assembler.add_windows();
+  TraceCounts counts;
+  std::sort(recording.thread_counts.begin(), recording.thread_counts.end(),
+            [](const auto& a, const auto& b) { return a.thread < b.thread; });
+  for (const ThreadCounts& thread : recording.thread_counts)
+    assembler.add_counted_thread(thread, counts);
+  for (const StepMark& step : recording.steps) {
+    const Nanos start_ns = context.clock->to_ns(step.begin_ticks);
+    const Nanos end_ns = context.clock->to_ns(step.end_ticks);
+    counts.steps.add(static_cast<std::int64_t>(step.number),
+                     std::max(end_ns, start_ns) - start_ns);
+  }
+  if (recording.counts->has_flows != 0) counts.flows = std::nullopt;
+  recording.cut_names = recording.counts->cut_names;
+  assembler.add_metadata_and_ledger(file, {});
+  return counts;
+}
 
 void assemble(Recording& recording, const DecodeContext& context,
               std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,

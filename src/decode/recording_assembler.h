@@ -19,4 +19,8 @@ void assemble(Recording& recording, const DecodeContext& context,
               std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,
               const RecordingFilter& filter);
 
+// From the counts of a recording instead of its events: all but what they say in detail.
+TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
+                             const BlockFile& file);
+
 }  // namespace sonde

@@ -111,6 +111,18 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
     case BlockKind::Dictionary:
       add_dictionary(recording, payload);
       break;
+    case BlockKind::Counts: {
+      std::vector<CountsBlock> counts;
+      read_items(payload, recording, counts);
+      if (!counts.empty()) recording.counts = counts.back();
+      break;
+    }
+    case BlockKind::Threads:
+      read_items(payload, recording, recording.thread_counts);
+      break;
+    case BlockKind::Steps:
+      read_items(payload, recording, recording.steps);
+      break;
     default:
       break;
   }
@@ -131,8 +143,20 @@ std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piec
   return {};
 }
 
-bool belongs_to_events(BlockKind kind) {
-  return kind == BlockKind::Events || kind == BlockKind::Dictionary || kind == BlockKind::Metadata;
+bool is_chosen(BlockKind kind, BlockChoice choice) {
+  switch (kind) {
+    case BlockKind::Events:
+    case BlockKind::Dictionary:
+      return choice == BlockChoice::Events;
+    case BlockKind::Metadata:
+      return choice != BlockChoice::Outline;
+    case BlockKind::Counts:
+    case BlockKind::Threads:
+    case BlockKind::Steps:
+      return choice == BlockChoice::Counted;
+    default:
+      return kind != BlockKind::Index;
+  }
 }
 
 // Where the live file may be. Of the name that is beside the file, the last part alone: what a file
@@ -170,13 +194,13 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 
 }  // namespace
 
-void read_blocks(const BlockFile& file, Recording& recording, bool with_events) {
+void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice) {
   std::vector<std::size_t> events;
   std::vector<std::uint8_t> scratch;
   std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {
     const BlockFile::Block& block = file.blocks()[i];
-    if (block.kind == BlockKind::Index || (!with_events && belongs_to_events(block.kind))) continue;
+    if (!is_chosen(block.kind, choice)) continue;
     if (block.payload_bytes > left) {
       recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
                                    "expands to more than a file of this size can hold");
@@ -238,6 +262,12 @@ std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file) {
     if (*live) break;
   }
   return live;
+}
+
+bool has_counts(const BlockFile& file) {
+  return file.sealed() && file.damage().empty() &&
+         std::any_of(file.blocks().rbegin(), file.blocks().rend(),
+                     [](const auto& block) { return block.kind == BlockKind::Counts; });
 }
 
 std::uint64_t bytes_to_decode(const BlockFile& file) {

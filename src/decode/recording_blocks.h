@@ -17,6 +17,7 @@
 #include "file/block_file.h"
 #include "sonde/trace/builder.h"
 #include "wire/blocks.h"
+#include "wire/counts.h"
 
 namespace sonde {
 
@@ -36,18 +37,28 @@ struct Recording {
   NameTable names;
   std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
   std::vector<Piece> pieces;
+  std::optional<CountsBlock> counts;  // and what belongs to them, if asked for
+  std::vector<ThreadCounts> thread_counts;
+  std::vector<StepMark> steps;
   bool has_buffers = false;        // live ones were read too
   std::optional<ToldLosses> told;  // by them
   std::uint64_t undecodable = 0;
   std::uint64_t cut_names = 0;
 };
 
+enum class BlockChoice : std::uint8_t {
+  Events,   // all but the counts
+  Counted,  // all but events and the names in them
+  Outline,  // without metadata and counts as well: nothing that can be large
+};
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
-// Without events it leaves out what they refer to as well: all that can be large.
-void read_blocks(const BlockFile& file, Recording& recording, bool with_events = true);
+void read_blocks(const BlockFile& file, Recording& recording,
+                 BlockChoice choice = BlockChoice::Events);
 // The live buffers that a file without an end names, or why they cannot be had; nothing where it
 // names none.
 std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);
+// Whether it ended well and says how much it holds.
+bool has_counts(const BlockFile& file);
 // How many bytes of blocks and live buffers must be decoded to read it all.
 std::uint64_t bytes_to_decode(const BlockFile& file);
 // Removes the live file that the file names, if it is that recording's, also after a clean end.

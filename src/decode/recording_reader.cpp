@@ -12,6 +12,7 @@
 #include "decode/recording_assembler.h"
 #include "decode/recording_blocks.h"
 #include "decode/thread_decoder.h"
+#include "trace/lazy_trace.h"
 
 namespace sonde {
 namespace {
@@ -71,10 +72,23 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
   return windows;
 }
 
+// Whether the counts are there as a whole, and are those of the events that were written.
+bool knows_its_numbers(const Recording& recording) {
+  if (!recording.counts || recording.undecodable > 0) return false;
+  std::uint64_t written = 0;
+  for (const LedgerBlock& item : recording.ledger) {
+    if (static_cast<LedgerKind>(item.kind) == LedgerKind::EventsWritten) written = item.count;
+  }
+  return recording.counts->records == written &&
+         recording.counts->threads == recording.thread_counts.size() &&
+         recording.counts->steps == recording.steps.size();
+}
+
 Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>> live,
-                        const RecordingFilter& filter) {
+                        const RecordingFilter& filter, StringPool strings = {}) {
   Recording recording;
-  read_blocks(file, recording, !filter.outline);
+  recording.builder.strings() = std::move(strings);
+  read_blocks(file, recording, filter.outline ? BlockChoice::Outline : BlockChoice::Events);
   if (live) add_live_buffers(file, *std::move(live), recording);
   if (filter.window >= 0 &&
       !recording.windows.contains(static_cast<std::uint32_t>(filter.window))) {
@@ -126,6 +140,24 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter) {
   const bool wants_live = !filter.still_written && !filter.outline;
   return read_with(file, wants_live ? find_live_buffers(file) : std::nullopt, filter);
+}
+
+Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes) {
+  if (!has_counts(file)) return read_recording(file);
+  Recording recording;
+  read_blocks(file, recording, BlockChoice::Counted);
+  if (!knows_its_numbers(recording)) return read_recording(file);
+  const TickMap clock(recording.anchors);
+  DecodeContext context;
+  context.names = &recording.names;
+  context.clock = &clock;
+  context.windows = tick_windows(recording, {});
+  context.last_ticks = recording.counts->last_ticks;
+  TraceCounts counts = assemble_counted(recording, context, file);
+  SONDE_TRY(const Trace outline, std::move(recording.builder).build());
+  return LazyTrace::make(outline, std::move(counts), [file, bytes](StringPool strings) {
+    return read_with(file, std::nullopt, {}, std::move(strings));
+  });
 }
 
 Result<Trace> read_growing_recording(BlockFile& file) {

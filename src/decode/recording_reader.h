@@ -4,6 +4,8 @@
 // From what a process recorded, words in the order they were written, to the columns of a Trace.
 // If the process was killed, its live buffers (wire/live_file.h) are read as well.
 
+#include <memory>
+
 #include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
@@ -19,6 +21,9 @@ struct RecordingFilter {
 
 // Any bytes may be in the file: what makes no sense is left out and counted in the ledger.
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter = {});
+// The same, decoded when its events are asked for, if the file is whole and knows its own numbers;
+// else at once. `bytes` is what `file` reads from, kept until then; null if the file keeps it.
+Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes);
 // The same for a file that may still grow: what leaves the live buffers meanwhile goes to the file,
 // so the buffers are read first, and `file` is replaced by what it is after that.
 Result<Trace> read_growing_recording(BlockFile& file);

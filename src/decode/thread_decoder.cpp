@@ -31,11 +31,51 @@ bool NameTable::set(std::uint64_t id, const NameInfo& info) {
   return true;
 }
 
+std::size_t least_payload_words(ExtendedKind kind) {
+  switch (kind) {
+    case ExtendedKind::BeginWide:
+    case ExtendedKind::BeginRange:
+    case ExtendedKind::EndRange:
+    case ExtendedKind::Instant:
+    case ExtendedKind::FlowOut:
+    case ExtendedKind::FlowIn:
+    case ExtendedKind::AsyncEnd:
+    case ExtendedKind::Text:
+    case ExtendedKind::MoreText:
+    case ExtendedKind::Arguments:
+    case ExtendedKind::RangeInline:
+    case ExtendedKind::OpBegin:
+    case ExtendedKind::OpRange:
+    case ExtendedKind::OpInputs:
+    case ExtendedKind::ThreadNumber:
+    case ExtendedKind::OpPlace:
+    case ExtendedKind::Metadata:
+      return 1;
+    case ExtendedKind::EndRangeOf:
+    case ExtendedKind::Counter:
+    case ExtendedKind::AsyncBegin:
+    case ExtendedKind::ApiBegin:
+    case ExtendedKind::SourceLoss:
+    case ExtendedKind::GraphNode:
+    case ExtendedKind::OpShort:
+      return 2;
+    case ExtendedKind::OpTensors:
+      return 3;
+    case ExtendedKind::Allocation:
+      return 5;
+    case ExtendedKind::DeviceSpan:
+      return kDeviceSpanWords;
+    case ExtendedKind::DeviceAllocation:
+      return kDeviceAllocationWords;
+    case ExtendedKind::Device:
+      return kDeviceWords;
+  }
+  return detail::kMaxPayloadWords + 1;  // more than any record has
+}
+
 namespace {
 
 constexpr std::uint32_t kNoRow = SpanId::kInvalid;
-// More words than any record has.
-constexpr std::size_t kUnknownKind = detail::kMaxPayloadWords + 1;
 
 std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   std::int64_t duration = 0;
@@ -285,51 +325,8 @@ class ThreadDecoder {
     after_gap_ = true;
   }
 
-  // How many payload words a record has at least.
-  static std::size_t words_needed(ExtendedKind kind) {
-    switch (kind) {
-      case ExtendedKind::BeginWide:
-      case ExtendedKind::BeginRange:
-      case ExtendedKind::EndRange:
-      case ExtendedKind::Instant:
-      case ExtendedKind::FlowOut:
-      case ExtendedKind::FlowIn:
-      case ExtendedKind::AsyncEnd:
-      case ExtendedKind::Text:
-      case ExtendedKind::MoreText:
-      case ExtendedKind::Arguments:
-      case ExtendedKind::RangeInline:
-      case ExtendedKind::OpBegin:
-      case ExtendedKind::OpRange:
-      case ExtendedKind::OpInputs:
-      case ExtendedKind::ThreadNumber:
-      case ExtendedKind::OpPlace:
-      case ExtendedKind::Metadata:
-        return 1;
-      case ExtendedKind::EndRangeOf:
-      case ExtendedKind::Counter:
-      case ExtendedKind::AsyncBegin:
-      case ExtendedKind::ApiBegin:
-      case ExtendedKind::SourceLoss:
-      case ExtendedKind::GraphNode:
-      case ExtendedKind::OpShort:
-        return 2;
-      case ExtendedKind::OpTensors:
-        return 3;
-      case ExtendedKind::Allocation:
-        return 5;
-      case ExtendedKind::DeviceSpan:
-        return kDeviceSpanWords;
-      case ExtendedKind::DeviceAllocation:
-        return kDeviceAllocationWords;
-      case ExtendedKind::Device:
-        return kDeviceWords;
-    }
-    return kUnknownKind;
-  }
-
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    if (payload.size() < words_needed(kind)) {
+    if (payload.size() < least_payload_words(kind)) {
       ++out_.counts.undecodable;
       return;
     }

@@ -72,6 +72,9 @@ struct ForeignEnd {
 };
 using ForeignEnds = std::unordered_map<std::uint64_t, ForeignEnd>;
 
+// How many payload words a record of this kind has at least; of an unknown kind, more than any has.
+std::size_t least_payload_words(detail::ExtendedKind kind);
+
 // What several threads share, all of it read only while they are decoded.
 struct DecodeContext {
   const NameTable* names = nullptr;

@@ -33,6 +33,9 @@ enum class BlockKind : std::uint16_t {
   Columns = 7,     // a stretch of one column of a finished Trace
   Index = 8,       // where the blocks before it lie; written last
   Process = 9,     // who recorded: pid, host, rank, where its live buffers are
+  Counts = 10,     // how much a recording holds; at its end
+  Threads = 11,    // the same for each thread
+  Steps = 12,      // when its steps began and ended
 };
 
 // Payloads are at most this long, before compression too. A reader refuses more, so that no length

@@ -62,10 +62,8 @@ Extent extent_of(const TraceTables& tables) {
 
 }  // namespace
 
-Trace::Trace() : data_(std::make_shared<const Data>()) {}
-
 IdRange<SpanId> Trace::track_spans(TrackId track) const noexcept {
-  const std::vector<std::uint32_t>& begin = data_->track_begin;
+  const std::vector<std::uint32_t>& begin = whole().track_begin;
   const std::size_t bucket = track.valid() ? track.index() : tracks().size();
   if (bucket + 1 >= begin.size()) return {};
   return {begin[bucket], begin[bucket + 1]};
@@ -97,7 +95,7 @@ Result<Trace> TraceBuilder::build() && {
   const Extent extent = extent_of(data_.tables);
   data_.first_ns = extent.first();
   data_.last_ns = extent.last();
-  return Trace(std::make_shared<const Trace::Data>(std::move(data_)));
+  return Trace(std::make_shared<Trace::State>(std::move(data_)));
 }
 
 }  // namespace sonde

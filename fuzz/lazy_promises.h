@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What fuzz targets demand of a file that is decoded late.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "decode/open_sonde.h"
+#include "file/block_file.h"
+#include "promises.h"
+#include "sonde/trace.h"
+
+namespace sonde::testing {
+
+// What was given out before the events were decoded holds afterwards.
+inline void check_lazy(const BlockFile& file) {
+  BlockFile copy = file;
+  const Result<Trace> trace = read_trace_lazily(copy);
+  if (!trace) return;
+  const TrackTable& tracks = trace->tracks();
+  const TraceCounts counts = trace->counts();
+  require(counts.spans_of_track.size() == tracks.size());
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < tracks.size(); ++i) names.emplace_back(trace->string(tracks.name[i]));
+  require(trace->first_ns() <= trace->last_ns());
+  check_promises(*trace);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    require(trace->string(tracks.name[i]) == names[i]);
+}
+
+}  // namespace sonde::testing
