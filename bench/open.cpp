@@ -57,8 +57,9 @@ class Operators {
   }
 
   void run(std::int64_t number) {
-    const sonde_op op = {sizeof(op), names_.at(static_cast<std::size_t>(number % kNames)), 0, -1, 0,
-                         static_cast<std::uint64_t>(number + 1)};
+    const sonde_op op = {sizeof(op), names_.at(static_cast<std::size_t>(number % kNames)),
+                         0,          -1,
+                         0,          static_cast<std::uint64_t>(number + 1)};
     if (sonde_op_begin(&op) == 0) return;
     inputs_.clear();
     const std::int64_t rows = 1 + number * 7 % kShapes;
@@ -145,8 +146,7 @@ Cost run_program(const std::vector<std::string>& arguments) {
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const double before = now_ns();
   pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return {};
   int status = 0;
@@ -198,13 +198,13 @@ int run(const std::string& folder, std::int64_t operators, std::int64_t spans) {
     print_head(path, std::to_string(operators) + " operators with shapes, " +
                          std::to_string(2 * operators) + " allocation events");
     const std::string step = std::to_string(operators / kOpsPerStep / 2);
-    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-             {"info"},
-             {"table"},
-             {"table", "--group-by-input-shape"},
-             {"memory"},
-             {"report"},
-             {"table", "--steps", step + ".." + step}})
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"info"},
+                                               {"table"},
+                                               {"table", "--group-by-input-shape"},
+                                               {"memory"},
+                                               {"report"},
+                                               {"table", "--steps", step + ".." + step}})
       measure(path, operators, command);
   }
   if (spans > 0) {

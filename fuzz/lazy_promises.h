@@ -26,8 +26,7 @@ inline void check_lazy(const BlockFile& file) {
   for (std::size_t i = 0; i < tracks.size(); ++i) names.emplace_back(trace->string(tracks.name[i]));
   require(trace->first_ns() <= trace->last_ns());
   check_promises(*trace);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    require(trace->string(tracks.name[i]) == names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) require(trace->string(tracks.name[i]) == names[i]);
 }
 
 }  // namespace sonde::testing

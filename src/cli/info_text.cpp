@@ -139,8 +139,7 @@ class TextReport {
     line("Tracks     {}, with their numbers of spans", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
       line("  {} {:<8} {:<24} {:>12}", to_string(table.kind[i]), table.id[i],
-           name_or(trace_.string(table.name[i]), "-"),
-           count_text(facts_.counts.spans_of_track[i]));
+           name_or(trace_.string(table.name[i]), "-"), count_text(facts_.counts.spans_of_track[i]));
     });
   }
 

@@ -514,8 +514,7 @@ TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
   for (const StepMark& step : recording.steps) {
     const Nanos start_ns = context.clock->to_ns(step.begin_ticks);
     const Nanos end_ns = context.clock->to_ns(step.end_ticks);
-    counts.steps.add(static_cast<std::int64_t>(step.number),
-                     std::max(end_ns, start_ns) - start_ns);
+    counts.steps.add(static_cast<std::int64_t>(step.number), std::max(end_ns, start_ns) - start_ns);
   }
   if (recording.counts->has_flows != 0) counts.flows = std::nullopt;
   recording.cut_names = recording.counts->cut_names;

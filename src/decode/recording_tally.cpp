@@ -78,8 +78,7 @@ void RecordingTally::take_held(Thread& thread, std::uint64_t before_position) {
     take(thread, held.head, held.words);
     ++taken;
   }
-  thread.held.erase(thread.held.begin(),
-                    thread.held.begin() + static_cast<std::ptrdiff_t>(taken));
+  thread.held.erase(thread.held.begin(), thread.held.begin() + static_cast<std::ptrdiff_t>(taken));
 }
 
 void RecordingTally::settle() {
@@ -176,9 +175,9 @@ void RecordingTally::end_scope(Thread& thread, std::uint64_t ticks) {
 }
 
 void RecordingTally::end_range(Thread& thread, std::uint64_t ticks, std::uint64_t position) {
-  const auto found = std::lower_bound(
-      thread.ranges.begin(), thread.ranges.end(), position,
-      [](const Open& range, std::uint64_t at) { return range.position < at; });
+  const auto found =
+      std::lower_bound(thread.ranges.begin(), thread.ranges.end(), position,
+                       [](const Open& range, std::uint64_t at) { return range.position < at; });
   if (found == thread.ranges.end() || found->position != position) {
     if (thread.unseen_ranges.erase(position) == 0)
       ++(thread.after_gap ? thread.counts.unmatched : thread.counts.out_of_window);
