@@ -24,7 +24,7 @@ TEST(TraceFacts, CountsSpansByKind) {
   builder.spans().push_back({.start_ns = 1, .duration_ns = 1});
   builder.spans().push_back({.start_ns = 2, .duration_ns = 1});
   builder.spans().push_back({.start_ns = 3, .duration_ns = 1, .kind = SpanKind::Kernel});
-  EXPECT_THAT(gather_facts(built(std::move(builder))).spans_by_kind,
+  EXPECT_THAT(gather_facts(built(std::move(builder))).counts.spans_by_kind,
               ElementsAre(Pair(SpanKind::Scope, 2), Pair(SpanKind::Kernel, 1)));
 }
 
@@ -34,7 +34,7 @@ TEST(TraceFacts, FindsTheRangeAndTimeOfSteps) {
     builder.spans().push_back(
         {.start_ns = step, .duration_ns = 10, .kind = SpanKind::Step, .step = step});
   }
-  const StepFacts steps = gather_facts(built(std::move(builder))).steps;
+  const StepCounts steps = gather_facts(built(std::move(builder))).counts.steps;
   EXPECT_EQ(steps.count, 3);
   EXPECT_EQ(steps.first, 5);
   EXPECT_EQ(steps.last, 7);
