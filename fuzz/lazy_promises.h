@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "decode/open_sonde.h"
@@ -27,6 +28,11 @@ inline void check_lazy(const BlockFile& file) {
   require(trace->first_ns() <= trace->last_ns());
   check_promises(*trace);
   for (std::size_t i = 0; i < names.size(); ++i) require(trace->string(tracks.name[i]) == names[i]);
+  for (const TracePart& part : {TracePart{.from_ns = 1000, .to_ns = 2000}, TracePart{.last_ns = 1},
+                                TracePart{.steps = std::pair(1, 2)}}) {
+    const Result<Trace> taken = read_trace_part(copy, part);
+    if (taken) check_promises(*taken);
+  }
 }
 
 }  // namespace sonde::testing

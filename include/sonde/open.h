@@ -14,6 +14,7 @@
 
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "sonde/trace/part.h"
 
 namespace sonde {
 
@@ -22,6 +23,8 @@ struct OpenOptions {
   // Refuses files that would take far more memory than a trace of their size. They may have been
   // made to exhaust it: deflate can compress a gigabyte to a megabyte.
   bool limit_size = true;
+  // Only this part of the trace; all of it unless something is set.
+  TracePart part = {};
 };
 
 Result<Trace> open_trace(const std::string& path, const OpenOptions& options = {});

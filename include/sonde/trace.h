@@ -6,7 +6,7 @@
 //
 // A recording that was opened from its file is decoded when a table of its events is first asked
 // for; processes, tracks, windows, metadata, ledger and counts() are there at once. Damage that is
-// found only then is in the ledger from then on.
+// found only then is in the ledger from then on. Do not change or cut the file before that.
 //
 //   SONDE_TRY(const Trace trace, open_sonde("step.sonde"));
 //   for (SpanId span : trace.track_spans(TrackId(0))) {

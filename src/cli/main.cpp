@@ -108,6 +108,45 @@ struct Parser {
     command->add_flag_callback(
         "--no-size-limit", [&options] { options.open.limit_size = false; },
         "Open the file even if it takes far more memory than traces of its size do");
+    add_part(command, options.open.part);
+  }
+
+  // Which part of the trace a command looks at.
+  static void add_part(CLI::App* command, TracePart& part) {
+    const auto add_time = [command](const char* name, std::optional<Nanos>& value,
+                                    const char* what) {
+      command
+          ->add_option_function<std::string>(
+              name,
+              [name, &value](const std::string& text) {
+                const Result<std::int64_t> parsed = parse_duration(text);
+                if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+                value = *parsed;
+              },
+              what)
+          ->type_name("TIME");
+    };
+    add_time("--from", part.from_ns,
+             "Only what ended at or after this time since the trace's start: 90s");
+    add_time("--to", part.to_ns, "Only what began at or before this time since the trace's start");
+    add_time("--last", part.last_ns, "Only the last part of the trace, this long: 10s");
+    command
+        ->add_option_function<std::string>(
+            "--steps",
+            [&part](const std::string& text) {
+              const auto parsed = parse_steps(text);
+              if (!parsed) throw CLI::ValidationError("--steps", parsed.error().message);
+              part.steps = *parsed;
+            },
+            "Only these steps: 40 or 40..49")
+        ->type_name("A..B");
+    command
+        ->add_option("--thread", part.threads,
+                     "Only this thread, by name or number, and the work that it launched. May be "
+                     "repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("THREAD");
   }
 
   Format chosen_format() const {

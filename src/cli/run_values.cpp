@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,13 @@ Result<double> scaled(std::string_view text, const Units& units, std::string_vie
   return Failure(ErrorCode::Invalid, "'" + std::string(text) + "' is not a " + std::string(what));
 }
 
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && stopped == text.data() + text.size();
+  return is_number && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_duration(const std::string& text) {
@@ -47,6 +55,16 @@ Result<std::int64_t> parse_duration(const std::string& text) {
       {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
   SONDE_TRY(const double ns, scaled(text, kUnits, "duration; write 500ms, 10s or 2m"));
   return static_cast<std::int64_t>(ns);
+}
+
+Result<std::pair<std::int64_t, std::int64_t>> parse_steps(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const bool is_range = dots != std::string::npos;
+  const std::string_view all = text;
+  const auto first = whole_number(is_range ? all.substr(0, dots) : all);
+  const auto last = is_range ? whole_number(all.substr(dots + 2)) : first;
+  if (first && last && *first <= *last) return std::pair(*first, *last);
+  return Failure(ErrorCode::Invalid, "'" + text + "' does not name steps; write 40 or 40..49");
 }
 
 Result<std::uint64_t> parse_bytes(const std::string& text) {

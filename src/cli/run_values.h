@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "sonde/result.h"
 
@@ -12,6 +13,8 @@ namespace sonde::cli {
 
 // A number with ns, us, ms, s, m or h; seconds without a unit. Must be more than 0.
 Result<std::int64_t> parse_duration(const std::string& text);
+// "40" or "40..49": the first and the last.
+Result<std::pair<std::int64_t, std::int64_t>> parse_steps(const std::string& text);
 // A number, or a number with K, M, G or T, optionally followed by B or iB: powers of 1024. Must be
 // more than 0.
 Result<std::uint64_t> parse_bytes(const std::string& text);

@@ -21,6 +21,13 @@ TEST(ParseDuration, RefusesWhatIsNoTime) {
     EXPECT_FALSE(parse_duration(text)) << text;
 }
 
+TEST(ParseSteps, TakesOneStepOrTheFirstAndTheLast) {
+  EXPECT_EQ(parse_steps("40").value(), std::pair(40L, 40L));
+  EXPECT_EQ(parse_steps("40..49").value(), std::pair(40L, 49L));
+  for (const char* text : {"", "..", "4..", "..4", "5..4", "-1", "1...2", "a"})
+    EXPECT_FALSE(parse_steps(text)) << text;
+}
+
 TEST(ParseBytes, CountsInPowersOf1024) {
   EXPECT_EQ(parse_bytes("4096").value(), 4096u);
   EXPECT_EQ(parse_bytes("64M").value(), 64u << 20);

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kEventsBlockBytes = std::size_t{256} << 10;
 constexpr std::size_t kRememberedBlocks = 64;
 constexpr std::size_t kStepsPerBlock = 4096;
+constexpr std::size_t kMarksPerBlock = 1024;
 // Enough for ledger, index and trailer of all but the longest recordings.
 constexpr std::uint64_t kRoomForTheEnd = std::uint64_t{64} << 10;
 
@@ -147,7 +148,7 @@ void RecordingFile::add_events(const Piece& piece, bool compress) {
   pending_.insert(pending_.end(), size_bytes, size_bytes + sizeof(size));
   pending_.insert(pending_.end(), piece.encoded.begin(), piece.encoded.end());
   pending_records_ += piece.records;
-  tally_.add(piece.head, piece.words, piece.is_still_filled);
+  tally_.add(piece.head, piece.words, piece.is_still_filled, {events_blocks_, pending_pieces_++});
   pending_compress_ = compress;
   if (pending_.size() >= kEventsBlockBytes) flush_events_locked();
 }
@@ -168,6 +169,9 @@ void RecordingFile::flush_events_locked() {
   }
   pending_.clear();
   pending_records_ = 0;
+  pending_pieces_ = 0;
+  ++events_blocks_;
+  if (tally_.marks_waiting() >= kMarksPerBlock) flush_marks_locked();
   if (tally_.steps_waiting() >= kStepsPerBlock) flush_steps_locked();
 }
 
@@ -175,6 +179,17 @@ void RecordingFile::flush_steps_locked() {
   ByteWriter out;
   for (const StepMark& step : tally_.take_steps()) step.write(out);
   if (!out.empty()) append(BlockKind::Steps, out.bytes(), true);
+}
+
+void RecordingFile::flush_marks_locked() {
+  ByteWriter out;
+  for (const PieceMark& mark : tally_.take_marks()) {
+    mark.write(out);
+    if (out.size() < kMaxBlockBytes / 4) continue;
+    append(BlockKind::Pieces, out.bytes(), true);
+    out.clear();
+  }
+  if (!out.empty()) append(BlockKind::Pieces, out.bytes(), true);
 }
 
 void RecordingFile::settle_counts() {
@@ -192,6 +207,7 @@ void RecordingFile::append_counts() {
   RecordingTally::Sum sum = tally_.finish();
   if (!tally_.is_exact() || sum.all.records != records_written_) return;
   flush_steps_locked();
+  flush_marks_locked();
   ByteWriter out;
   const auto flush = [&] {
     if (!out.empty()) append(BlockKind::Threads, out.bytes(), true);

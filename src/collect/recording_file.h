@@ -81,6 +81,7 @@ class RecordingFile {
   void sync_dictionary_locked();
   void flush_events_locked();
   void flush_steps_locked();
+  void flush_marks_locked();
   void append_counts();
   void note_name(const DictionaryEntry& entry);
   bool keeps(std::uint64_t thread) const;
@@ -91,6 +92,8 @@ class RecordingFile {
   std::uint64_t dictionary_bytes_ = 0;
   std::vector<std::uint8_t> pending_;  // pieces for the next Events block
   std::uint64_t pending_records_ = 0;
+  std::uint32_t pending_pieces_ = 0;
+  std::uint32_t events_blocks_ = 0;  // in the file
   bool pending_compress_ = true;
   std::vector<std::pair<BlockKind, std::vector<std::uint8_t>>>
       repeated_;                              // see make_room_for_the_end

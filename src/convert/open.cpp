@@ -91,8 +91,12 @@ Result<OpenedFile> read_sonde(PaddedBytes bytes, const std::string& path,
   const auto kept = std::make_shared<const PaddedBytes>(std::move(bytes));
   SONDE_TRY(BlockFile file, BlockFile::parse(kept->bytes(), path));
   SONDE_TRY_VOID(check_size(file, options));
-  SONDE_TRY(Trace trace, read_trace_lazily(file, kept));
-  return OpenedFile{.trace = std::move(trace),
+  const bool is_all = options.part.is_all();
+  Result<Trace> trace =
+      is_all ? read_trace_lazily(file, kept) : read_trace_part(file, options.part);
+  if (!trace && !is_all) return Failure(trace.error().code, path + ": " + trace.error().message);
+  if (!trace) return Failure(std::move(trace).error());
+  return OpenedFile{.trace = *std::move(trace),
                     .format = FileFormat::Sonde,
                     .bytes = file.file_bytes(),
                     .version = file.version(),
@@ -117,12 +121,21 @@ Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options)
                 size);
 }
 
+Result<OpenedFile> take_part(Result<OpenedFile> file, const std::string& path,
+                             const TracePart& part) {
+  if (!file || part.is_all() || file->format == FileFormat::Sonde) return file;
+  Result<Trace> taken = part_of(file->trace, part);
+  if (!taken) return Failure(taken.error().code, path + ": " + taken.error().message);
+  file->trace = *std::move(taken);
+  return file;
+}
+
 }  // namespace
 
 // Only a recording may grow while it is read.
 Result<OpenedFile> open_file(const std::string& path, const OpenOptions& options) {
   const FileStamp before(path);
-  Result<OpenedFile> file = read_any(path, options);
+  Result<OpenedFile> file = take_part(read_any(path, options), path, options.part);
   const bool may_grow = file && !file->is_whole();
   if (may_grow || !before.was_written()) return file;
   return Failure(changed_while_read(path));

@@ -21,7 +21,7 @@ struct DecodedSpans {
   std::vector<std::uint32_t> name;
   std::vector<std::uint32_t> parent;
   std::vector<SpanKind> kind;
-  std::vector<std::uint16_t> flags;
+  Column<std::uint16_t> flags;
   // Index into DecodeContext::windows; empty if there is but one.
   std::vector<std::uint32_t> window;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
@@ -63,34 +63,24 @@ struct DecodedNotes {
 };
 
 struct DecodedOps {
-  struct Call {
-    std::uint32_t span;
-    RecordScope scope;
-    std::int64_t sequence_number;
-    std::int64_t forward_thread;
-    std::int64_t record_function_id;
-  };
-  struct Inputs {
-    std::uint32_t span;
-    std::uint32_t text;  // in input_texts
-  };
-  struct TensorUse {
-    std::uint32_t span;
-    std::int32_t index;
-    std::int32_t element;
-    std::uint64_t tensor;
-    std::uint64_t storage;
-  };
   struct Place {
     std::uint32_t span;
     std::uint32_t stack;  // ids of the dictionary
     std::uint32_t module;
   };
 
-  std::vector<Call> calls;
-  std::vector<Inputs> inputs;
+  // By span, as far as the last operator: what it is. external_id counts the operators from 1, and
+  // `arguments` are numbers of input_texts.
+  Column<RecordScope> scope{RecordScope::None};
+  Column<std::int64_t> sequence_number{-1};
+  Column<std::int64_t> forward_thread;
+  Column<std::int64_t> record_function_id{-1};
+  Column<std::int64_t> external_id;
+  Column<ArgumentListId> arguments;
+  std::int64_t count = 0;
+  bool has_gradients = false;
   std::vector<std::string> input_texts;  // each once
-  std::vector<TensorUse> tensors;
+  TensorUseTable tensors;                // their spans count from 0 as well
   std::vector<Place> places;
 };
 
@@ -120,7 +110,7 @@ struct DecodedMoments {
   std::vector<Moment> counters;
   std::vector<FlowEnd> flows;
   std::vector<AsyncEdge> asyncs;
-  std::vector<AllocationRow> allocations;  // their spans count from 0 as well
+  AllocationTable allocations;  // their spans count from 0 as well; tracks are not known
 
   bool empty() const {
     return instants.empty() && counters.empty() && flows.empty() && asyncs.empty() &&

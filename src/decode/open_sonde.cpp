@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <utility>
 
 #include "decode/recording_reader.h"
 #include "file/trace_file.h"
@@ -35,6 +37,15 @@ Result<Trace> read_growing_trace(BlockFile& file) {
 Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes) {
   if (!is_recording(file) || !file.sealed()) return read_growing_trace(file);
   return read_recording_lazily(file, std::move(bytes));
+}
+
+Result<Trace> read_trace_part(BlockFile& file, const TracePart& part) {
+  if (is_recording(file)) {
+    SONDE_TRY(std::optional<Trace> read, read_recording_part(file, part));
+    if (read) return *std::move(read);
+  }
+  SONDE_TRY(const Trace whole, read_growing_trace(file));
+  return part_of(whole, part);
 }
 
 Result<Trace> open_sonde(const std::string& path) {

@@ -92,9 +92,11 @@ class Assembler {
     name_spans(decoded);
     SpanTable local;
     local.name.assign(names_of(decoded.spans.name, &NameInfo::name));
-    local.source_function.assign(names_of(decoded.spans.name, &NameInfo::function));
-    local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
-    local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
+    if (recording_.names.has_sites()) {
+      local.source_function.assign(names_of(decoded.spans.name, &NameInfo::function));
+      local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
+      local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
+    }
     local.step.assign(steps_of(decoded));
     std::vector<SpanId> parents(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -106,7 +108,7 @@ class Assembler {
     local.start_ns.assign(std::move(decoded.spans.start_ns));
     local.duration_ns.assign(std::move(decoded.spans.duration_ns));
     local.kind.assign(std::move(decoded.spans.kind));
-    local.flags.assign(std::move(decoded.spans.flags));
+    local.flags = std::move(decoded.spans.flags);
     local.track.assign(std::vector<TrackId>(count, track));
     if (!decoded.spans.window.empty()) {
       std::vector<WindowId> windows(count);
@@ -321,40 +323,66 @@ class Assembler {
 
   // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
   void number_evaluations(DecodedThread& decoded) const {
-    for (std::size_t i = 0; i + 1 < decoded.ops.calls.size(); ++i) {
-      DecodedOps::Call& op = decoded.ops.calls[i];
-      const DecodedOps::Call& next = decoded.ops.calls[i + 1];
-      if (op.scope != RecordScope::Function || next.scope != RecordScope::BackwardFunction)
+    DecodedOps& ops = decoded.ops;
+    if (!ops.has_gradients) return;
+    std::size_t last = ops.external_id.size();  // the operator before
+    for (std::size_t row = 0; row < ops.external_id.size(); ++row) {
+      if (ops.external_id[row] == 0) continue;
+      const std::size_t op = std::exchange(last, row);
+      if (op == ops.external_id.size() || ops.scope[op] != RecordScope::Function ||
+          ops.scope[row] != RecordScope::BackwardFunction)
         continue;
-      const StringId name = recording_.names[decoded.spans.name[op.span]].name;
+      const StringId name = recording_.names[decoded.spans.name[op]].name;
       if (!builder_.strings()[name].starts_with(kEvaluateFunction)) continue;
-      op.sequence_number = next.sequence_number;
-      op.forward_thread = next.forward_thread;
+      ops.sequence_number.set(op, ops.sequence_number[row]);
+      ops.forward_thread.set(op, ops.forward_thread[row]);
     }
   }
 
   void add_ops(DecodedThread& decoded, SpanTable& local, std::size_t count) {
-    if (decoded.ops.calls.empty()) return;
+    DecodedOps& ops = decoded.ops;
+    if (ops.count == 0) return;
     number_evaluations(decoded);
     local.overload_name.assign(names_of(decoded.spans.name, &NameInfo::overload));
-    local.scope.resize(count);
-    local.sequence_number.resize(count);
-    local.forward_thread.resize(count);
-    local.record_function_id.resize(count);
-    local.external_id.resize(count);
-    local.arguments.resize(count);
-    for (const DecodedOps::Call& op : decoded.ops.calls) {
-      local.scope.set(op.span, op.scope);
-      local.sequence_number.set(op.span, op.sequence_number);
-      local.forward_thread.set(op.span, op.sequence_number >= 0 ? op.forward_thread : 0);
-      local.record_function_id.set(op.span, op.record_function_id);
-      local.external_id.set(op.span, ++last_external_id_);
+    if (ops.forward_thread.materialised()) {
+      for (std::size_t i = 0; i < ops.forward_thread.size(); ++i) {
+        if (ops.sequence_number[i] < 0) ops.forward_thread.set(i, 0);
+      }
     }
+    add_external_ids(ops);
+    add_arguments(ops);
+    const auto take = [count](auto& to, auto& from) {
+      from.resize(count);
+      to = std::move(from);
+    };
+    take(local.scope, ops.scope);
+    take(local.sequence_number, ops.sequence_number);
+    take(local.forward_thread, ops.forward_thread);
+    take(local.record_function_id, ops.record_function_id);
+    take(local.external_id, ops.external_id);
+    take(local.arguments, ops.arguments);
+  }
+
+  // Each thread's count from 1: they go on where those of the last thread end.
+  void add_external_ids(DecodedOps& ops) {
+    if (last_external_id_ > 0) {
+      std::int64_t* const ids = ops.external_id.mutable_data();
+      for (std::size_t i = 0; i < ops.external_id.size(); ++i) {
+        if (ids[i] != 0) ids[i] += last_external_id_;
+      }
+    }
+    last_external_id_ += ops.count;
+  }
+
+  // From numbers of the thread's own texts to lists.
+  void add_arguments(DecodedOps& ops) {
+    if (ops.input_texts.empty()) return;
     std::vector<ArgumentListId> lists;
-    lists.reserve(decoded.ops.input_texts.size());
-    for (const std::string& text : decoded.ops.input_texts) lists.push_back(arguments_of(text));
-    for (const DecodedOps::Inputs& inputs : decoded.ops.inputs) {
-      local.arguments.set(inputs.span, lists[inputs.text]);
+    lists.reserve(ops.input_texts.size());
+    for (const std::string& text : ops.input_texts) lists.push_back(arguments_of(text));
+    ArgumentListId* const arguments = ops.arguments.mutable_data();
+    for (std::size_t i = 0; i < ops.arguments.size(); ++i) {
+      if (arguments[i].valid()) arguments[i] = lists[arguments[i].index()];
     }
   }
 
@@ -382,20 +410,20 @@ class Assembler {
     return found->second;
   }
 
-  void add_memory(const DecodedThread& decoded, TrackId track, std::uint32_t first) {
-    for (AllocationRow row : decoded.moments.allocations) {
-      row.track = track;
-      if (row.span.valid()) row.span = SpanId(first + row.span.value());
-      builder_.allocations().push_back(row);
-    }
-    for (const DecodedOps::TensorUse& use : decoded.ops.tensors) {
-      TensorUseRow row;
-      row.span = SpanId(first + use.span);
-      row.index = use.index;
-      row.element = use.element;
-      row.tensor_address = use.tensor;
-      row.storage_address = use.storage;
-      builder_.tensor_uses().push_back(row);
+  void add_memory(DecodedThread& decoded, TrackId track, std::uint32_t first) {
+    AllocationTable& allocations = decoded.moments.allocations;
+    shift(allocations.span, first);
+    allocations.track.assign(std::vector<TrackId>(allocations.size(), track));
+    builder_.allocations().append(std::move(allocations));
+    shift(decoded.ops.tensors.span, first);
+    builder_.tensor_uses().append(std::move(decoded.ops.tensors));
+  }
+
+  static void shift(Column<SpanId>& spans, std::uint32_t by) {
+    if (by == 0 || !spans.materialised()) return;
+    SpanId* const values = spans.mutable_data();
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (values[i].valid()) values[i] = SpanId(values[i].value() + by);
     }
   }
 

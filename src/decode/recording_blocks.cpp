@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/parallel.h"
 #include "file/file_upgrade.h"
 #include "trace/known_names.h"
 #include "wire/codec.h"
@@ -123,37 +122,27 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
     case BlockKind::Steps:
       read_items(payload, recording, recording.steps);
       break;
+    case BlockKind::Pieces:
+      read_items(payload, recording, recording.marks);
+      break;
     default:
       break;
   }
-}
-
-// The pieces of an Events block, up to where they stop making sense; what is wrong there, if so.
-std::string split_events(std::span<const std::uint8_t> payload, std::vector<Piece>& pieces) {
-  ByteReader in(payload);
-  while (!in.at_end()) {
-    const auto bytes = in.bytes(in.read<std::uint32_t>());
-    if (!in.ok()) return "an events block ends inside a piece";
-    Piece piece;
-    const auto head = decode_events(bytes, piece.words);
-    if (!head) return head.error().message;
-    piece.head = *head;
-    pieces.push_back(std::move(piece));
-  }
-  return {};
 }
 
 bool is_chosen(BlockKind kind, BlockChoice choice) {
   switch (kind) {
     case BlockKind::Events:
     case BlockKind::Dictionary:
-      return choice == BlockChoice::Events;
+      return choice == BlockChoice::Events || choice == BlockChoice::Part;
     case BlockKind::Metadata:
       return choice != BlockChoice::Outline;
     case BlockKind::Counts:
     case BlockKind::Threads:
     case BlockKind::Steps:
-      return choice == BlockChoice::Counted;
+      return choice == BlockChoice::Counted || choice == BlockChoice::Part;
+    case BlockKind::Pieces:
+      return choice == BlockChoice::Part;
     default:
       return kind != BlockKind::Index;
   }
@@ -195,7 +184,6 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 }  // namespace
 
 void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice) {
-  std::vector<std::size_t> events;
   std::vector<std::uint8_t> scratch;
   std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {
@@ -208,7 +196,7 @@ void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice
     }
     left -= block.payload_bytes;
     if (block.kind == BlockKind::Events) {
-      events.push_back(i);
+      recording.events.push_back(i);
       continue;
     }
     if (const auto payload = file.payload(block, scratch)) {
@@ -217,25 +205,6 @@ void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice
       recording.builder.add_ledger(LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
                                    payload.error().message);
     }
-  }
-  std::vector<std::vector<Piece>> pieces(events.size());
-  std::vector<std::string> errors(events.size());
-  parallel_for(events.size(), [&](std::size_t i) {
-    std::vector<std::uint8_t> space;
-    const auto payload = file.payload(file.blocks()[events[i]], space);
-    if (!payload) {
-      errors[i] = payload.error().message;
-      return;
-    }
-    errors[i] = split_events(*payload, pieces[i]);
-  });
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    for (Piece& piece : pieces[i]) recording.pieces.push_back(std::move(piece));
-    if (errors[i].empty()) continue;
-    const BlockFile::Block& block = file.blocks()[events[i]];
-    recording.builder.add_ledger(
-        LedgerKind::DamagedBytes, block.stored_bytes, file.name(),
-        errors[i] + " (block at byte " + std::to_string(block.offset) + ")");
   }
 }
 

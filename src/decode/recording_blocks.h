@@ -18,6 +18,7 @@
 #include "sonde/trace/builder.h"
 #include "wire/blocks.h"
 #include "wire/counts.h"
+#include "wire/piece_mark.h"
 
 namespace sonde {
 
@@ -36,10 +37,12 @@ struct Recording {
   std::map<std::uint64_t, ThreadInfo> threads;
   NameTable names;
   std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
-  std::vector<Piece> pieces;
-  std::optional<CountsBlock> counts;  // and what belongs to them, if asked for
+  std::vector<std::size_t> events;                        // numbers of the blocks that hold them
+  std::vector<Piece> pieces;                              // those of live buffers
+  std::optional<CountsBlock> counts;                      // and what belongs to them, if asked for
   std::vector<ThreadCounts> thread_counts;
   std::vector<StepMark> steps;
+  std::vector<PieceMark> marks;
   bool has_buffers = false;        // live ones were read too
   std::optional<ToldLosses> told;  // by them
   std::uint64_t undecodable = 0;
@@ -49,6 +52,7 @@ struct Recording {
 enum class BlockChoice : std::uint8_t {
   Events,   // all but the counts
   Counted,  // all but events and the names in them
+  Part,     // all of it, for a part of the events
   Outline,  // without metadata and counts as well: nothing that can be large
 };
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.

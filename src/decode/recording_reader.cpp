@@ -4,48 +4,22 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/parallel.h"
+#include "decode/event_stream.h"
+#include "decode/part_reader.h"
 #include "decode/recording_assembler.h"
 #include "decode/recording_blocks.h"
 #include "decode/thread_decoder.h"
 #include "trace/lazy_trace.h"
+#include "trace/trace_part.h"
 
 namespace sonde {
 namespace {
-
-// What must be known of all threads before any is decoded.
-struct Survey {
-  std::unordered_map<std::uint64_t, ForeignEnds> foreign_ends;  // by the thread that began
-  std::uint64_t last_ticks = 0;
-};
-
-Survey survey(const std::vector<Piece>& pieces) {
-  std::vector<Survey> parts(pieces.size());
-  parallel_for(pieces.size(), [&](std::size_t p) {
-    const Piece& piece = pieces[p];
-    Survey& part = parts[p];
-    const auto& words = piece.words;
-    for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
-      if (detail::word_kind(words[i]) == detail::WordKind::Extended &&
-          detail::extended_kind(words[i]) == detail::ExtendedKind::EndRangeOf &&
-          detail::payload_words(words[i]) >= 2 && i + 2 < words.size()) {
-        part.foreign_ends[words[i + 2]][words[i + 1]] = {
-            full_ticks(words[i], piece.head.base_ticks), piece.head.thread};
-      }
-      part.last_ticks = full_ticks(words[i], piece.head.base_ticks);
-    }
-  });
-  Survey sum;
-  for (Survey& part : parts) {
-    sum.last_ticks = std::max(sum.last_ticks, part.last_ticks);
-    for (auto& [thread, ends] : part.foreign_ends) sum.foreign_ends[thread].merge(ends);
-  }
-  return sum;
-}
 
 std::vector<TickWindow> tick_windows(const Recording& recording, const RecordingFilter& filter) {
   std::vector<TickWindow> windows;
@@ -72,6 +46,16 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
   return windows;
 }
 
+bool make_sense(const std::vector<ThreadCounts>& threads) {
+  std::set<std::uint64_t> seen;
+  return std::all_of(threads.begin(), threads.end(), [&seen](const ThreadCounts& thread) {
+    const bool are_known =
+        std::all_of(thread.spans_by_kind.begin(), thread.spans_by_kind.end(),
+                    [](const auto& spans) { return is_known(static_cast<SpanKind>(spans.first)); });
+    return are_known && seen.insert(thread.thread).second;
+  });
+}
+
 // Whether the counts are there as a whole, and are those of the events that were written.
 bool knows_its_numbers(const Recording& recording) {
   if (!recording.counts || recording.undecodable > 0) return false;
@@ -81,11 +65,80 @@ bool knows_its_numbers(const Recording& recording) {
   }
   return recording.counts->records == written &&
          recording.counts->threads == recording.thread_counts.size() &&
-         recording.counts->steps == recording.steps.size();
+         make_sense(recording.thread_counts) && recording.counts->steps == recording.steps.size();
+}
+
+using Expected = std::map<std::uint64_t, ExpectedRows>;  // by thread
+
+// No more than its events can be, whatever the counts say.
+Expected expected_rows(const Recording& recording, const BlockFile& file) {
+  Expected expected;
+  std::size_t most = 0;
+  for (const BlockFile::Block& block : file.blocks()) {
+    if (block.kind == BlockKind::Events) most += block.payload_bytes;
+  }
+  for (const ThreadCounts& thread : recording.thread_counts) {
+    ExpectedRows& rows = expected[thread.thread];
+    for (const auto& [kind, count] : thread.spans_by_kind) rows.spans += count;
+    rows.spans = std::min(rows.spans, most);
+    rows.allocations = std::min<std::size_t>(thread.allocations, most);
+  }
+  return expected;
+}
+
+struct Decoded {
+  std::vector<std::pair<std::uint64_t, DecodedThread>> threads;
+  std::vector<std::pair<std::size_t, std::string>> problems;
+};
+
+// Ends that came from other threads must be known where the ranges begin. Most recordings have
+// none: where one turns up, all is decoded a second time, with what was found.
+Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expected& expected) {
+  EventStream::Survey known;
+  for (int attempt = 0;; ++attempt) {
+    const ForeignEnds none;
+    std::vector<ThreadDecoding> decodings;
+    for (const EventStream::Thread& thread : stream.threads()) {
+      const auto foreign = known.foreign_ends.find(thread.id);
+      const bool has_any = foreign != known.foreign_ends.end();
+      const auto rows = expected.find(thread.id);
+      // Without counts: a span has two words at least.
+      decodings.emplace_back(
+          has_any ? foreign->second : none, context,
+          rows != expected.end() ? rows->second : ExpectedRows{.spans = thread.words / 2});
+    }
+    EventStream::Survey found =
+        stream.run([&](std::size_t thread, const Piece& piece) { decodings[thread].add(piece); });
+    if (attempt == 0 && !found.foreign_ends.empty()) {
+      known = std::move(found);
+      continue;
+    }
+    context.last_ticks = found.last_ticks;
+    // A window that ended well is longer than its last record.
+    for (const TickWindow& window : context.windows) {
+      if (window.end_ticks != ~std::uint64_t{0})
+        context.last_ticks = std::max(context.last_ticks, window.end_ticks);
+    }
+    Decoded decoded;
+    decoded.threads.resize(decodings.size());
+    parallel_for(decodings.size(), [&](std::size_t i) {
+      decoded.threads[i] = {stream.threads()[i].id, decodings[i].finish()};
+    });
+    decoded.problems = std::move(found.problems);
+    return decoded;
+  }
+}
+
+void note_problem(Recording& recording, const BlockFile& file, std::size_t block,
+                  const std::string& problem) {
+  const BlockFile::Block& at = file.blocks()[block];
+  recording.builder.add_ledger(LedgerKind::DamagedBytes, at.stored_bytes, file.name(),
+                               problem + " (block at byte " + std::to_string(at.offset) + ")");
 }
 
 Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>> live,
-                        const RecordingFilter& filter, StringPool strings = {}) {
+                        const RecordingFilter& filter, StringPool strings = {},
+                        const Expected& expected = {}) {
   Recording recording;
   recording.builder.strings() = std::move(strings);
   read_blocks(file, recording, filter.outline ? BlockChoice::Outline : BlockChoice::Events);
@@ -96,46 +149,97 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
                    file.name() + ": has no window " + std::to_string(filter.window));
   }
 
-  const Survey known = survey(recording.pieces);
   const TickMap clock(recording.anchors);
   DecodeContext context;
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, filter);
-  context.last_ticks = known.last_ticks;
-  // A window that ended well is longer than its last record.
-  for (const TickWindow& window : context.windows) {
-    if (window.end_ticks != ~std::uint64_t{0})
-      context.last_ticks = std::max(context.last_ticks, window.end_ticks);
-  }
-
-  std::map<std::uint64_t, std::vector<Piece>> by_thread;
-  for (Piece& piece : recording.pieces) {
-    if (!piece.words.empty()) by_thread[piece.head.thread].push_back(std::move(piece));
-  }
-  recording.pieces = {};
-  std::vector<std::pair<std::uint64_t, DecodedThread>> threads;
-  std::vector<std::vector<Piece>> pieces;
-  threads.reserve(by_thread.size());
-  pieces.reserve(by_thread.size());
-  for (auto& [thread, of_thread] : by_thread) {
-    threads.emplace_back(thread, DecodedThread());
-    pieces.push_back(std::move(of_thread));
-  }
-  by_thread.clear();
-  const ForeignEnds none;
-  parallel_for(threads.size(), [&](std::size_t i) {
-    const auto foreign = known.foreign_ends.find(threads[i].first);
-    const bool has_any = foreign != known.foreign_ends.end();
-    threads[i].second =
-        decode_thread(std::move(pieces[i]), has_any ? foreign->second : none, context);
-  });
-
-  assemble(recording, context, std::move(threads), file, filter);
+  EventStream stream(file, recording.events, std::move(recording.pieces));
+  Decoded decoded = decode_events_of(stream, context, expected);
+  for (const auto& [block, problem] : decoded.problems)
+    note_problem(recording, file, block, problem);
+  assemble(recording, context, std::move(decoded.threads), file, filter);
   return std::move(recording.builder).build();
 }
 
+// The first ticks whose time is not before `time_ns`.
+std::uint64_t ticks_at(const TickMap& clock, Nanos time_ns, std::uint64_t last_ticks) {
+  std::uint64_t low = 0;
+  std::uint64_t high = last_ticks;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (clock.to_ns(middle) < time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// The first and the last tick of the part; nothing if it is empty.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> ticks_of(const Recording& recording,
+                                                                const DecodeContext& context,
+                                                                const TracePart& part) {
+  const TickMap& clock = *context.clock;
+  const Nanos start_ns = clock.to_ns(context.windows.front().start_ticks);
+  const Nanos end_ns = clock.to_ns(std::min(context.windows.back().end_ticks, context.last_ticks));
+  Nanos first = start_ns + part.from_ns.value_or(0);
+  Nanos last = part.to_ns ? start_ns + *part.to_ns : end_ns;
+  if (part.last_ns) first = std::max(first, end_ns - *part.last_ns);
+  std::uint64_t first_ticks = ticks_at(clock, first, context.last_ticks);
+  std::uint64_t last_ticks = ticks_at(clock, last, context.last_ticks);
+  if (part.steps) {
+    std::uint64_t begin = ~std::uint64_t{0};
+    std::uint64_t end = 0;
+    for (const StepMark& step : recording.steps) {
+      const auto number = static_cast<std::int64_t>(step.number);
+      if (number < part.steps->first || number > part.steps->second) continue;
+      begin = std::min(begin, step.begin_ticks);
+      end = std::max(end, step.end_ticks);
+    }
+    first_ticks = std::max(first_ticks, begin);
+    last_ticks = std::min(last_ticks, end);
+  }
+  if (first_ticks > last_ticks) return std::nullopt;
+  return std::pair(first_ticks, last_ticks);
+}
+
 }  // namespace
+
+Result<std::optional<Trace>> read_recording_part(const BlockFile& file, const TracePart& part) {
+  if (!has_counts(file)) return std::optional<Trace>();
+  Recording recording;
+  read_blocks(file, recording, BlockChoice::Part);
+  if (!knows_its_numbers(recording) || recording.marks.empty()) return std::optional<Trace>();
+  const TickMap clock(recording.anchors);
+  DecodeContext context;
+  context.names = &recording.names;
+  context.clock = &clock;
+  context.windows = tick_windows(recording, {});
+  context.last_ticks = recording.counts->last_ticks;
+  const auto ticks = ticks_of(recording, context, part);
+  if (!ticks) return std::optional<Trace>();
+  const auto needed =
+      read_needed(file, recording.events, std::move(recording.marks), ticks->first, ticks->second);
+  if (!needed) return std::optional<Trace>();
+  std::uint64_t rows = 0;
+  for (const ThreadCounts& thread : recording.thread_counts) {
+    rows += thread.instants + thread.counters + thread.allocations;
+    for (const auto& [kind, count] : thread.spans_by_kind) rows += count;
+  }
+  std::vector<std::pair<std::uint64_t, DecodedThread>> threads;
+  const ForeignEnds none;
+  for (const NeededThread& thread : *needed) {
+    ThreadDecoding decoding(none, context, {});
+    for (const Piece& piece : thread.pieces) decoding.add(piece);
+    threads.emplace_back(thread.id, decoding.finish());
+  }
+  assemble(recording, context, std::move(threads), file, {});
+  SONDE_TRY(const Trace read, std::move(recording.builder).build());
+  SONDE_TRY(Trace taken, part_of(read, part, rows));
+  return std::optional<Trace>(std::move(taken));
+}
 
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter) {
   const bool wants_live = !filter.still_written && !filter.outline;
@@ -155,9 +259,11 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   context.last_ticks = recording.counts->last_ticks;
   TraceCounts counts = assemble_counted(recording, context, file);
   SONDE_TRY(const Trace outline, std::move(recording.builder).build());
-  return LazyTrace::make(outline, std::move(counts), [file, bytes](StringPool strings) {
-    return read_with(file, std::nullopt, {}, std::move(strings));
-  });
+  return LazyTrace::make(
+      outline, std::move(counts),
+      [file, bytes, expected = expected_rows(recording, file)](StringPool strings) {
+        return read_with(file, std::nullopt, {}, std::move(strings), expected);
+      });
 }
 
 Result<Trace> read_growing_recording(BlockFile& file) {

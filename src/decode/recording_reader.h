@@ -5,10 +5,12 @@
 // If the process was killed, its live buffers (wire/live_file.h) are read as well.
 
 #include <memory>
+#include <optional>
 
 #include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "sonde/trace/part.h"
 
 namespace sonde {
 
@@ -24,6 +26,10 @@ Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filte
 // The same, decoded when its events are asked for, if the file is whole and knows its own numbers;
 // else at once. `bytes` is what `file` reads from, kept until then; null if the file keeps it.
 Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes);
+// Only what overlaps a part of it, without reading the rest. Nothing if the file does not know
+// where its events lie, or if the part makes no sense: then part_of() of all of it says what there
+// is.
+Result<std::optional<Trace>> read_recording_part(const BlockFile& file, const TracePart& part);
 // The same for a file that may still grow: what leaves the live buffers meanwhile goes to the file,
 // so the buffers are read first, and `file` is replaced by what it is after that.
 Result<Trace> read_growing_recording(BlockFile& file);

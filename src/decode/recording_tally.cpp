@@ -60,22 +60,22 @@ std::int64_t RecordingTally::step_of(std::uint64_t name) const {
 }
 
 void RecordingTally::add(const EventsHead& head, std::span<const std::uint64_t> words,
-                         bool is_still_filled) {
+                         bool is_still_filled, Place place) {
   if (!is_exact_ || words.empty()) return;
   Thread& thread = threads_[head.thread];
   if (is_still_filled) {
-    thread.held.push_back({head, {words.begin(), words.end()}});
+    thread.held.push_back({head, place, {words.begin(), words.end()}});
     return;
   }
   take_held(thread, detail::make_position(head.sequence, head.first_offset));
-  take(thread, head, words);
+  take(thread, head, words, place);
 }
 
 void RecordingTally::take_held(Thread& thread, std::uint64_t before_position) {
   std::size_t taken = 0;
   for (const Held& held : thread.held) {
     if (detail::make_position(held.head.sequence, held.head.first_offset) >= before_position) break;
-    take(thread, held.head, held.words);
+    take(thread, held.head, held.words, held.place);
     ++taken;
   }
   thread.held.erase(thread.held.begin(), thread.held.begin() + static_cast<std::ptrdiff_t>(taken));
@@ -85,8 +85,22 @@ void RecordingTally::settle() {
   for (auto& [id, thread] : threads_) take_held(thread, kOpenEnd);
 }
 
+// What is open where the piece begins.
+void RecordingTally::mark(const Thread& thread, const EventsHead& head, Place place) {
+  PieceMark mark;
+  mark.thread = head.thread;
+  mark.sequence = head.sequence;
+  mark.first_offset = head.first_offset;
+  mark.word_count = head.word_count;
+  mark.block = place.block;
+  mark.number = place.number;
+  for (const Open& open : thread.scopes) mark.scopes.push_back(open.position);
+  for (const Open& open : thread.ranges) mark.ranges.push_back(open.position);
+  marks_.push_back(std::move(mark));
+}
+
 void RecordingTally::take(Thread& thread, const EventsHead& head,
-                          std::span<const std::uint64_t> words) {
+                          std::span<const std::uint64_t> words, Place place) {
   const std::uint64_t position = detail::make_position(head.sequence, head.first_offset);
   if (thread.started && position < thread.next_position) return give_up();
   const bool is_gap =
@@ -100,17 +114,24 @@ void RecordingTally::take(Thread& thread, const EventsHead& head,
   thread.started = true;
   thread.sequence = head.sequence;
   thread.position = position;
+  mark(thread, head, place);
   std::uint64_t last = first_ticks;
+  std::uint64_t least = first_ticks;  // the counter may run back a little
+  std::uint64_t most = first_ticks;
   for (std::size_t i = 0; i < words.size();) {
     const std::size_t size = 1 + std::size_t{detail::payload_words(words[i])};
     if (i + size > words.size()) return give_up();
     last = full_ticks(words[i], head.base_ticks);
+    least = std::min(least, last);
+    most = std::max(most, last);
     record(thread, last, words.subspan(i, size));
     thread.position += size * 8;
     ++records_;
     i += size;
   }
   last_ticks_ = std::max(last_ticks_, last);
+  marks_.back().first_ticks = least;
+  marks_.back().last_ticks = most;
   thread.next_position = thread.position;
 }
 
@@ -142,7 +163,7 @@ void RecordingTally::begin(Thread& thread, std::uint64_t ticks, bool range, Span
     if (range) {
       thread.unseen_ranges.insert(thread.position);
     } else {
-      thread.scopes.push_back({.has_row = false});
+      thread.scopes.push_back({.has_row = false, .position = thread.position});
     }
     return;
   }
@@ -346,6 +367,10 @@ void RecordingTally::extended(Thread& thread, std::uint64_t ticks, ExtendedKind 
 
 std::vector<StepMark> RecordingTally::take_steps() {
   return std::exchange(steps_, {});
+}
+
+std::vector<PieceMark> RecordingTally::take_marks() {
+  return std::exchange(marks_, {});
 }
 
 RecordingTally::Sum RecordingTally::finish() {

@@ -18,6 +18,7 @@
 #include "wire/blocks.h"
 #include "wire/codec.h"
 #include "wire/counts.h"
+#include "wire/piece_mark.h"
 
 namespace sonde {
 
@@ -30,7 +31,12 @@ class RecordingTally {
   void window(const WindowBlock& block);
   // Pieces of one thread come in order, save those of the chunk that it still fills: these may come
   // before the end of its previous chunks.
-  void add(const EventsHead& head, std::span<const std::uint64_t> words, bool is_still_filled);
+  struct Place {
+    std::uint32_t block;  // of events, counted from 0
+    std::uint32_t number;
+  };
+  void add(const EventsHead& head, std::span<const std::uint64_t> words, bool is_still_filled,
+           Place place);
   // The chunks that were full have all come.
   void settle();
   void give_up() { is_exact_ = false; }
@@ -39,6 +45,10 @@ class RecordingTally {
   // Steps that have ended since the last call.
   std::vector<StepMark> take_steps();
   std::size_t steps_waiting() const { return steps_.size(); }
+
+  // The same of pieces.
+  std::vector<PieceMark> take_marks();
+  std::size_t marks_waiting() const { return marks_.size(); }
 
   struct Sum {
     CountsBlock all;
@@ -61,11 +71,14 @@ class RecordingTally {
   };
   struct Held {
     EventsHead head;
+    Place place;
     std::vector<std::uint64_t> words;
   };
   struct Thread;
 
-  void take(Thread& thread, const EventsHead& head, std::span<const std::uint64_t> words);
+  void take(Thread& thread, const EventsHead& head, std::span<const std::uint64_t> words,
+            Place place);
+  void mark(const Thread& thread, const EventsHead& head, Place place);
   void take_held(Thread& thread, std::uint64_t before_position);
   void record(Thread& thread, std::uint64_t ticks, std::span<const std::uint64_t> words);
   void extended(Thread& thread, std::uint64_t ticks, detail::ExtendedKind kind,
@@ -87,6 +100,7 @@ class RecordingTally {
   std::map<std::uint64_t, Thread> threads_;
   std::unordered_map<std::uint64_t, std::int64_t> step_names_;
   std::vector<StepMark> steps_;
+  std::vector<PieceMark> marks_;
   std::uint64_t step_count_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t last_ticks_ = 0;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <unordered_set>
 
+#include "base/big_vector.h"
+#include "decode/interned_inputs.h"
 #include "decode/note_decoder.h"
 #include "wire/device.h"
 
@@ -15,6 +17,7 @@ using detail::WordKind;
 
 std::uint32_t NameTable::add(const NameInfo& info) {
   infos_.push_back(info);
+  has_sites_ = has_sites_ || info.function.valid() || info.file.valid() || info.line >= 0;
   return static_cast<std::uint32_t>(infos_.size() - 1);
 }
 
@@ -83,6 +86,16 @@ std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   return std::max<std::int64_t>(0, duration);
 }
 
+// Sets a column's value in a row at or after its end.
+template <typename T>
+void put(Column<T>& column, std::size_t row, T value) {
+  if (row < column.size()) return column.set(row, value);
+  if (column.size() < row) column.resize(row);
+  column.push_back(value);
+}
+
+}  // namespace
+
 class ThreadDecoder {
  public:
   ThreadDecoder(const ForeignEnds& foreign_ends, const DecodeContext& context)
@@ -91,13 +104,15 @@ class ThreadDecoder {
         several_windows_(context.windows.size() > 1),
         notes_(*context.names) {}
 
-  void reserve(std::size_t spans) {
-    out_.spans.start_ns.reserve(spans);
-    out_.spans.duration_ns.reserve(spans);
-    out_.spans.name.reserve(spans);
-    out_.spans.parent.reserve(spans);
-    out_.spans.kind.reserve(spans);
-    out_.spans.flags.reserve(spans);
+  // Untouched memory costs nothing.
+  void reserve(const ExpectedRows& expected) {
+    expected_ = expected;
+    const std::size_t spans = expected.spans;
+    reserve_big(out_.spans.start_ns, spans);
+    reserve_big(out_.spans.duration_ns, spans);
+    reserve_big(out_.spans.name, spans);
+    reserve_big(out_.spans.parent, spans);
+    reserve_big(out_.spans.kind, spans);
   }
 
   void decode(const Piece& piece) {
@@ -110,7 +125,7 @@ class ThreadDecoder {
     if (piece.words.empty()) return;
     // What is open across words that are missing ends, as far as we know, where the next ones are.
     const std::uint64_t first_ticks = full_ticks(piece.words[skip], piece.head.base_ticks);
-    if (skip == 0 && started_ && is_gap(piece)) cut_open_spans(first_ticks);
+    if (skip == 0 && started_ && !piece.is_joined && is_gap(piece)) cut_open_spans(first_ticks);
     if (piece.head.first_offset == detail::kChunkFirstWord && skip == 0) {
       out_.counts.lost += piece.head.lost_before;
       if (piece.head.lost_ends_before > 0) cut_open_spans(first_ticks);
@@ -127,6 +142,10 @@ class ThreadDecoder {
   DecodedThread finish() {
     cut_open_spans(context_.last_ticks);
     out_.notes = notes_.finish();
+    out_.spans.flags.resize(out_.spans.size());
+    out_.ops.input_texts = inputs_.texts();
+    fill_rest(out_.moments.allocations);
+    fill_rest(out_.ops.tensors);
     return std::move(out_);
   }
 
@@ -239,7 +258,6 @@ class ThreadDecoder {
     out_.spans.duration_ns.push_back(0);
     out_.spans.name.push_back(name);
     out_.spans.parent.push_back(innermost());
-    out_.spans.flags.push_back(0);
     if (several_windows_) out_.spans.window.push_back(static_cast<std::uint32_t>(window));
     const bool step = range && (*context_.names)[name].step >= 0;
     out_.spans.kind.push_back(step    ? SpanKind::Step
@@ -252,7 +270,7 @@ class ThreadDecoder {
     }
     if (!foreign_ends_.empty()) {
       if (const auto foreign = foreign_ends_.find(position_); foreign != foreign_ends_.end()) {
-        out_.spans.flags[row] |= SpanFlags::kAsync;
+        add_flags(row, SpanFlags::kAsync);
         out_.spans.ended_elsewhere.emplace_back(row, foreign->second.thread);
         finish_row(row, foreign->second.ticks, limit);
         return;
@@ -261,10 +279,22 @@ class ThreadDecoder {
     ranges_.push_back({row, false, position_, limit});
   }
 
+  void add_flags(std::uint32_t row, std::uint16_t flags) {
+    Column<std::uint16_t>& column = out_.spans.flags;
+    const std::uint16_t before = row < column.size() ? column[row] : std::uint16_t{0};
+    put(column, row, static_cast<std::uint16_t>(before | flags));
+  }
+
+  template <typename Table>
+  static void fill_rest(Table& table) {
+    const std::size_t rows = table.size();
+    table.visit_columns([rows](const char*, auto& column) { column.resize(rows); });
+  }
+
   void finish_row(std::uint32_t row, std::uint64_t ticks, std::uint64_t limit) {
     if (ticks > limit) {
       ticks = limit;
-      out_.spans.flags[row] |= SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow;
+      add_flags(row, SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow);
       ++out_.counts.unfinished;
     }
     out_.spans.duration_ns[row] = duration_between(out_.spans.start_ns[row], to_ns(ticks));
@@ -301,7 +331,7 @@ class ThreadDecoder {
   }
 
   void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
-    out_.spans.flags[row] |= SpanFlags::kUnfinished;
+    add_flags(row, SpanFlags::kUnfinished);
     ++out_.counts.unfinished;
     out_.spans.duration_ns[row] =
         duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit)));
@@ -367,7 +397,8 @@ class ThreadDecoder {
         op(ticks, false, payload[0], short_op_numbers(payload[1]));
         break;
       case ExtendedKind::OpInputs:
-        if (last_begun_ != kNoRow) inputs(bytes_of(payload.subspan(1), payload[0]));
+        if (last_begun_ != kNoRow)
+          put(out_.ops.arguments, last_begun_, ArgumentListId(inputs_.number_of(payload)));
         break;
       case ExtendedKind::OpTensors:
         if (last_begun_ != kNoRow) tensors(payload);
@@ -437,8 +468,30 @@ class ThreadDecoder {
     out_.spans.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
                                    : is_step                       ? SpanKind::Step
                                                                    : SpanKind::UserAnnotation;
-    out_.ops.calls.push_back({last_begun_, scope, numbers.sequence_number, numbers.forward_thread,
-                              numbers.record_function_id});
+    DecodedOps& ops = out_.ops;
+    if (ops.count == 0) make_room_for_ops();
+    put(ops.scope, last_begun_, scope);
+    put(ops.sequence_number, last_begun_, numbers.sequence_number);
+    put(ops.forward_thread, last_begun_, numbers.forward_thread);
+    put(ops.record_function_id, last_begun_, numbers.record_function_id);
+    put(ops.external_id, last_begun_, ++ops.count);
+    ops.has_gradients = ops.has_gradients || scope == RecordScope::BackwardFunction;
+  }
+
+  void make_room_for_ops() {
+    DecodedOps& ops = out_.ops;
+    ops.scope.reserve(expected_.spans);
+    ops.sequence_number.reserve(expected_.spans);
+    ops.forward_thread.reserve(expected_.spans);
+    ops.record_function_id.reserve(expected_.spans);
+    ops.external_id.reserve(expected_.spans);
+    ops.arguments.reserve(expected_.spans);
+  }
+
+  // Takes effect in a column when its first value comes.
+  void make_room(AllocationTable& rows) const {
+    rows.visit_columns(
+        [this](const char*, auto& column) { column.reserve(expected_.allocations); });
   }
 
   void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
@@ -450,34 +503,30 @@ class ThreadDecoder {
         {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
   }
 
-  void inputs(std::string text) {
-    const auto [found, is_new] = known_inputs_.try_emplace(
-        std::move(text), static_cast<std::uint32_t>(out_.ops.input_texts.size()));
-    if (is_new) out_.ops.input_texts.push_back(found->first);
-    out_.ops.inputs.push_back({last_begun_, found->second});
-  }
-
   void tensors(std::span<const std::uint64_t> payload) {
     for (std::size_t i = 0; i + 3 <= payload.size(); i += 3) {
-      out_.ops.tensors.push_back({last_begun_, static_cast<std::int32_t>(payload[i]),
-                                  static_cast<std::int32_t>(payload[i] >> 32), payload[i + 1],
-                                  payload[i + 2]});
+      TensorUseTable& tensors = out_.ops.tensors;
+      tensors.span.push_back(SpanId(last_begun_));
+      tensors.index.push_back(static_cast<std::int32_t>(payload[i]));
+      tensors.element.push_back(static_cast<std::int32_t>(payload[i] >> 32));
+      tensors.tensor_address.push_back(payload[i + 1]);
+      tensors.storage_address.push_back(payload[i + 2]);
     }
   }
 
   void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
-    AllocationRow row;
-    row.time_ns = time_ns;
-    row.address = payload[0];
-    row.bytes = static_cast<std::int64_t>(payload[1]);
-    row.total_allocated_bytes = static_cast<std::int64_t>(payload[2]);
-    row.total_reserved_bytes = static_cast<std::int64_t>(payload[3]);
+    AllocationTable& rows = out_.moments.allocations;
+    if (rows.empty()) make_room(rows);
+    rows.time_ns.push_back(time_ns);
+    rows.address.push_back(payload[0]);
+    rows.bytes.push_back(static_cast<std::int64_t>(payload[1]));
+    rows.total_allocated_bytes.push_back(static_cast<std::int64_t>(payload[2]));
+    rows.total_reserved_bytes.push_back(static_cast<std::int64_t>(payload[3]));
     const auto type = static_cast<DeviceType>(payload[4] & 0xff);
-    row.device_type = is_known(type) ? type : DeviceType::Unknown;
-    row.flags = static_cast<std::uint8_t>(payload[4] >> 8);
-    row.device_index = static_cast<std::int32_t>(payload[4] >> 32);
-    if (innermost() != kNoRow) row.span = SpanId(innermost());
-    out_.moments.allocations.push_back(row);
+    rows.device_type.push_back(is_known(type) ? type : DeviceType::Unknown);
+    rows.flags.push_back(static_cast<std::uint8_t>(payload[4] >> 8));
+    rows.device_index.push_back(static_cast<std::int32_t>(payload[4] >> 32));
+    rows.span.push_back(SpanId(innermost()));
   }
 
   void async(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
@@ -524,7 +573,8 @@ class ThreadDecoder {
   std::vector<OpenScope> scopes_;
   std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
   std::size_t ended_ranges_ = 0;
-  std::unordered_map<std::string, std::uint32_t> known_inputs_;
+  InternedInputs inputs_;
+  ExpectedRows expected_;
   std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of those outside every window
   TickMap::Segment segment_;
   std::size_t window_ = 0;
@@ -538,7 +588,19 @@ class ThreadDecoder {
   bool after_gap_ = false;
 };
 
-}  // namespace
+ThreadDecoding::ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context,
+                               const ExpectedRows& expected)
+    : decoder_(std::make_unique<ThreadDecoder>(foreign_ends, context)) {
+  decoder_->reserve(expected);
+}
+ThreadDecoding::ThreadDecoding(ThreadDecoding&& other) noexcept = default;
+ThreadDecoding::~ThreadDecoding() = default;
+void ThreadDecoding::add(const Piece& piece) {
+  decoder_->decode(piece);
+}
+DecodedThread ThreadDecoding::finish() {
+  return decoder_->finish();
+}
 
 DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreign_ends,
                             const DecodeContext& context) {
@@ -547,15 +609,9 @@ DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreig
     return a.position() != b.position() ? a.position() < b.position()
                                         : a.words.size() > b.words.size();
   });
-  std::size_t words = 0;
-  for (const Piece& piece : pieces) words += piece.words.size();
-  ThreadDecoder decoder(foreign_ends, context);
-  decoder.reserve(words / 2);
-  for (Piece& piece : pieces) {
-    decoder.decode(piece);
-    piece.words = {};  // as large as the result: not to be held twice
-  }
-  return decoder.finish();
+  ThreadDecoding decoding(foreign_ends, context, {});
+  for (const Piece& piece : pieces) decoding.add(piece);
+  return decoding.finish();
 }
 
 }  // namespace sonde

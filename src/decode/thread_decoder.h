@@ -5,6 +5,7 @@
 // nesting, times are on the trace's clock. Knows nothing of files or of other threads.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,7 @@ namespace sonde {
 struct Piece {
   EventsHead head;
   std::vector<std::uint64_t> words;
+  bool is_joined = false;  // it follows the piece before it, whatever was left out between them
 
   std::uint64_t position() const { return detail::make_position(head.sequence, head.first_offset); }
 };
@@ -58,9 +60,12 @@ class NameTable {
     return found != large_.end() ? found->second : 0;
   }
   const NameInfo& operator[](std::uint32_t number) const { return infos_[number]; }
+  // Whether any of them says where it stands in the program.
+  bool has_sites() const { return has_sites_; }
 
  private:
   std::vector<NameInfo> infos_;
+  bool has_sites_ = false;
   std::vector<std::uint32_t> small_;
   std::unordered_map<std::uint64_t, std::uint32_t> large_;
 };
@@ -81,6 +86,30 @@ struct DecodeContext {
   const TickMap* clock = nullptr;
   std::vector<TickWindow> windows;  // ascending, apart from one another
   std::uint64_t last_ticks = 0;     // of the recording: where what never ended is cut
+};
+
+class ThreadDecoder;
+
+// How much a thread recorded, to have room for it from the start; 0: not known.
+struct ExpectedRows {
+  std::size_t spans = 0;
+  std::size_t allocations = 0;
+};
+
+// Decodes a thread piece by piece, in order of position.
+class ThreadDecoding {
+ public:
+  // What it refers to must outlive it.
+  ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context,
+                 const ExpectedRows& expected);
+  ThreadDecoding(ThreadDecoding&& other) noexcept;
+  ~ThreadDecoding();
+  void add(const Piece& piece);
+  // context.last_ticks must be set by now.
+  DecodedThread finish();
+
+ private:
+  std::unique_ptr<ThreadDecoder> decoder_;
 };
 
 // Consumes the pieces, which are sorted by position here.

@@ -36,6 +36,7 @@ enum class BlockKind : std::uint16_t {
   Counts = 10,     // how much a recording holds; at its end
   Threads = 11,    // the same for each thread
   Steps = 12,      // when its steps began and ended
+  Pieces = 13,     // where the pieces of its events lie, and what was open there
 };
 
 // Payloads are at most this long, before compression too. A reader refuses more, so that no length

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/event_stream.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "base/bytes.h"
+#include "base/parallel.h"
+
+namespace sonde {
+namespace {
+
+// Blocks that are read at a time, for each core.
+constexpr std::size_t kBlocksPerCore = 8;
+
+// Calls visit(bytes of a piece) until it returns false; false if the block ends inside of one.
+template <typename Visit>
+bool for_each_piece(std::span<const std::uint8_t> payload, Visit&& visit) {
+  ByteReader in(payload);
+  while (!in.at_end()) {
+    const auto bytes = in.bytes(in.read<std::uint32_t>());
+    if (!in.ok()) return false;
+    if (!visit(bytes)) return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+EventStream::EventStream(const BlockFile& file, std::vector<std::size_t> blocks,
+                         std::vector<Piece> live)
+    : file_(file), blocks_(std::move(blocks)), live_(std::move(live)) {
+  find_pieces();
+}
+
+void EventStream::find_pieces() {
+  std::vector<std::vector<EventsHead>> heads(blocks_.size());
+  parallel_for(blocks_.size(), [&](std::size_t b) {
+    std::vector<std::uint8_t> scratch;
+    const auto payload = file_.payload(file_.blocks()[blocks_[b]], scratch);
+    if (!payload) return;
+    for_each_piece(*payload, [&](std::span<const std::uint8_t> piece) {
+      ByteReader in(piece);
+      heads[b].push_back(in.read<EventsHead>());
+      return in.ok();
+    });
+  });
+  std::map<std::uint64_t, std::vector<Place>> by_thread;
+  const auto add = [&by_thread](const EventsHead& head, std::size_t block, std::size_t number,
+                                std::size_t words) {
+    if (words == 0) return;
+    by_thread[head.thread].push_back(
+        {detail::make_position(head.sequence, head.first_offset), static_cast<std::uint32_t>(block),
+         static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(words)});
+  };
+  for (std::size_t b = 0; b < heads.size(); ++b) {
+    for (std::size_t i = 0; i < heads[b].size(); ++i)
+      add(heads[b][i], b, i, heads[b][i].word_count);
+  }
+  for (std::size_t i = 0; i < live_.size(); ++i)
+    add(live_[i].head, kLive, i, live_[i].words.size());
+  for (auto& [id, places] : by_thread) {
+    // Of pieces that begin at the same place the longest comes first, and the rest add nothing.
+    std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      return a.position != b.position ? a.position < b.position : a.words > b.words;
+    });
+    Thread thread{.id = id};
+    for (const Place& place : places) thread.words += place.words;
+    threads_.push_back(thread);
+    places_.push_back(std::move(places));
+  }
+}
+
+void EventStream::survey(const Piece& piece, Survey& sum) {
+  const auto& words = piece.words;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
+    last = words[i];
+    if (detail::word_kind(last) != detail::WordKind::Extended ||
+        detail::extended_kind(last) != detail::ExtendedKind::EndRangeOf)
+      continue;
+    if (detail::payload_words(last) >= 2 && i + 2 < words.size())
+      sum.foreign_ends[words[i + 2]][words[i + 1]] = {full_ticks(last, piece.head.base_ticks),
+                                                      piece.head.thread};
+  }
+  if (!words.empty())
+    sum.last_ticks = std::max(sum.last_ticks, full_ticks(last, piece.head.base_ticks));
+}
+
+void EventStream::load(std::size_t block, Loaded& loaded) const {
+  std::vector<std::uint8_t> scratch;
+  loaded.count = 0;
+  const auto payload = file_.payload(file_.blocks()[blocks_[block]], scratch);
+  if (!payload) {
+    loaded.problem = payload.error().message;
+    return;
+  }
+  const bool is_whole = for_each_piece(*payload, [&](std::span<const std::uint8_t> bytes) {
+    if (loaded.count == loaded.pieces.size()) loaded.pieces.emplace_back();
+    Piece& piece = loaded.pieces[loaded.count];
+    const auto head = decode_events(bytes, piece.words);
+    if (!head) {
+      loaded.problem = head.error().message;
+      return false;
+    }
+    piece.head = *head;
+    survey(piece, loaded.survey);
+    ++loaded.count;
+    return true;
+  });
+  if (!is_whole) loaded.problem = "an events block ends inside a piece";
+}
+
+EventStream::Survey EventStream::run(const Take& take) {
+  const std::size_t at_once =
+      kBlocksPerCore * std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  std::vector<Loaded> loaded(blocks_.size());
+  std::vector<std::vector<Piece>> spare;  // whose memory is used again
+  std::vector<std::size_t> uses(blocks_.size());
+  for (const auto& places : places_) {
+    for (const Place& place : places) {
+      if (place.block != kLive) ++uses[place.block];
+    }
+  }
+  std::vector<std::size_t> next(threads_.size());  // the place that each thread is at
+  std::vector<std::vector<std::uint32_t>> used(threads_.size());
+  const auto advance = [&](std::size_t thread, std::size_t until) {
+    const std::vector<Place>& places = places_[thread];
+    for (std::size_t& at = next[thread]; at < places.size(); ++at) {
+      const Place& place = places[at];
+      if (place.block == kLive) {
+        take(thread, live_[place.number]);
+        continue;
+      }
+      if (place.block >= until) return;
+      if (place.number < loaded[place.block].count)
+        take(thread, loaded[place.block].pieces[place.number]);
+      used[thread].push_back(place.block);
+    }
+  };
+  const auto forget = [&](std::size_t block) {
+    spare.push_back(std::exchange(loaded[block].pieces, {}));
+  };
+
+  Survey sum;
+  for (const Piece& piece : live_) survey(piece, sum);
+  // While what was loaded before is used, the next blocks are loaded.
+  for (std::size_t have = 0, ready = 0; ready < blocks_.size() || have == 0;) {
+    const std::size_t until = std::min(blocks_.size(), have + at_once);
+    for (std::size_t b = have; b < until && !spare.empty(); ++b) {
+      loaded[b].pieces = std::move(spare.back());
+      spare.pop_back();
+    }
+    spare.clear();
+    parallel_for(threads_.size() + until - have, [&](std::size_t task) {
+      if (task < threads_.size()) {
+        advance(task, have);
+      } else {
+        load(have + task - threads_.size(), loaded[have + task - threads_.size()]);
+      }
+    });
+    for (std::vector<std::uint32_t>& blocks : used) {
+      for (const std::uint32_t block : blocks) {
+        if (--uses[block] == 0) forget(block);
+      }
+      blocks.clear();
+    }
+    ready = have;
+    have = until;
+    if (blocks_.empty()) break;
+  }
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Survey& part = loaded[b].survey;
+    sum.last_ticks = std::max(sum.last_ticks, part.last_ticks);
+    for (auto& [thread, ends] : part.foreign_ends) sum.foreign_ends[thread].merge(ends);
+    if (!loaded[b].problem.empty())
+      sum.problems.emplace_back(blocks_[b], std::move(loaded[b].problem));
+  }
+  return sum;
+}
+
+}  // namespace sonde

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "decode/interned_inputs.h"
+
+#include <algorithm>
+
+#include "decode/note_decoder.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t kFirstSlots = 256;
+
+std::uint64_t hash_of(std::span<const std::uint64_t> words) {
+  std::uint64_t hash = words.size();
+  for (const std::uint64_t word : words) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void InternedInputs::grow() {
+  slots_.assign(std::max(kFirstSlots, slots_.size() * 2), 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    std::size_t slot = entries_[i].hash & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<std::uint32_t>(i + 1);
+  }
+}
+
+std::uint32_t InternedInputs::number_of(std::span<const std::uint64_t> payload) {
+  if (2 * (entries_.size() + 1) > slots_.size()) grow();
+  const std::uint64_t hash = hash_of(payload);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const Entry& entry = entries_[slots_[slot] - 1];
+    if (entry.hash == hash && std::ranges::equal(words_of(entry), payload)) return slots_[slot] - 1;
+  }
+  entries_.push_back({hash, words_.size(), payload.size()});
+  words_.insert(words_.end(), payload.begin(), payload.end());
+  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
+  return slots_[slot] - 1;
+}
+
+std::vector<std::string> InternedInputs::texts() const {
+  std::vector<std::string> texts;
+  texts.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    const std::span<const std::uint64_t> words = words_of(entry);
+    texts.push_back(bytes_of(words.subspan(1), words[0]));
+  }
+  return texts;
+}
+
+}  // namespace sonde
