@@ -617,6 +617,7 @@ struct Parser {
     command->add_flag_callback(
         "--no-size-limit", [this] { sql.open.limit_size = false; },
         "Open files even if they take far more memory than traces of their size do");
+    add_part(command, sql.open.part);
     command
         ->add_option("--format", sql.format,
                      "Output format: table (default), markdown, csv or json")
@@ -649,6 +650,7 @@ struct Parser {
     command->add_flag_callback(
         "--no-size-limit", [this] { diff.open.limit_size = false; },
         "Open files even if they take far more memory than traces of their size do");
+    add_part(command, diff.open.part);
     command
         ->add_option("--gate", diff.gates,
                      "Fail if the new version is worse: 'step<5%', 'device<2%', 'peak_memory<1%', "

@@ -148,7 +148,8 @@ void RecordingFile::add_events(const Piece& piece, bool compress) {
   pending_.insert(pending_.end(), size_bytes, size_bytes + sizeof(size));
   pending_.insert(pending_.end(), piece.encoded.begin(), piece.encoded.end());
   pending_records_ += piece.records;
-  tally_.add(piece.head, piece.words, piece.is_still_filled, {events_blocks_, pending_pieces_++});
+  const RecordingTally::Place place{events_blocks_, pending_pieces_++};
+  count([&] { tally_.add(piece.head, piece.words, piece.is_still_filled, place); });
   pending_compress_ = compress;
   if (pending_.size() >= kEventsBlockBytes) flush_events_locked();
 }
@@ -194,7 +195,7 @@ void RecordingFile::flush_marks_locked() {
 
 void RecordingFile::settle_counts() {
   const std::lock_guard guard(mutex_);
-  tally_.settle();
+  count([this] { tally_.settle(); });
 }
 
 void RecordingFile::give_up_counts() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,15 @@ class RecordingFile {
   void note_failure(const Error& error);
   void sync_dictionary_locked();
   void flush_events_locked();
+  // The recording goes on without counts if there is no memory for them.
+  template <typename Step>
+  void count(const Step& step) {
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      tally_.give_up();
+    }
+  }
   void flush_steps_locked();
   void flush_marks_locked();
   void append_counts();
