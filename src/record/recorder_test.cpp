@@ -112,7 +112,7 @@ TEST(Recorder, CountsTheEndsOfANestingDeeperThanThatRoom) {
   const DecodedThread thread = stream.decoded();
   EXPECT_EQ(thread.spans.start_ns.size(), begun);
   EXPECT_EQ(thread.counts.unfinished, stream.losses().ends);
-  EXPECT_EQ(thread.spans.flags.back(), 0) << "the innermost ones have their ends";
+  EXPECT_EQ(thread.spans.flags[thread.spans.size() - 1], 0) << "the innermost ones have their ends";
 }
 
 TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
@@ -134,7 +134,7 @@ TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
   const DecodedThread thread = stream.decoded();
   EXPECT_EQ(thread.counts.lost, lost_ends + 2);
   EXPECT_EQ(thread.spans.parent.back(), SpanId::kInvalid) << "nothing is known to be open";
-  EXPECT_EQ(thread.spans.flags.back(), 0);
+  EXPECT_EQ(thread.spans.flags[thread.spans.size() - 1], 0);
 }
 
 TEST(Recorder, EndsALapThatHasNoRoomForTheNext) {
