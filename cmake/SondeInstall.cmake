@@ -22,6 +22,11 @@ endif()
 if(TARGET sonde_cuda)
   install(TARGETS sonde_cuda EXPORT SondeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+# What `sonde mpi build` compiles for a cluster's MPI.
+if(TARGET sonde_cli)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/mpi/sonde_mpi.cpp ${PROJECT_SOURCE_DIR}/src/mpi/sonde_mpi.h
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/mpi)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # A separate export: only this one depends on the torch that Sonde was built with.

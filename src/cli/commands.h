@@ -145,6 +145,11 @@ struct TorchBuildCommand {
 };
 Result<void> run_torch_build(const TorchBuildCommand& command, Output& out);
 
+struct MpiBuildCommand {
+  std::string compiler;  // empty: MPICXX, else mpicxx
+};
+Result<void> run_mpi_build(const MpiBuildCommand& command, Output& out);
+
 // Opens any file that Sonde reads; shows progress on the terminal if it takes long.
 Result<Trace> open_with_progress(const std::string& path, const OpenOptions& options);
 // The same for commands that analyse a trace: prints a line on stderr if it is incomplete.

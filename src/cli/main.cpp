@@ -20,6 +20,7 @@
 #include "cli/changed_files.h"
 #include "cli/commands.h"
 #include "cli/diff.h"
+#include "cli/job.h"
 #include "cli/nearest.h"
 #include "cli/out_of_memory.h"
 #include "cli/run.h"
@@ -53,6 +54,8 @@ struct Parser {
   DumpOptions dump;
   TableCommand table;
   EventsCommand events;
+  JobCommand job;
+  MpiBuildCommand mpi_build;
   ExportCommand exporting;
   MemoryCommand memory;
   EtCommand et;
@@ -85,6 +88,8 @@ struct Parser {
     add_dump();
     add_table();
     add_events();
+    add_job();
+    add_mpi();
     add_export();
     add_memory();
     add_et();
@@ -748,6 +753,76 @@ struct Parser {
       require(check(ctl));
       action = [this](Output& out) { return run_ctl(ctl, out); };
     });
+  }
+
+  void add_job() {
+    CLI::App* command = app.add_subcommand(
+        "job", "Put all ranks of a job on one clock and say which held the others up, and why");
+    command
+        ->add_option("FILES", job.inputs,
+                     "The ranks' traces: a folder, files, or patterns such as 'run/rank*.json.gz'")
+        ->required()
+        ->type_name("");
+    command->add_flag_callback(
+        "--no-size-limit", [this] { job.open.limit_size = false; },
+        "Open files even if they take far more memory than traces of their size do");
+    command
+        ->add_option(
+            "-o,--output", job.output,
+            "Write the answer here. The suffix chooses the format: .html, .md, .json or .txt")
+        ->type_name("FILE");
+    command
+        ->add_option(
+            "--format", job.format,
+            "Output format without -o: text (default), md, html or json; the keys are stable")
+        ->check(CLI::IsMember({"text", "md", "json", "html"}))
+        ->type_name("FORMAT")
+        ->excludes(command->get_option("--output"));
+    command->add_flag("--partial", job.is_partial,
+                      "Answer from the files that can be read, and say which cannot");
+    command
+        ->add_option("--hosts", job.hosts,
+                     "The host of each rank, in order; ranks of one host share a clock")
+        ->delimiter(',')
+        ->type_name("LIST");
+    command
+        ->add_option("--summaries", job.summaries,
+                     "Keep a summary of each file in this folder, and use those that are there")
+        ->type_name("FOLDER");
+    command
+        ->add_option("--share", job.share,
+                     "Only make the summaries of share I of N (0 to N-1), as one of N processes")
+        ->type_name("I/N");
+    command
+        ->add_option("--timeout", job.timeout_s,
+                     "Under MPI: give up after S seconds without progress (default 300)")
+        ->type_name("S");
+    command->footer(
+        "Ranks may be missing, their clocks may differ, and recordings may begin at different "
+        "times.\nExample:\n  sonde job run/\n  sonde job 'run/rank*.json.gz' --format json");
+    command->callback([this] {
+      require(check(job));
+      action = [this](Output& out) { return run_job(job, out); };
+    });
+  }
+
+  void add_mpi() {
+    CLI::App* group = app.add_subcommand(
+        "mpi", "Build Sonde's part for MPI, so that many processes can share `sonde job`");
+    group->require_subcommand(1);
+    CLI::App* command =
+        group->add_subcommand("build", "Compile it for the MPI of this machine; needed once");
+    command
+        ->add_option("--mpicxx", mpi_build.compiler,
+                     "The compiler of that MPI (default: MPICXX, or else mpicxx)")
+        ->type_name("PROGRAM");
+    command->footer(
+        "Stores it below XDG_CACHE_HOME (~/.cache), where `mpirun sonde job` finds it.\nExample:\n "
+        " "
+        "sonde mpi build\n  mpirun -n 16 sonde job run/");
+    group->footer(command->get_footer());
+    command->callback(
+        [this] { action = [this](Output& out) { return run_mpi_build(mpi_build, out); }; });
   }
 
   void add_torch() {

@@ -56,6 +56,10 @@ bool waits_on_device(std::string_view work) noexcept {
   return work == "event_wait";
 }
 
+bool is_host_collective(std::string_view range) noexcept {
+  return starts_with_any(range, {"gloo:", "mpi:", "ucc:"});
+}
+
 bool has_kineto_arrow_to_wait(std::string_view call) noexcept {
   return starts_with_any(call,
                          {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEvent"});

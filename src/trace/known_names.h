@@ -33,6 +33,9 @@ bool waits_for_device(std::string_view call) noexcept;
 bool communicates_on_host(std::string_view name) noexcept;
 // Whether a device's work of this name is a wait of its own: MTIA lists those among its work.
 bool waits_on_device(std::string_view work) noexcept;
+// Whether a range of this name is a collective of a library that runs them on threads of the host,
+// as PyTorch marks them.
+bool is_host_collective(std::string_view range) noexcept;
 // Of the calls that wait, those that Kineto draws an arrow from to the wait on the device.
 bool has_kineto_arrow_to_wait(std::string_view call) noexcept;
 

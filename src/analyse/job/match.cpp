@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which calls of different ranks are one collective. Calls of a group form a stream on each rank,
+// in the order of launch; sends and receives form one stream for each pair of ranks. Two streams
+// are laid beside each other by the numbers that PyTorch writes, by steps, or by the order of
+// calls.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyse/job/job_data.h"
+#include "base/format.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr std::int64_t kMostShift = 64;
+constexpr std::size_t kCompared = 512;  // calls, where many shifts are tried
+constexpr std::int64_t kFewForSwaps = 12;
+constexpr std::size_t kUnlikely = 3;  // shared calls that are needed to prefer a shift by times
+
+struct Stream {
+  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> records;
+  std::vector<std::uint32_t> kinds;     // places in JobData::kinds
+  std::vector<std::int64_t> positions;  // as found
+};
+
+using StreamKey =
+    std::tuple<std::uint32_t, std::int32_t, std::int32_t>;  // group, source, destination
+
+bool is_p2p(CollectiveClass of) {
+  return of == CollectiveClass::Send || of == CollectiveClass::Receive;
+}
+
+// Where sizes differ from rank to rank although the call is the same.
+bool has_sizes_of_its_own(std::string_view name) {
+  for (const std::string_view uneven : {"all_to_all", "gather", "scatter", "send", "recv"})
+    if (name == uneven) return true;
+  return false;
+}
+
+class Matcher {
+ public:
+  explicit Matcher(JobData& data) : data_(data) {}
+
+  void run() {
+    share_groups();
+    share_kinds();
+    make_streams();
+    for (auto& [key, streams] : streams_) match_streams(key, streams);
+    note_groups();
+    index_matches();
+  }
+
+ private:
+  void share_groups() {
+    std::map<std::pair<std::string, std::vector<std::int32_t>>, std::uint32_t> known;
+    groups_.resize(data_.ranks.size());
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
+      for (const RankGroup& group : data_.ranks[r].groups) {
+        const auto [found, is_new] = known.try_emplace({group.name, group.ranks},
+                                                       static_cast<std::uint32_t>(shared().size()));
+        if (is_new) add_group(group);
+        shared()[found->second].is_assumed |= group.is_assumed;
+        groups_[r].push_back(found->second);
+      }
+    }
+  }
+
+  void add_group(const RankGroup& group) {
+    JobGroup& added = shared().emplace_back();
+    added.name = group.name;
+    added.description = group.description;
+    added.ranks = group.ranks;
+  }
+
+  std::vector<JobGroup>& shared() { return data_.report.groups; }
+
+  void share_kinds() {
+    using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t, std::int32_t,
+                           std::int64_t, std::int64_t>;
+    std::map<Key, std::uint32_t> known;
+    std::unordered_map<std::string, std::uint32_t> texts;
+    const auto text = [&](std::string_view name) {
+      const auto [found, is_new] = texts.try_emplace(std::string(name), 0);
+      if (is_new) found->second = data_.text(name);
+      return found->second;
+    };
+    kinds_.resize(data_.ranks.size());
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
+      const RankSummary& rank = data_.ranks[r];
+      for (const CollectiveKind& kind : rank.kinds) {
+        const std::string_view name = rank.text(kind.name);
+        const bool uneven = has_sizes_of_its_own(name);
+        SharedKind shared{
+            .name = text(is_p2p(kind.of) ? "send_recv" : name),
+            .dtype = text(rank.text(kind.dtype)),
+            .of = kind.of == CollectiveClass::Receive ? CollectiveClass::Send : kind.of,
+            .source = kind.source,
+            .destination = kind.destination,
+            .in_elements = uneven ? -1 : kind.in_elements,
+            .out_elements = uneven ? -1 : kind.out_elements};
+        const Key key(shared.name, shared.dtype, groups_[r][kind.group], shared.source,
+                      shared.destination, shared.in_elements, shared.out_elements);
+        const auto [found, is_new] =
+            known.try_emplace(key, static_cast<std::uint32_t>(data_.kinds.size()));
+        if (uneven && is_new) shared.in_elements = shared.out_elements = -1;
+        if (is_new) data_.kinds.push_back(shared);
+        kinds_[r].push_back(found->second);
+      }
+    }
+  }
+
+  void make_streams() {
+    for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) {
+      const RankSummary& rank = data_.ranks[r];
+      std::vector<Stream*> of_kind;
+      for (std::size_t k = 0; k < rank.kinds.size(); ++k) of_kind.push_back(stream_of(r, k));
+      for (std::uint32_t i = 0; i < rank.collectives.size(); ++i) {
+        const std::uint32_t kind = rank.collectives[i].kind;
+        if (of_kind[kind] == nullptr) continue;
+        of_kind[kind]->records.push_back(i);
+        of_kind[kind]->kinds.push_back(kinds_[r][kind]);
+      }
+    }
+  }
+
+  Stream* stream_of(std::uint32_t r, std::size_t k) {
+    const CollectiveKind& kind = data_.ranks[r].kinds[k];
+    StreamKey key(groups_[r][kind.group], -1, -1);
+    if (is_p2p(kind.of)) {
+      if (kind.source < 0 || kind.destination < 0) return nullptr;
+      key = {groups_[r][kind.group], kind.source, kind.destination};
+    }
+    std::vector<Stream>& streams = streams_[key];
+    if (streams.empty()) streams.reserve(data_.ranks.size());  // pointers into it stay
+    if (streams.empty() || streams.back().rank != r) streams.emplace_back().rank = r;
+    return &streams.back();
+  }
+
+  void match_streams(const StreamKey& key, std::vector<Stream>& streams) {
+    JobGroup& group = shared()[std::get<0>(key)];
+    const bool is_pair = std::get<1>(key) >= 0;
+    if (group.ranks.size() == 1) return;
+    for (const Stream& stream : streams) group.calls += stream.records.size();
+    if (!place_by_numbers(streams, group)) place_by_order(streams, group);
+    make_matches(std::get<0>(key), is_pair, streams);
+  }
+
+  const RankCollective& record(const Stream& stream, std::size_t i) const {
+    return data_.ranks[stream.rank].collectives[stream.records[i]];
+  }
+
+  bool all_have(const std::vector<Stream>& streams, std::uint32_t flag) const {
+    for (const Stream& stream : streams)
+      for (std::size_t i = 0; i < stream.records.size(); ++i)
+        if ((record(stream, i).flags & flag) == 0) return false;
+    return true;
+  }
+
+  bool place_by_numbers(std::vector<Stream>& streams, JobGroup& group) {
+    if (all_have(streams, RankCollective::kHasId)) return place_by_ids(streams, group);
+    if (!all_have(streams, RankCollective::kHasSequence)) return false;
+    for (Stream& stream : streams) {
+      stream.positions.clear();
+      for (std::size_t i = 0; i < stream.records.size(); ++i)
+        stream.positions.push_back(static_cast<std::int64_t>(record(stream, i).key));
+      // Coalesced calls share a number; then the order decides.
+      if (std::adjacent_find(stream.positions.begin(), stream.positions.end(),
+                             std::greater_equal<>()) != stream.positions.end())
+        return false;
+    }
+    group.matched_by = "sequence number";
+    return true;
+  }
+
+  bool place_by_ids(std::vector<Stream>& streams, JobGroup& group) {
+    std::unordered_map<std::uint64_t, std::int64_t> known;
+    for (Stream& stream : streams) {
+      stream.positions.clear();
+      for (std::size_t i = 0; i < stream.records.size(); ++i)
+        stream.positions.push_back(
+            known.try_emplace(record(stream, i).key, static_cast<std::int64_t>(known.size()))
+                .first->second);
+      std::vector<std::int64_t> sorted = stream.positions;
+      std::sort(sorted.begin(), sorted.end());
+      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return false;
+    }
+    group.matched_by = "comms id";
+    return true;
+  }
+
+  void place_by_order(std::vector<Stream>& streams, JobGroup& group) {
+    const auto longest = std::max_element(
+        streams.begin(), streams.end(),
+        [](const Stream& a, const Stream& b) { return a.records.size() < b.records.size(); });
+    const Stream reference = *longest;
+    bool by_steps = false;
+    for (Stream& stream : streams) {
+      stream.positions.clear();
+      std::optional<std::int64_t> shift = 0;
+      if (stream.rank != reference.rank) shift = shift_of(reference, stream, by_steps);
+      if (!shift) {
+        refuse(group, stream, reference);
+        continue;
+      }
+      for (std::size_t i = 0; i < stream.records.size(); ++i)
+        stream.positions.push_back(static_cast<std::int64_t>(i) + *shift);
+    }
+    group.matched_by = by_steps ? "steps" : "order";
+  }
+
+  void refuse(JobGroup& group, const Stream& stream, const Stream& reference) const {
+    if (!group.problem.empty()) return;
+    if (is_ambiguous_) {
+      group.problem = format_text(
+          "it cannot be told which calls of rank {} are those of rank {}: the recordings begin at "
+          "different calls, and no steps or numbers are recorded",
+          data_.ranks[stream.rank].rank, data_.ranks[reference.rank].rank);
+      return;
+    }
+    group.problem = format_text("the calls of rank {} do not follow the order of those of rank {}",
+                                data_.ranks[stream.rank].rank, data_.ranks[reference.rank].rank);
+  }
+
+  // What to add to a place in `stream` to get that of the same call in `reference`.
+  std::optional<std::int64_t> shift_of(const Stream& reference, const Stream& stream,
+                                       bool& by_steps) {
+    if (const auto shift = shift_by_steps(reference, stream)) {
+      if (agreement(reference, stream, *shift, SIZE_MAX) > 0) {
+        by_steps = true;
+        return shift;
+      }
+    }
+    is_ambiguous_ = false;
+    std::vector<std::int64_t> fitting;
+    double best = 0;
+    const auto longer = static_cast<std::int64_t>(reference.records.size() - stream.records.size());
+    for (std::int64_t shift = -kMostShift; shift <= longer + kMostShift; ++shift) {
+      const double fit = agreement(reference, stream, shift, kCompared);
+      if (fit <= 0 || fit < best) continue;
+      if (fit > best) fitting.clear();
+      best = fit;
+      fitting.push_back(shift);
+    }
+    if (fitting.size() == 1) return fitting.front();
+    if (fitting.empty()) return std::nullopt;
+    is_ambiguous_ = true;
+    return shift_by_times(reference, stream, fitting);
+  }
+
+  // The shift that most of the common steps ask for.
+  std::optional<std::int64_t> shift_by_steps(const Stream& reference, const Stream& stream) const {
+    const auto first_of = [this](const Stream& of) {
+      std::map<std::int64_t, std::int64_t> first;
+      for (std::size_t i = 0; i < of.records.size(); ++i) {
+        const std::uint32_t step = record(of, i).step;
+        if (step == RankCollective::kNoStep) continue;
+        const std::int64_t number = data_.ranks[of.rank].steps[step].number;
+        if (number >= 0) first.try_emplace(number, static_cast<std::int64_t>(i));
+      }
+      return first;
+    };
+    const auto of_reference = first_of(reference);
+    std::map<std::int64_t, std::size_t> votes;
+    for (const auto& [number, place] : first_of(stream))
+      if (const auto found = of_reference.find(number); found != of_reference.end())
+        ++votes[found->second - place];
+    if (votes.empty()) return std::nullopt;
+    return std::max_element(votes.begin(), votes.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  // The share of equal calls where both have one; 0 if more than 2 % differ. Threads that take up
+  // two calls at once may swap them, which counts for two.
+  static double agreement(const Stream& reference, const Stream& stream, std::int64_t shift,
+                          std::size_t most) {
+    const auto size = static_cast<std::int64_t>(stream.kinds.size());
+    const auto wide = static_cast<std::int64_t>(reference.kinds.size());
+    const std::int64_t begin = std::max<std::int64_t>(0, -shift);
+    const std::int64_t end = std::min(size, wide - shift);
+    // A stream that hardly overlaps fits anything.
+    if (end - begin < std::max<std::int64_t>(1, std::min(size, wide) / 2)) return 0;
+    const std::int64_t stop =
+        std::min(end, begin + static_cast<std::int64_t>(std::min<std::size_t>(most, 1U << 30)));
+    std::int64_t different = 0;
+    const std::int64_t allowed =
+        std::max<std::int64_t>((stop - begin) / 50, stop - begin >= kFewForSwaps ? 2 : 0);
+    for (std::int64_t i = begin; i < stop && different <= allowed; ++i)
+      different += stream.kinds[static_cast<std::size_t>(i)] ==
+                           reference.kinds[static_cast<std::size_t>(i + shift)]
+                       ? 0
+                       : 1;
+    if (different > allowed) return 0;
+    return 1.0 - static_cast<double>(different) / static_cast<double>(stop - begin);
+  }
+
+  // Whether there is a difference of clocks with which nobody ends before the other has begun.
+  bool is_possible(const Stream& reference, const Stream& stream, std::int64_t shift) const {
+    Nanos low_ns = INT64_MIN;
+    Nanos high_ns = INT64_MAX;
+    for (std::size_t i = 0; i < stream.records.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) + shift;
+      if (at < 0 || at >= static_cast<std::int64_t>(reference.records.size())) continue;
+      const RankCollective& a = record(reference, static_cast<std::size_t>(at));
+      const RankCollective& b = record(stream, i);
+      if (data_.kinds[stream.kinds[i]].of != CollectiveClass::All ||
+          ((a.flags | b.flags) & RankCollective::kUnfinished) != 0)
+        continue;
+      low_ns = std::max(low_ns, a.start_ns - b.end_ns);
+      high_ns = std::min(high_ns, a.end_ns - b.start_ns);
+    }
+    return low_ns == INT64_MIN || low_ns <= high_ns;
+  }
+
+  // Ends of the same collective differ by the same amount, that of the clocks.
+  std::optional<std::int64_t> shift_by_times(const Stream& reference, const Stream& stream,
+                                             std::vector<std::int64_t> fitting) const {
+    std::vector<std::int64_t> possible;
+    for (const std::int64_t shift : fitting)
+      if (is_possible(reference, stream, shift)) possible.push_back(shift);
+    if (possible.size() == 1) return possible.front();
+    if (!possible.empty()) fitting = std::move(possible);
+    std::vector<std::pair<double, std::int64_t>> spreads;
+    for (const std::int64_t shift : fitting) {
+      std::vector<double> differences;
+      for (std::size_t i = 0; i < stream.records.size() && differences.size() < kCompared; ++i) {
+        const std::int64_t at = static_cast<std::int64_t>(i) + shift;
+        if (at < 0 || at >= static_cast<std::int64_t>(reference.records.size())) continue;
+        differences.push_back(static_cast<double>(
+            record(stream, i).end_ns - record(reference, static_cast<std::size_t>(at)).end_ns));
+      }
+      if (differences.size() < kUnlikely) continue;
+      const double centre = median(differences);
+      for (double& one : differences) one = std::abs(one - centre);
+      spreads.emplace_back(median(differences), shift);
+    }
+    std::sort(spreads.begin(), spreads.end());
+    if (spreads.empty())
+      return stream.records.size() == reference.records.size() ? std::optional<std::int64_t>(0)
+                                                               : std::nullopt;
+    const auto as_they_are = std::find_if(spreads.begin(), spreads.end(),
+                                          [](const auto& one) { return one.second == 0; });
+    // As many calls on both sides are most likely the same ones.
+    if (stream.records.size() == reference.records.size() && as_they_are != spreads.end() &&
+        as_they_are->first < spreads[0].first * 5)
+      return 0;
+    if (spreads.size() == 1 || spreads[0].first * 2 < spreads[1].first) return spreads[0].second;
+    return std::nullopt;
+  }
+
+  void make_matches(std::uint32_t group, bool is_pair, const std::vector<Stream>& streams) {
+    std::vector<std::int64_t> places;
+    for (const Stream& stream : streams)
+      places.insert(places.end(), stream.positions.begin(), stream.positions.end());
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<std::size_t> next(streams.size(), 0);
+    std::vector<std::vector<std::uint32_t>> order(streams.size());
+    for (std::size_t s = 0; s < streams.size(); ++s) order[s] = by_position(streams[s]);
+    for (const std::int64_t place : places) {
+      Match match{.group = group, .first = static_cast<std::uint32_t>(data_.members.size())};
+      States states;
+      for (std::size_t s = 0; s < streams.size(); ++s) {
+        if (next[s] == order[s].size()) continue;
+        const std::uint32_t i = order[s][next[s]];
+        if (streams[s].positions[i] != place) continue;
+        ++next[s];
+        add_member(streams[s], i, match, states);
+      }
+      match.state = state_of(group, is_pair, match, states);
+      ++shared()[group].states[static_cast<std::size_t>(match.state)];
+      data_.matches.push_back(match);
+    }
+  }
+
+  static std::vector<std::uint32_t> by_position(const Stream& stream) {
+    std::vector<std::uint32_t> order(stream.positions.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return stream.positions[a] < stream.positions[b];
+    });
+    return order;
+  }
+
+  struct States {
+    std::uint32_t calls = 0;
+    std::uint32_t unfinished = 0;
+    bool names_differ = false;
+    bool dtypes_differ = false;
+    bool sizes_differ = false;
+  };
+
+  void add_member(const Stream& stream, std::uint32_t i, Match& match, States& states) {
+    const std::uint32_t kind = stream.kinds[i];
+    if (states.calls++ == 0) {
+      match.kind = kind;
+    } else if (kind != match.kind) {
+      const SharedKind& a = data_.kinds[match.kind];
+      const SharedKind& b = data_.kinds[kind];
+      states.names_differ |= a.name != b.name;
+      states.dtypes_differ |= a.dtype != b.dtype;
+      states.sizes_differ |= a.in_elements != b.in_elements || a.out_elements != b.out_elements;
+    }
+    if ((record(stream, i).flags & RankCollective::kUnfinished) != 0) {
+      ++states.unfinished;
+      return;
+    }
+    data_.members.push_back({stream.rank, stream.records[i]});
+    ++match.count;
+  }
+
+  MatchState state_of(std::uint32_t group, bool is_pair, const Match& match, const States& states) {
+    if (states.names_differ) return MatchState::CollectiveTypeMismatch;
+    if (states.dtypes_differ) return MatchState::CollectiveDtypeMismatch;
+    if (states.sizes_differ) return MatchState::SizeOrSyntaxMismatch;
+    if (states.unfinished > 0 && match.count > 0) return MatchState::CollectiveStateMismatch;
+    const std::size_t members = is_pair                         ? 2
+                                : shared()[group].ranks.empty() ? data_.ranks.size()
+                                                                : shared()[group].ranks.size();
+    return match.count == members ? MatchState::FullyMatched : MatchState::Undecided;
+  }
+
+  void note_groups() {
+    for (JobGroup& group : shared()) {
+      std::vector<std::string> hosts;
+      for (const RankSummary& rank : data_.ranks) {
+        if (!group.ranks.empty() &&
+            !std::binary_search(group.ranks.begin(), group.ranks.end(), rank.rank))
+          continue;
+        hosts.push_back(rank.host);
+      }
+      for (const std::int32_t rank : group.ranks)
+        if (std::none_of(data_.ranks.begin(), data_.ranks.end(),
+                         [&](const RankSummary& one) { return one.rank == rank; }) &&
+            group.missing.size() < group.ranks.size())
+          group.missing.push_back(rank);
+      for (const std::string& host : hosts)
+        group.spans_hosts |= !host.empty() && !hosts.front().empty() && host != hosts.front();
+    }
+  }
+
+  void index_matches() {
+    data_.match_of.resize(data_.ranks.size());
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r)
+      data_.match_of[r].assign(data_.ranks[r].collectives.size(), kNoMatch);
+    for (std::uint32_t m = 0; m < data_.matches.size(); ++m)
+      for (const Member& member : data_.of(data_.matches[m]))
+        data_.match_of[member.rank][member.record] = m;
+  }
+
+  JobData& data_;
+  std::vector<std::vector<std::uint32_t>> groups_;  // of each rank: places in JobReport::groups
+  std::vector<std::vector<std::uint32_t>> kinds_;   // of each rank: places in JobData::kinds
+  std::map<StreamKey, std::vector<Stream>> streams_;
+  bool is_ambiguous_ = false;  // the last shift that was looked for: several fit
+};
+
+}  // namespace
+
+void match(JobData& data) {
+  Matcher(data).run();
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/rank_summary.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyse/job/process_groups.h"
+#include "analyse/job/rank_view.h"
+#include "analyse/sum.h"
+#include "sonde/analyse/device_time.h"
+#include "sonde/analyse/ledger.h"
+
+namespace sonde {
+namespace detail {
+namespace {
+
+// The process of a rank that does its work: the one that communicates most, or else has most spans.
+std::vector<ProcessId> working_processes(const Trace& trace) {
+  struct Use {
+    std::size_t collectives = 0;
+    std::size_t spans = 0;
+    std::uint32_t process = 0;
+  };
+  const ProcessTable& processes = trace.processes();
+  std::vector<Use> uses(processes.size());
+  for (std::uint32_t i = 0; i < uses.size(); ++i) uses[i].process = i;
+  const auto use_of = [&](SpanId span) -> Use* {
+    const TrackId track = trace.spans().track[span];
+    if (!track.valid() || !trace.tracks().process[track].valid()) return nullptr;
+    return &uses[trace.tracks().process[track].index()];
+  };
+  for (const SpanId span : trace.all_spans())
+    if (Use* const use = use_of(span)) ++use->spans;
+  for (std::size_t i = 0; i < trace.collectives().size(); ++i)
+    if (Use* const use = use_of(trace.collectives().span[i])) ++use->collectives;
+  std::map<std::int32_t, Use> best;  // by rank
+  for (const Use& use : uses) {
+    if (use.spans == 0) continue;
+    const auto [found, is_new] = best.try_emplace(processes.rank[use.process], use);
+    const auto weight = [](const Use& u) { return std::pair(u.collectives, u.spans); };
+    if (!is_new && weight(use) > weight(found->second)) found->second = use;
+  }
+  if (best.size() > 1) best.erase(-1);
+  std::vector<ProcessId> working;
+  for (const auto& [rank, use] : best) working.emplace_back(use.process);
+  return working;
+}
+
+std::string_view metadata_of(const Trace& trace, ProcessId process, std::string_view key) {
+  const MetadataTable& metadata = trace.metadata();
+  std::string_view found;
+  for (std::size_t i = 0; i < metadata.size(); ++i) {
+    if (trace.string(metadata.key[i]) != key) continue;
+    if (found.empty() || metadata.process[i] == process) found = trace.string(metadata.value[i]);
+  }
+  return found;
+}
+
+void read_ledger(const Trace& trace, RankSummary& summary) {
+  const LedgerTable& ledger = trace.ledger();
+  for (std::size_t i = 0; i < ledger.size(); ++i) {
+    if (ledger.kind[i] == LedgerKind::ClockErrorNs) {
+      summary.clock_error_ns =
+          std::max(summary.clock_error_ns,
+                   static_cast<std::int64_t>(std::min<std::uint64_t>(ledger.count[i], INT64_MAX)));
+    }
+    const LedgerClass of = ledger_class(ledger.kind[i]);
+    if (ledger.kind[i] == LedgerKind::Truncated) summary.is_truncated = true;
+    if (of == LedgerClass::Lost) summary.lost += ledger.count[i];
+  }
+}
+
+void read_steps(const RankView& view, RankSummary& summary) {
+  if (!view.main.valid()) return;
+  for (const SpanId span : view.trace.track_spans(view.main)) {
+    if (view.trace.spans().kind[span] != SpanKind::Step) continue;
+    summary.steps.push_back({view.trace.spans().step[span], view.trace.spans().start_ns[span],
+                             view.trace.end_ns(span)});
+  }
+}
+
+void read_device_time(const std::vector<DeviceTime>& devices, ProcessId process,
+                      RankDeviceTime& sum) {
+  for (const DeviceTime& device : devices) {
+    if (device.process != process) continue;
+    add_to(sum.kernel_ns, device.extent_ns());
+    add_to(sum.idle_ns, device.idle_ns);
+    add_to(sum.compute_ns, device.compute.union_ns);
+    add_to(sum.non_compute_ns, device.extent_ns() - device.idle_ns - device.compute.union_ns);
+    add_to(sum.host_wait_ns, device.idle_of(IdleCause::HostWait));
+    add_to(sum.kernel_wait_ns, device.idle_of(IdleCause::KernelWait));
+    add_to(sum.other_idle_ns, device.idle_of(IdleCause::Other));
+    add_to(sum.communication_ns, device.communication.union_ns);
+    add_to(sum.overlapped_ns, device.communication_hidden_ns);
+  }
+}
+
+RankSummary summarise(const Trace& trace, ProcessId process,
+                      const std::vector<DeviceTime>& devices) {
+  RankSummary summary;
+  const ProcessTable& processes = trace.processes();
+  summary.rank = processes.rank[process];
+  summary.world_size = processes.world_size[process];
+  summary.local_rank = processes.local_rank[process];
+  summary.host = trace.string(processes.host[process]);
+  summary.pid = processes.pid[process];
+  summary.first_ns = trace.first_ns();
+  summary.last_ns = trace.last_ns();
+  summary.clock_error_ns = std::max<std::int64_t>(processes.clock_error_ns[process], 0);
+  summary.groups = process_groups(metadata_of(trace, process, "distributedInfo"));
+  const std::string_view job = metadata_of(trace, process, "job_id");
+  summary.job = job.size() > 2 && job.front() == '"' ? job.substr(1, job.size() - 2) : job;
+  read_ledger(trace, summary);
+  const RankView view(trace, process);
+  SummaryTexts texts(trace, summary.texts);
+  read_steps(view, summary);
+  find_collectives(view, texts, summary);
+  find_activities(view, texts, summary);
+  read_device_time(devices, process, summary.device);
+  return summary;
+}
+
+}  // namespace
+}  // namespace detail
+
+std::vector<RankSummary> summarise_ranks(const Trace& trace) {
+  std::vector<RankSummary> ranks;
+  const std::vector<DeviceTime> devices = device_times(trace);
+  for (const ProcessId process : detail::working_processes(trace))
+    ranks.push_back(detail::summarise(trace, process, devices));
+  return ranks;
+}
+
+std::string_view to_string(ActivityKind kind) noexcept {
+  constexpr std::string_view kNames[kActivityKinds] = {"kernel", "copy", "operator", "collective",
+                                                       "range",  "wait", "unmarked"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace sonde

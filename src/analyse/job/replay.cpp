@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the job would take if a rank were like the others: the collectives of all ranks as a graph
+// (simulate/graph.h), with what each rank did between them.
+//
+//   rank 0   --work--|arrives ......... transfer|--work--|
+//   rank 1   --------work--------|arrives transfer|-work-|
+//   group                        |all are there
+//
+// A rank's work begins when the work before it is done and the collective that it waited for is
+// over. It waited for a collective if no kernel ran when the collective ended.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "analyse/job/job_data.h"
+#include "analyse/simulate/graph.h"
+#include "base/format.h"
+#include "base/text.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr double kLargestError = 0.05;
+// Times are rounded: what follows a collective may seem to begin just before its end.
+constexpr Nanos kTouchingNs = 2'000;
+constexpr std::size_t kMostMembers = 4'000'000;
+constexpr std::size_t kMostRanksReplayed = 64;
+
+class JobReplay {
+ public:
+  explicit JobReplay(JobData& data) : data_(data) {}
+
+  void run() {
+    if (!find_window()) return;
+    JobSimulation result;
+    add_nodes();
+    const Graph graph = std::move(builder_).build();
+    const auto steps = static_cast<Nanos>(steps_);
+    result.measured_step_ns = (window_end_ns_ - window_begin_ns_) / steps;
+    result.replayed_step_ns = length_of(graph, graph.durations()) / steps;
+    result.error = std::abs(static_cast<double>(result.replayed_step_ns) /
+                                static_cast<double>(std::max<Nanos>(result.measured_step_ns, 1)) -
+                            1);
+    if (result.error > kLargestError)
+      return refuse(format_text("its own error is {:.1f} %", 100 * result.error));
+    result.ideal_step_ns = length_of(graph, ideal(graph)) / steps;
+    result.slowdown = static_cast<double>(result.replayed_step_ns) /
+                      static_cast<double>(std::max<Nanos>(result.ideal_step_ns, 1));
+    for (const std::uint32_t rank : ranks_to_try())
+      result.without.push_back(
+          {data_.ranks[rank].rank, length_of(graph, without(graph, {rank})) / steps});
+    if (data_.report.verdict) {
+      std::vector<std::uint32_t> late;
+      for (std::uint32_t r = 0; r < data_.ranks.size(); ++r)
+        if (std::find(data_.report.verdict->ranks.begin(), data_.report.verdict->ranks.end(),
+                      data_.ranks[r].rank) != data_.report.verdict->ranks.end())
+          late.push_back(r);
+      result.without_culprits_step_ns = length_of(graph, without(graph, late)) / steps;
+    }
+    result.steps = steps_;
+    find_path(graph, result);
+    data_.report.replay = std::move(result);
+  }
+
+ private:
+  struct WorkNode {
+    GraphNode node = kNoNode;
+    std::uint32_t match = kNoMatch;
+    std::uint32_t rank = 0;
+    bool is_transfer = false;
+  };
+
+  void refuse(const std::string& why) { data_.report.replay_refused = why; }
+
+  // The steps that all ranks have, on the job's clock.
+  bool find_window() {
+    if (data_.ranks.size() < 2) return refuse("there is only one rank"), false;
+    if (data_.members.size() > kMostMembers)
+      return refuse("there are more collectives than it replays"), false;
+    std::int64_t first = INT64_MIN;
+    std::int64_t last = INT64_MAX;
+    for (const RankSummary& rank : data_.ranks) {
+      if (rank.steps.empty()) return refuse("not all ranks have steps"), false;
+      first = std::max(first, rank.steps.front().number);
+      last = std::min(last, rank.steps.back().number);
+    }
+    if (first > last) return refuse("no step is in all ranks"), false;
+    std::vector<double> begins;
+    std::vector<double> ends;
+    for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) {
+      if (data_.components[r] != data_.components.front())
+        return refuse("not all ranks are on one clock"), false;
+      const Nanos begin_ns = step_begin(r, first);
+      const Nanos end_ns = step_end(r, last);
+      if (begin_ns == INT64_MIN || end_ns == INT64_MIN) return refuse("a rank lacks a step"), false;
+      begin_of_.push_back(begin_ns);
+      end_of_.push_back(end_ns);
+    }
+    window_begin_ns_ = *std::min_element(begin_of_.begin(), begin_of_.end());
+    window_end_ns_ = *std::max_element(end_of_.begin(), end_of_.end());
+    steps_ = static_cast<std::uint64_t>(last - first + 1);
+    return true;
+  }
+
+  Nanos step_begin(std::uint32_t r, std::int64_t number) const {
+    for (const RankStep& step : data_.ranks[r].steps)
+      if (step.number == number) return data_.on_job_clock(r, step.begin_ns);
+    return INT64_MIN;
+  }
+  Nanos step_end(std::uint32_t r, std::int64_t number) const {
+    for (const RankStep& step : data_.ranks[r].steps)
+      if (step.number == number) return data_.on_job_clock(r, step.end_ns);
+    return INT64_MIN;
+  }
+
+  bool is_replayed(const Match& match) const {
+    if (!match.is_usable() || data_.kinds[match.kind].of == CollectiveClass::Other) return false;
+    for (const Member& member : data_.of(match))
+      if (data_.start_of(member) < begin_of_[member.rank] ||
+          data_.end_of(member) > end_of_[member.rank])
+        return false;
+    return true;
+  }
+
+  // One arrival of a rank, and the collectives it had waited for since the one before.
+  struct Arrival {
+    Nanos arrival_ns = 0;
+    Nanos end_ns = 0;
+    Nanos local_end_ns = 0;
+    std::uint32_t match = kNoMatch;
+  };
+
+  void add_nodes() {
+    const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
+    arrivals_.resize(ranks);
+    for (std::uint32_t m = 0; m < data_.matches.size(); ++m) {
+      if (!is_replayed(data_.matches[m])) continue;
+      for (const Member& member : data_.of(data_.matches[m]))
+        arrivals_[member.rank].push_back(
+            {data_.start_of(member), data_.end_of(member), data_.record(member).end_ns, m});
+    }
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      std::sort(arrivals_[r].begin(), arrivals_[r].end(), [](const Arrival& a, const Arrival& b) {
+        return std::pair(a.arrival_ns, a.match) < std::pair(b.arrival_ns, b.match);
+      });
+    work_of_.resize(ranks);
+    transfer_of_.resize(ranks);
+    plan_dependencies();
+    add_work_and_transfers();
+  }
+
+  Nanos local_of(std::uint32_t r, Nanos job_ns) const {
+    const ClockFit& fit = data_.clocks[r];
+    const Nanos near_ns = job_ns - fit.offset_ns;
+    return near_ns - static_cast<Nanos>(fit.drift * static_cast<double>(near_ns - fit.origin_ns));
+  }
+
+  // Copies are often the collective's own.
+  static bool computes(const RankActivity& one) { return one.kind == ActivityKind::Kernel; }
+
+  // Whether no kernel ran at a time: what came after may have waited for that moment. A host
+  // that is inside an operator may be blocked in it.
+  bool may_have_waited(std::uint32_t r, Nanos local_ns) const {
+    const std::vector<RankActivity>& all = data_.ranks[r].activities;
+    const auto after =
+        std::upper_bound(all.begin(), all.end(), local_ns,
+                         [](Nanos t, const RankActivity& one) { return t < one.begin_ns; });
+    if (after == all.begin()) return true;
+    const RankActivity& one = *std::prev(after);
+    return one.end_ns <= local_ns || !computes(one);
+  }
+
+  // How long kernels ran between two times.
+  Nanos computing(std::uint32_t r, Nanos from_ns, Nanos to_ns) const {
+    const Nanos from_local_ns = local_of(r, from_ns);
+    const Nanos to_local_ns = local_of(r, to_ns);
+    const std::vector<RankActivity>& all = data_.ranks[r].activities;
+    auto one = std::lower_bound(all.begin(), all.end(), from_local_ns,
+                                [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
+    Nanos sum_ns = 0;
+    for (; one != all.end() && one->begin_ns < to_local_ns; ++one)
+      if (computes(*one))
+        sum_ns += std::min(one->end_ns, to_local_ns) - std::max(one->begin_ns, from_local_ns);
+    return sum_ns;
+  }
+
+  // For each rank and arrival: when its work began, and which collectives it had waited for.
+  struct Plan {
+    Nanos begin_ns = 0;
+    Nanos before_ns = 0;                // kernels between the arrival before and that
+    std::vector<std::uint32_t> waited;  // places in arrivals_ of the rank
+  };
+
+  void plan_dependencies() {
+    plans_.resize(arrivals_.size());
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      const std::vector<Arrival>& of = arrivals_[r];
+      std::vector<std::uint32_t> by_end(of.size());
+      for (std::uint32_t i = 0; i < by_end.size(); ++i) by_end[i] = i;
+      std::stable_sort(by_end.begin(), by_end.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return of[a].end_ns < of[b].end_ns;
+      });
+      std::size_t next = 0;
+      Nanos before_ns = begin_of_[r];
+      for (std::uint32_t i = 0; i <= of.size(); ++i) {
+        const Nanos until_ns = i < of.size() ? of[i].arrival_ns : end_of_[r];
+        Plan plan{.begin_ns = before_ns, .before_ns = 0, .waited = {}};
+        for (; next < by_end.size() && of[by_end[next]].end_ns <= until_ns; ++next) {
+          const Arrival& done = of[by_end[next]];
+          if (!may_have_waited(r, done.local_end_ns - kTouchingNs)) continue;
+          plan.begin_ns = std::max(plan.begin_ns, done.end_ns);
+          plan.waited.push_back(by_end[next]);
+        }
+        if (!plan.waited.empty()) plan.before_ns = computing(r, before_ns, plan.begin_ns);
+        plans_[r].push_back(std::move(plan));
+        before_ns = until_ns;
+      }
+    }
+  }
+
+  // Ranks' lanes come first, then a lane for each transfer, and one for each group's meetings.
+  void add_work_and_transfers() {
+    struct Next {
+      Nanos time_ns;
+      std::uint32_t rank;
+      std::uint32_t place;
+    };
+    std::vector<Next> events;
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      work_of_[r].assign(arrivals_[r].size() + 1, kNoNode);
+      transfer_of_[r].assign(arrivals_[r].size(), kNoNode);
+      for (std::uint32_t i = 0; i < plans_[r].size(); ++i) {
+        const Nanos arrival_ns = i < arrivals_[r].size() ? arrivals_[r][i].arrival_ns : end_of_[r];
+        events.push_back({arrival_ns, r, i});
+      }
+    }
+    std::stable_sort(events.begin(), events.end(),
+                     [](const Next& a, const Next& b) { return a.time_ns < b.time_ns; });
+    std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> members;
+    for (const Next& event : events) {
+      add_work(event.rank, event.place);
+      if (event.place == arrivals_[event.rank].size()) continue;
+      const std::uint32_t m = arrivals_[event.rank][event.place].match;
+      std::vector<std::pair<std::uint32_t, std::uint32_t>>& met = members[m];
+      met.emplace_back(event.rank, event.place);
+      if (met.size() == data_.matches[m].count) {
+        add_meeting(m, event.time_ns, met);
+        members.erase(m);
+      }
+    }
+  }
+
+  void add_work(std::uint32_t r, std::uint32_t i) {
+    const Plan& plan = plans_[r][i];
+    const bool is_last = i == arrivals_[r].size();
+    const Nanos end_ns = is_last ? end_of_[r] : arrivals_[r][i].arrival_ns;
+    const GraphNode node = builder_.add(r, plan.begin_ns, end_ns - plan.begin_ns, plan.before_ns);
+    for (const std::uint32_t waited : plan.waited)
+      if (transfer_of_[r][waited] != kNoNode) builder_.depend(node, transfer_of_[r][waited]);
+    work_of_[r][i] = node;
+    work_.push_back({node, is_last ? kNoMatch : arrivals_[r][i].match, r, false});
+  }
+
+  void add_meeting(std::uint32_t m, Nanos last_ns,
+                   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& met) {
+    const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
+    const GraphNode meeting = builder_.add(ranks + lane_++, last_ns, 0);
+    for (const auto& [r, i] : met) builder_.depend(meeting, work_of_[r][i]);
+    for (const auto& [r, i] : met) {
+      const Nanos end_ns = std::max(arrivals_[r][i].end_ns, last_ns);
+      const GraphNode transfer = builder_.add(ranks + lane_++, last_ns, end_ns - last_ns);
+      builder_.depend(transfer, meeting);
+      transfer_of_[r][i] = transfer;
+      work_.push_back({transfer, m, r, true});
+    }
+  }
+
+  static Nanos length_of(const Graph& graph, std::vector<Nanos> durations) {
+    return replay(graph, std::move(durations)).length_ns();
+  }
+
+  // The median over the members of each collective, for work and transfers apart.
+  std::vector<Nanos> ideal(const Graph& graph) const {
+    std::map<std::pair<std::uint32_t, bool>, std::vector<double>> of;
+    for (const WorkNode& one : work_)
+      if (one.match != kNoMatch)
+        of[{one.match, one.is_transfer}].push_back(
+            static_cast<double>(graph.duration_ns(one.node)));
+    std::map<std::pair<std::uint32_t, bool>, Nanos> usual;
+    for (auto& [key, values] : of) usual[key] = static_cast<Nanos>(median(values));
+    std::vector<Nanos> durations = graph.durations();
+    for (const WorkNode& one : work_)
+      if (one.match != kNoMatch) durations[one.node] = usual[{one.match, one.is_transfer}];
+    return durations;
+  }
+
+  // The work of these ranks as that of the others; what is already shorter stays.
+  std::vector<Nanos> without(const Graph& graph, const std::vector<std::uint32_t>& ranks) const {
+    const auto is_one = [&](std::uint32_t r) {
+      return std::find(ranks.begin(), ranks.end(), r) != ranks.end();
+    };
+    std::map<std::uint32_t, std::vector<double>> others;
+    for (const WorkNode& one : work_)
+      if (!one.is_transfer && one.match != kNoMatch && !is_one(one.rank))
+        others[one.match].push_back(static_cast<double>(graph.duration_ns(one.node)));
+    std::map<std::uint32_t, Nanos> usual;
+    for (auto& [match, values] : others) usual[match] = static_cast<Nanos>(median(values));
+    std::vector<Nanos> durations = graph.durations();
+    for (const WorkNode& one : work_) {
+      if (one.is_transfer || !is_one(one.rank)) continue;
+      const auto found = usual.find(one.match);
+      if (found != usual.end()) durations[one.node] = std::min(durations[one.node], found->second);
+    }
+    return durations;
+  }
+
+  // All if there are not too many, else those that cost most.
+  std::vector<std::uint32_t> ranks_to_try() const {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) ranks.push_back(r);
+    if (ranks.size() <= kMostRanksReplayed) return ranks;
+    std::stable_sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return data_.report.ranks[a].caused_ns > data_.report.ranks[b].caused_ns;
+    });
+    ranks.resize(kMostRanksReplayed);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  }
+
+  // The longest path by rank: work and transfers.
+  void find_path(const Graph& graph, JobSimulation& result) const {
+    std::vector<std::uint32_t> of_node(graph.size(), kNoMatch);
+    for (std::uint32_t i = 0; i < work_.size(); ++i) of_node[work_[i].node] = i;
+    std::map<std::int32_t, JobPathPart> parts;
+    for (const PathPart& part : critical_path(graph, replay(graph))) {
+      const std::uint32_t i = of_node[part.node];
+      if (i == kNoMatch) continue;
+      JobPathPart& sum = parts[data_.ranks[work_[i].rank].rank];
+      sum.rank = data_.ranks[work_[i].rank].rank;
+      (work_[i].is_transfer ? sum.transfer_ns : sum.work_ns) += graph.duration_ns(part.node);
+      sum.work_ns += std::max<Nanos>(part.delay_ns, 0);
+    }
+    for (const auto& [rank, part] : parts) result.path.push_back(part);
+  }
+
+  JobData& data_;
+  Nanos window_begin_ns_ = 0;
+  Nanos window_end_ns_ = 0;
+  std::uint64_t steps_ = 0;
+  std::vector<Nanos> begin_of_;  // of each rank's window
+  std::vector<Nanos> end_of_;
+  std::vector<std::vector<Arrival>> arrivals_;
+  std::vector<std::vector<Plan>> plans_;
+  std::vector<std::vector<GraphNode>> work_of_;
+  std::vector<std::vector<GraphNode>> transfer_of_;
+  std::vector<WorkNode> work_;
+  std::uint32_t lane_ = 0;
+  GraphBuilder builder_;
+};
+
+}  // namespace
+
+void replay_job(JobData& data) {
+  JobReplay(data).run();
+}
+
+}  // namespace sonde::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The parts of `sonde job`: finding files, making and keeping summaries, printing the answer.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "sonde/analyse/job.h"
+#include "sonde/open.h"
+#include "sonde/result.h"
+
+namespace sonde::cli {
+
+struct JobCommand {
+  std::vector<std::string> inputs;  // folders, files, patterns
+  OpenOptions open;
+  std::string output;
+  std::string format = "text";     // text, md, json or html
+  std::vector<std::string> hosts;  // of the ranks in order
+  std::string summaries;           // folder; empty: they are not kept
+  std::string share;               // "2/16": only make the summaries of this share
+  double timeout_s = 300;          // without progress of another process
+  bool is_partial = false;
+};
+Result<void> check(const JobCommand& command);
+Result<void> run_job(const JobCommand& command, Output& out);
+
+// The files of a job, sorted. Whether something in a folder is a trace is seen when it is opened.
+struct JobFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+  bool is_named = false;  // by itself or by a pattern, not by its folder
+};
+Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inputs);
+
+// Summaries of files: made, or taken from the folder where an earlier run left them.
+struct Summaries {
+  std::vector<RankSummary> ranks;
+  std::vector<std::string> problems;  // of files that could not be read, a sentence each
+  std::vector<std::string> skipped;   // files of a folder that are no traces of a rank
+};
+Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCommand& command);
+
+// For another process.
+std::vector<std::uint8_t> encode_summaries(const Summaries& summaries);
+Result<Summaries> decode_summaries(std::span<const std::uint8_t> bytes);
+
+void write_job_text(const JobReport& job, Output& out);
+void write_job_json(const JobReport& job, Output& out);
+void write_job_markdown(const JobReport& job, Output& out);
+
+// The sentences that matter, for all formats.
+std::vector<std::string> job_sentences(const JobReport& job);
+// "ranks 2, 5 and 7".
+std::string ranks_text(const std::vector<std::int32_t>& ranks);
+
+}  // namespace sonde::cli
