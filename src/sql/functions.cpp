@@ -93,8 +93,10 @@ void of_row(sqlite3_context* result, TableKind table, sqlite3_value* value, Make
   const auto& sources = *static_cast<const Sources*>(sqlite3_user_data(result));
   const std::int64_t id = sqlite3_value_int64(value);
   for (const auto& source : sources) {
-    const std::int64_t row = id - source->first_id[static_cast<std::size_t>(table)];
-    if (row < 0 || static_cast<std::size_t>(row) >= source->trace.tables().rows(table)) continue;
+    const std::int64_t first = source->first_id[static_cast<std::size_t>(table)];
+    if (id < first) continue;
+    const std::int64_t row = id - first;
+    if (static_cast<std::size_t>(row) >= source->trace.tables().rows(table)) continue;
     return give(result, make(source->trace, static_cast<std::uint32_t>(row)));
   }
 }
@@ -112,8 +114,8 @@ void module_path(sqlite3_context* result, int /*count*/, sqlite3_value** values)
   of_row(result, TableKind::Modules, values[0], [](const Trace& trace, std::uint32_t row) {
     std::string path;
     for (ModuleId at(row); at.valid(); at = trace.modules().parent[at]) {
-      const std::string name(trace.string(trace.modules().name[at]));
-      path = path.empty() ? name : name + "." + path;
+      if (!path.empty()) path.insert(0, ".");
+      path.insert(0, trace.string(trace.modules().name[at]));
     }
     return path;
   });

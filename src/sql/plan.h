@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-struct sqlite3_index_info;
+struct sqlite3_index_info;  // NOLINT(readability-identifier-naming): SQLite's name
 
 namespace sonde::sql {
 
