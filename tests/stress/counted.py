@@ -18,8 +18,7 @@ def main():
     sonde = ctypes.CDLL(library)
     sites = [Site(name, b"work", b"counted.py", 1, 0) for name in (b"work", b"inner")]
     work, inner = (ctypes.byref(site) for site in sites)
-    with open(path, "w+b") as file:
-        file.truncate(4096)
+    with open(path, "r+b") as file:  # who watches has it mapped: it must not be cut
         progress = mmap.mmap(file.fileno(), 4096)
     lock = threading.Lock()
 

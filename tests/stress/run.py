@@ -9,6 +9,7 @@ number of kills, --only takes the cases whose names contain it, --times repeats 
 """
 import argparse
 import random
+import signal
 import sys
 
 import awkward
@@ -32,6 +33,8 @@ def main():
     parser.add_argument("--times", type=int, default=1)
     options = parser.parse_args()
     bench = Bench(options, random.Random(options.seed))
+    # Whoever ends it early gets the counts so far.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(bench.report()))
     for part, run in PARTS.items():
         if options.part in (part, "all"):
             run(bench)
