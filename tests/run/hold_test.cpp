@@ -54,13 +54,13 @@ TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
 }
 
 // That is what a summary in constant memory can say.
-TEST(Summary, OfALargeRecordingComesFromItsLedger) {
+TEST(Summary, OfALargeRecordingComesFromItsCounts) {
   const TempDir dir;
   std::ofstream(dir.file("go")) << "";
   Launched launched(
       dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "held", "4000000", "ready", "go"}));
   EXPECT_EQ(launched.wait(), 42);
-  EXPECT_NE(launched.errors().find("8,000,000 events"), std::string::npos) << launched.errors();
+  EXPECT_NE(launched.errors().find("4,000,000 spans"), std::string::npos) << launched.errors();
   EXPECT_NE(launched.errors().find("nothing lost"), std::string::npos) << launched.errors();
 }
 
