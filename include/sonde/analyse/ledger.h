@@ -42,9 +42,9 @@ LedgerTotals ledger_totals(const Trace& trace);
 bool has(const LedgerTotals& ledger, LedgerClass wanted);
 // 0 if there is no row of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
-// What recording cost the recorded threads, by what was recorded. The cost of a scope was measured
-// in the process when it began to record; other paths take a multiple of it, as measured in
-// loops of small operators. Device records are not counted.
+// An estimate of what recording cost the recorded threads, by what was recorded. The cost of a
+// scope was measured in the process when it began to record. Other paths count as fixed multiples
+// of it, chosen to fit one set of measurements from outside. Device records are not counted.
 struct RecordingCost {
   struct Path {
     std::string_view what;  // "operators", "inputs of operators", …

@@ -17,8 +17,8 @@
 namespace sonde::detail {
 namespace {
 
-// How much is left of the time of a product of matrices: assumed, from measurements on A100 and
-// H100, where tensor cores are three to seven times as fast and padding helps less.
+// How much of a matrix product's time is left. These are assumptions, and the report says so: the
+// real factors depend on the device and on the shapes.
 constexpr double kLeftWithTf32 = 1.0 / 3;
 constexpr double kLeftIfPadded = 0.7;
 

@@ -10,9 +10,9 @@ bool is_maximum(LedgerKind kind) {
   return kind == LedgerKind::ClockErrorNs || kind == LedgerKind::EventCostPs;
 }
 
-// What a path costs in halves of a warm scope, which is what the ledger's event is. Measured as the
-// difference that recording makes to a loop of small operators, from C++ and from Python: most of
-// an operator is PyTorch's own, for calling a callback at all.
+// What a path costs in halves of a warm scope, which is what the ledger's event is. Estimates,
+// chosen to fit what recording added to a loop of small operators in Python. Most of an operator's
+// cost is PyTorch's own, for calling a callback at all.
 constexpr double kOperatorEvents = 16;
 constexpr double kInputsEvents = 18;
 constexpr double kStackEvents = 7;
