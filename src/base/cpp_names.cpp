@@ -78,7 +78,7 @@ std::string demangled(const std::string& name) {
 }
 
 std::string short_cpp_name(std::string_view given) {
-  const std::string name = demangled(std::string(given));
+  std::string name = demangled(std::string(given));
   if (!looks_like_function(name)) return name;
   std::string bare = without_templates(name);
   if (const std::size_t at = parameters_at(bare); at != std::string::npos && at > 0)

@@ -24,6 +24,7 @@ constexpr std::size_t kMostPids = 4096;
 template <typename T>
 bool take(std::string_view& bytes, T& value) {
   if (bytes.size() < sizeof(T)) return false;
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): bytes, not a C string
   std::memcpy(&value, bytes.data(), sizeof(T));
   bytes.remove_prefix(sizeof(T));
   return true;

@@ -72,6 +72,7 @@ Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inpu
     return Failure(ErrorCode::NotFound,
                    inputs.front() + ": has no traces (.json, .json.gz, .sonde or .sqlite)");
   std::vector<JobFile> sorted;
+  sorted.reserve(files.size());
   for (auto& [path, file] : files) sorted.push_back(std::move(file));
   return sorted;
 }

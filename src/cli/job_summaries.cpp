@@ -192,10 +192,9 @@ Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCom
   }
   Summaries all;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (results[i].error) {
-      const bool is_other = !files[i].is_named && is_no_trace(*results[i].error);
-      (is_other ? all.skipped : all.problems)
-          .push_back(is_other ? files[i].path : results[i].error->message);
+    if (const auto& error = results[i].error; error) {
+      const bool is_other = !files[i].is_named && is_no_trace(*error);
+      (is_other ? all.skipped : all.problems).push_back(is_other ? files[i].path : error->message);
       continue;
     }
     if (results[i].ranks.empty()) all.skipped.push_back(files[i].path);

@@ -47,7 +47,7 @@ std::string verdict_sentence(const JobReport& job, const JobVerdict& verdict) {
 }
 
 std::string cause_word(const std::string& cause) {
-  static const std::map<std::string, std::string> kWords = {
+  static const std::map<std::string, std::string> words = {
       {"kernel", "the kernel"},
       {"copy", "the copy"},
       {"operator", "the operator"},
@@ -55,8 +55,8 @@ std::string cause_word(const std::string& cause) {
       {"gc", "garbage collection in"},
       {"host", "the host, in"},
       {"device_wait", "a wait for the device in"}};
-  const auto found = kWords.find(cause);
-  return found == kWords.end() ? cause : found->second;
+  const auto found = words.find(cause);
+  return found == words.end() ? cause : found->second;
 }
 
 std::string cause_sentence(const JobVerdict& verdict) {
@@ -141,6 +141,7 @@ class JobText {
     out_.line("");
     out_.line("  rank         waited      exposed     held others up   last  mean step      host");
     std::vector<const JobRank*> rows;
+    rows.reserve(job_.ranks.size());
     for (const JobRank& rank : job_.ranks) rows.push_back(&rank);
     if (rows.size() > kMostRows) {
       std::stable_sort(rows.begin(), rows.end(), [](const JobRank* a, const JobRank* b) {
@@ -294,6 +295,7 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 
 std::vector<std::string> job_sentences(const JobReport& job) {
   std::vector<std::string> sentences;
+  sentences.reserve(job.hangs.size());
   for (const JobHang& hang : job.hangs)
     sentences.push_back(format_text(
         "{} never arrived at {} of group {}, in which {}{} waiting when the recording ended{}.",

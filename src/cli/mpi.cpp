@@ -46,23 +46,22 @@ Result<void> run_mpi_build(const MpiBuildCommand& command, Output& out) {
     const char* const named = std::getenv("MPICXX");
     compiler = named != nullptr ? named : "mpicxx";
   }
-  const Result<void> built =
-      write_replacing(path, [&](const std::string& temporary) -> Result<void> {
-        const Progress progress("compiling Sonde's part for MPI");
-        const std::vector<std::string> words = {
-            compiler, "-std=c++17", "-O2",
-            "-fPIC",  "-shared",    "-I" + fs::path(source).parent_path().parent_path().string(),
-            "-o",     temporary,    source};
-        Result<ChildOutput> said = child_output(words, ChildErrors::Kept);
-        if (!said)
-          return Failure(ErrorCode::NotFound,
-                         compiler +
-                             ": cannot be started; load your cluster's MPI, or name its compiler "
-                             "with --mpicxx (Debian: libopenmpi-dev)");
-        if (said->status == 0) return {};
-        return Failure(ErrorCode::Unsupported,
-                       "the compiler failed:\n  " + command_text(words) + "\n" + said->text);
-      });
+  Result<void> built = write_replacing(path, [&](const std::string& temporary) -> Result<void> {
+    const Progress progress("compiling Sonde's part for MPI");
+    const std::vector<std::string> words = {
+        compiler, "-std=c++17", "-O2",
+        "-fPIC",  "-shared",    "-I" + fs::path(source).parent_path().parent_path().string(),
+        "-o",     temporary,    source};
+    Result<ChildOutput> said = child_output(words, ChildErrors::Kept);
+    if (!said)
+      return Failure(ErrorCode::NotFound,
+                     compiler +
+                         ": cannot be started; load your cluster's MPI, or name its compiler "
+                         "with --mpicxx (Debian: libopenmpi-dev)");
+    if (said->status == 0) return {};
+    return Failure(ErrorCode::Unsupported,
+                   "the compiler failed:\n  " + command_text(words) + "\n" + said->text);
+  });
   if (!built) return built;
   out.line("built " + path);
   out.line("`mpirun sonde job` and `srun --mpi=pmix sonde job` will use it");

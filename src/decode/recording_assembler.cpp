@@ -544,8 +544,10 @@ TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
     const Nanos end_ns = context.clock->to_ns(step.end_ticks);
     counts.steps.add(static_cast<std::int64_t>(step.number), std::max(end_ns, start_ns) - start_ns);
   }
-  if (recording.counts->has_flows != 0) counts.flows = std::nullopt;
-  recording.cut_names = recording.counts->cut_names;
+  if (const auto& said = recording.counts; said) {
+    if (said->has_flows != 0) counts.flows = std::nullopt;
+    recording.cut_names = said->cut_names;
+  }
   assembler.add_metadata_and_ledger(file, {});
   return counts;
 }

@@ -217,7 +217,7 @@ Result<std::optional<Trace>> read_recording_part(const BlockFile& file, const Tr
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, {});
-  context.last_ticks = recording.counts->last_ticks;
+  if (recording.counts) context.last_ticks = recording.counts->last_ticks;
   const auto ticks = ticks_of(recording, context, part);
   if (!ticks) return std::optional<Trace>();
   const auto needed =
@@ -256,7 +256,7 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, {});
-  context.last_ticks = recording.counts->last_ticks;
+  if (recording.counts) context.last_ticks = recording.counts->last_ticks;
   TraceCounts counts = assemble_counted(recording, context, file);
   SONDE_TRY(const Trace outline, std::move(recording.builder).build());
   return LazyTrace::make(

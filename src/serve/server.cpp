@@ -24,7 +24,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using tcp = asio::ip::tcp;
+using tcp = asio::ip::tcp;  // NOLINT(readability-identifier-naming): as in Boost
 
 constexpr std::uint64_t kMostBody = 1 << 20;
 constexpr std::uint32_t kMostHead = 16 << 10;
@@ -81,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (error == http::error::header_limit)
       return refuse(http::status::request_header_fields_too_large);
     if (error) return close();
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): read() made it
     const auto& request = parser_->get();
     const RequestHead head{view(request.method_string()), view(request.target()),
                            view(request[http::field::host]), view(request[http::field::origin]),
@@ -100,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void ask(std::string_view target) {
     if (!shared_.handlers.is_slow(target))
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): read() made it
       return send(shared_.handlers.api(target, parser_->get().body()));
     stream_.expires_never();
     asio::post(shared_.slow, [self = shared_from_this(), target] {
@@ -127,6 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response_.set("Cross-Origin-Resource-Policy", "same-origin");
     response_.set("X-Frame-Options", "DENY");
     response_.set("Content-Security-Policy", kContentPolicy);
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): read() made it
     response_.keep_alive(keep_ && parser_->get().keep_alive());
     response_.body() = std::move(answer.body);
     response_.prepare_payload();

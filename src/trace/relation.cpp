@@ -85,6 +85,7 @@ void describe(const Column<T>& column, const ColumnNote& note, Field& field) {
   }
   if constexpr (!std::is_enum_v<T>) {
     field.null = IsId<T>::value ? std::int64_t{StringId::kInvalid} : 0;
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a small number, not a character
     if constexpr (!IsId<T>::value) field.null = static_cast<std::int64_t>(column.null_value());
     field.has_null = field.null != 0 || note.zero_is_none;
   }

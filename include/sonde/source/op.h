@@ -31,7 +31,7 @@ extern "C" {
 uint32_t sonde_name(const char* text, size_t text_bytes);
 
 /* A scope that PyTorch does not have: a call of a Python function. */
-enum { SONDE_SCOPE_PYTHON_CALL = 254 };
+enum { SONDE_SCOPE_PYTHON_CALL = 254 }; /* NOLINT(readability-identifier-naming): a C name */
 
 typedef struct sonde_op { /* NOLINT(readability-identifier-naming): a C name */
   uint32_t size;

@@ -39,6 +39,7 @@ std::string percent_limit(double share) {
 
 std::vector<double> times_of(const std::vector<RunSummary>& runs, std::string_view metric) {
   std::vector<double> times;
+  times.reserve(runs.size());
   for (const RunSummary& run : runs)
     times.push_back(metric == "step" ? run.step_median_ns : run.device_median_ns);
   return times;
@@ -194,16 +195,18 @@ void detail::judge_gates(const std::vector<RunSummary>& base, const std::vector<
     const std::vector<double> before = times_of(base, gates[i].metric);
     const std::vector<double> after = times_of(now, gates[i].metric);
     if (!all_positive(before) || !all_positive(after)) continue;
-    shifts[i] = shift_between(before, after);
-    p.push_back(shifts[i]->p_more);
+    const Shift shift = shift_between(before, after);
+    p.push_back(shift.p_more);
+    shifts[i] = shift;
   }
   const std::vector<double> adjusted = holm(p);
   std::size_t next = 0;
   for (std::size_t i = 0; i < gates.size(); ++i) {
+    const std::optional<Shift>& shift = shifts[i];
     if (!is_time(gates[i].metric)) {
       result.gates.push_back(judge.exact(gates[i]));
-    } else if (shifts[i]) {
-      result.gates.push_back(judge.time(gates[i], adjusted[next++], *shifts[i]));
+    } else if (shift) {
+      result.gates.push_back(judge.time(gates[i], adjusted[next++], *shift));
     } else if (has_enough) {
       result.gates.push_back({gates[i], Verdict::Undecided, "a run has no such time"});
     } else {

@@ -251,6 +251,7 @@ class Summariser {
     run.steps = of_.steps.size();
     std::vector<double> host;
     std::vector<double> device(of_.steps.size());
+    host.reserve(of_.steps.size());
     for (const CountedStep& step : of_.steps)
       host.push_back(static_cast<double>(step.end_ns - step.begin_ns));
     for (const auto& [key, found] : items_) run.items.push_back(finished(key, found, device));

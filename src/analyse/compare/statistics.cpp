@@ -56,6 +56,7 @@ Moments moments(const std::vector<double>& values) {
 
 std::vector<double> logarithms(const std::vector<double>& values) {
   std::vector<double> logs;
+  logs.reserve(values.size());
   for (const double value : values) logs.push_back(std::log(value));
   return logs;
 }
@@ -191,6 +192,7 @@ std::vector<bool> discoveries(const std::vector<double>& p, double q) {
     if (sorted[i] <= allowed) threshold = sorted[i];
   }
   std::vector<bool> found;
+  found.reserve(p.size());
   for (const double value : p) found.push_back(value <= threshold);
   return found;
 }

@@ -240,6 +240,7 @@ class Aligner {
   Slope slope_of(std::uint32_t clock) const {
     const std::vector<double> residuals = residuals_of(clock);
     std::vector<double> sizes;
+    sizes.reserve(residuals.size());
     for (const double one : residuals) sizes.push_back(std::abs(one));
     const double scale = std::max(1.4826 * median(sizes), 100.0);
     double weight = 0;

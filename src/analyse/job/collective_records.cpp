@@ -243,6 +243,7 @@ class CollectiveScan {
       if (!is_new) found->second = std::min(found->second, id);
     }
     std::vector<std::pair<std::int64_t, std::uint32_t>> order;
+    order.reserve(least_id.size());
     for (const auto& [pool, id] : least_id) order.emplace_back(id, pool);
     std::sort(order.begin(), order.end());
     number_pools(order);

@@ -119,6 +119,7 @@ class Matcher {
     for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) {
       const RankSummary& rank = data_.ranks[r];
       std::vector<Stream*> of_kind;
+      of_kind.reserve(rank.kinds.size());
       for (std::size_t k = 0; k < rank.kinds.size(); ++k) of_kind.push_back(stream_of(r, k));
       for (std::uint32_t i = 0; i < rank.collectives.size(); ++i) {
         const std::uint32_t kind = rank.collectives[i].kind;
@@ -198,6 +199,8 @@ class Matcher {
     const auto longest = std::max_element(
         streams.begin(), streams.end(),
         [](const Stream& a, const Stream& b) { return a.records.size() < b.records.size(); });
+    // A copy, because the loop clears the positions of all streams.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const Stream reference = *longest;
     bool by_steps = false;
     for (Stream& stream : streams) {

@@ -42,6 +42,7 @@ std::vector<ProcessId> working_processes(const Trace& trace) {
   }
   if (best.size() > 1) best.erase(-1);
   std::vector<ProcessId> working;
+  working.reserve(best.size());
   for (const auto& [rank, use] : best) working.emplace_back(use.process);
   return working;
 }

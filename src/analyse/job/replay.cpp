@@ -319,8 +319,8 @@ class JobReplay {
 
   // All if there are not too many, else those that cost most.
   std::vector<std::uint32_t> ranks_to_try() const {
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) ranks.push_back(r);
+    std::vector<std::uint32_t> ranks(data_.ranks.size());
+    for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
     if (ranks.size() <= kMostRanksReplayed) return ranks;
     std::stable_sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
       return data_.report.ranks[a].caused_ns > data_.report.ranks[b].caused_ns;

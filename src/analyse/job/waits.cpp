@@ -18,15 +18,15 @@ constexpr std::size_t kComparedRanks = 8;   // that waited
 constexpr double kAboveNoise = 4;
 
 std::int64_t element_bytes(std::string_view dtype) {
-  static const std::map<std::string_view, std::int64_t> kBytes = {
+  static const std::map<std::string_view, std::int64_t> bytes_of = {
       {"Float", 4},         {"float", 4},         {"Double", 8},      {"double", 8},
       {"Half", 2},          {"c10::Half", 2},     {"BFloat16", 2},    {"c10::BFloat16", 2},
       {"Long", 8},          {"long int", 8},      {"long", 8},        {"Int", 4},
       {"int", 4},           {"Short", 2},         {"Byte", 1},        {"Char", 1},
       {"Bool", 1},          {"unsigned char", 1}, {"signed char", 1}, {"bool", 1},
       {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-  const auto found = kBytes.find(dtype);
-  return found == kBytes.end() ? 0 : found->second;
+  const auto found = bytes_of.find(dtype);
+  return found == bytes_of.end() ? 0 : found->second;
 }
 
 // What a link carries for each byte of the collective.
@@ -235,6 +235,7 @@ class WaitFinder {
       late.culprits.push_back(members[order_[i]].rank);
     std::reverse(late.culprits.begin(), late.culprits.end());  // the last first
     std::vector<std::uint32_t> others;
+    others.reserve(cut);
     for (std::size_t i = 0; i < cut; ++i) others.push_back(members[order_[i]].rank);
     std::sort(others.begin(), others.end());
     const std::size_t every = (others.size() + kComparedRanks - 1) / kComparedRanks;

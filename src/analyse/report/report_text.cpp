@@ -68,7 +68,7 @@ std::string saving_text(const Report& report, const Finding& finding) {
                              share(finding.at_most_ns))
                : "good to know";
   }
-  const std::string saves =
+  std::string saves =
       format_text("saves about {}, {}", duration_text(finding.saving_ns), share(finding.saving_ns));
   if (finding.at_most_ns <= finding.saving_ns) return saves;
   return saves + format_text("; at most {}, {}", duration_text(finding.at_most_ns),

@@ -259,6 +259,7 @@ class PathMaker {
       detail::add_to(sums[track.value()], time_ns);
     });
     std::vector<std::pair<std::string, Nanos>> out;
+    out.reserve(sums.size());
     for (const auto& [track, time_ns] : sums)
       out.emplace_back(lane_text(trace_, TrackId(track)), time_ns);
     std::stable_sort(out.begin(), out.end(),

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/format.h"
 #include "sonde/export.h"
 #include "trace/relation.h"
 
@@ -40,8 +41,8 @@ class DatabaseWriter {
                                field.name == "start_ns" || field.name == "correlation";
       if (!is_searched || !has_values(field, table.rows)) continue;
       const std::string name(table.name);
-      SONDE_TRY_VOID(run("CREATE INDEX \"" + name + "_" + std::string(field.name) + "\" ON \"" +
-                         name + "\"(\"" + std::string(field.name) + "\")"));
+      SONDE_TRY_VOID(
+          run(format_text(R"(CREATE INDEX "{0}_{1}" ON "{0}"("{1}"))", name, field.name)));
     }
     return {};
   }

@@ -199,7 +199,7 @@ void LanePyramid::add_cells(std::span<const std::uint32_t> lane, const SpanTimes
 }
 
 std::size_t LanePyramid::memory_bytes() const {
-  std::size_t bytes = sizeof(*this) + levels_.capacity() * sizeof(levels_[0]);
+  std::size_t bytes = sizeof(*this) + levels_.capacity() * sizeof(std::vector<Cell>);
   for (const std::vector<Cell>& cells : levels_) bytes += cells.capacity() * sizeof(Cell);
   return bytes;
 }

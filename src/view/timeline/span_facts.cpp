@@ -171,8 +171,8 @@ class SpanFacts {
   std::string module_path() const {
     std::string path;
     for (ModuleId at = spans_.module[span_]; at.valid(); at = trace_.modules().parent[at]) {
-      const std::string name = text(trace_.modules().name[at]);
-      path = path.empty() ? name : name + " / " + path;
+      if (!path.empty()) path.insert(0, " / ");
+      path.insert(0, text(trace_.modules().name[at]));
     }
     return path;
   }

@@ -127,6 +127,7 @@ class KernelTableMaker {
 
 std::vector<std::string> operators_of(const Trace& trace, const KernelRow& row) {
   std::vector<std::pair<Nanos, std::uint32_t>> sorted;
+  sorted.reserve(row.operators.size());
   for (const auto& [name, ns] : row.operators) sorted.emplace_back(-ns, name);
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> out;
