@@ -85,7 +85,9 @@ class Counts : public ::testing::Test {
     EXPECT_EQ(told.instants, found.instants);
     EXPECT_EQ(told.counters, found.counters);
     EXPECT_EQ(told.allocations, found.allocations);
-    if (told.flows) EXPECT_EQ(told.flows, found.flows);
+    if (told.flows) {
+      EXPECT_EQ(told.flows, found.flows);
+    }
     // And decoding it late gives the same.
     EXPECT_EQ(lazy->spans().size(), whole->spans().size());
     EXPECT_EQ(ledger_text(*lazy), ledger_text(*whole));

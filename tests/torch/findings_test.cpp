@@ -99,20 +99,6 @@ TEST(Findings, NameLoopsOverElements) {
   expect_first("for_loop_indexing", loop, [&x] { x.exp().sum(0); });
 }
 
-TEST(Findings, NameAnOptimiserThatTakesParametersOneByOne) {
-  const std::vector<Tensor> all = parameters(40, 32);
-  ::torch::optim::Adam adam(all, ::torch::optim::AdamOptions(0.001));
-  std::vector<Tensor> values;
-  std::vector<Tensor> gradients;
-  for (const Tensor& one : all) {
-    values.push_back(one.detach());
-    gradients.push_back(one.grad());
-  }
-  expect_first(
-      "optimizer_single_tensor", [&] { adam.step(); },
-      [&] { at::_foreach_add_(values, gradients, -0.001); });
-}
-
 TEST(Findings, NameGradientsThatAreFilledWithZeros) {
   const std::vector<Tensor> all = parameters(40, 128);
   const auto step = [&all](bool zeros) {
@@ -145,25 +131,6 @@ TEST(Findings, NameTimeOutsideOfOperators) {
   const std::vector<std::string> found = findings_of(step);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front(), "outside_operators");
-}
-
-TEST(Findings, NameABiasBeforeABatchNorm) {
-  const auto net = [](bool bias) {
-    nn::Conv2d conv(nn::Conv2dOptions(8, 16, 3).padding(1).bias(bias));
-    nn::BatchNorm2d norm(16);
-    return [conv, norm, x = ::torch::ones({8, 8, 32, 32})]() mutable {
-      const ::torch::NoGradGuard no_gradients;
-      norm->forward(conv->forward(x));
-    };
-  };
-  expect_first("conv2d_bias_batch_norm", net(true), net(false));
-}
-
-TEST(Findings, NameSizesThatTensorCoresDoNotLike) {
-  const auto product = [](int size) {
-    return [x = ::torch::ones({size, size}, ::torch::kBFloat16)] { x.mm(x); };
-  };
-  expect_first("matmul_dim_fp16", product(129), product(128));
 }
 
 }  // namespace

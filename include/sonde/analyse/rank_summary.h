@@ -55,7 +55,11 @@ struct CollectiveKind {
   std::int32_t destination = -1;  // receiver
   std::int64_t in_elements = -1;
   std::int64_t out_elements = -1;
-  friend bool operator==(const CollectiveKind&, const CollectiveKind&) = default;
+  friend bool operator==(const CollectiveKind& a, const CollectiveKind& b) {
+    return a.name == b.name && a.dtype == b.dtype && a.group == b.group && a.of == b.of &&
+           a.source == b.source && a.destination == b.destination &&
+           a.in_elements == b.in_elements && a.out_elements == b.out_elements;
+  }
 };
 
 // One call. Records are in the order in which the host launched them.
@@ -155,7 +159,9 @@ std::vector<RankSummary> summarise_ranks(const Trace& trace);
 
 // Bytes with a version and a checksum. Decoding takes any bytes: what is wrong is an error.
 std::vector<std::uint8_t> encode(const RankSummary& summary);
+#if __cplusplus >= 202002L
 Result<RankSummary> decode_rank_summary(std::span<const std::uint8_t> bytes,
                                         const std::string& name);
+#endif
 
 }  // namespace sonde
