@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program gets the same signals as without `sonde run`, and its stopping is visible.
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "launched.h"
 
@@ -66,13 +71,24 @@ TEST_F(SignalsToSonde, KeepTheirOrderCountAndValueIfTheyAreQueued) {
   end(expected);
 }
 
+// Sonde waits 20 ms for the others to get the signal, so a sender that was kept from running for
+// longer proves nothing.
 TEST_F(SignalsToSonde, AlsoReachTheProgramOnceIfEachProcessGetsThem) {
-  const pid_t program = program_of(*run_, RUN_SCOPES);
-  ::kill(run_->pid(), SIGUSR1);
-  for (const pid_t child : children_of(*run_)) ::kill(child, SIGUSR1);
-  expect_told(std::to_string(SIGUSR1) + " 0\n");
-  ASSERT_GT(program, 0);
-  end(std::to_string(SIGUSR1) + " 0\n");
+  for (int attempts = 0; attempts < 100; ++attempts) {
+    const std::vector<pid_t> children = children_of(*run_);
+    ASSERT_EQ(std::ranges::count(children, program_of(*run_, RUN_SCOPES)), 1);
+    const auto begin = std::chrono::steady_clock::now();
+    ::kill(run_->pid(), SIGUSR1);
+    for (const pid_t child : children) ::kill(child, SIGUSR1);
+    if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(15)) {
+      expect_told(std::to_string(SIGUSR1) + " 0\n");
+      return end(std::to_string(SIGUSR1) + " 0\n");
+    }
+    run_.reset();  // it may have got the signal twice
+    std::filesystem::remove(dir_.file("ready"));
+    SetUp();
+  }
+  FAIL() << "two signals were never sent within 15 ms";
 }
 
 TEST(Signals, OfTheCLibraryEndTheProgramToo) {
