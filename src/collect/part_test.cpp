@@ -90,7 +90,9 @@ void train_steps(int steps) {
 
 class RecordingPart : public ::testing::Test {
  protected:
-  void SetUp() override {
+  static void SetUpTestSuite() {
+    dir_.emplace();
+    path_ = dir_->file("part.sonde");
     const auto session = open_session({.output = path_});
     ASSERT_TRUE(session->begin_window(0));
     std::jthread other([] { train_steps(200); });
@@ -115,10 +117,16 @@ class RecordingPart : public ::testing::Test {
       ASSERT_EQ(found[i], wanted[i]) << "line " << i;
   }
 
-  TempDir dir_;
-  std::string path_ = dir_.file("part.sonde");
-  std::optional<BlockFile> file_;
-  Trace whole_;
+  static void TearDownTestSuite() {
+    whole_ = Trace();
+    file_.reset();
+    dir_.reset();
+  }
+
+  static inline std::optional<TempDir> dir_;
+  static inline std::string path_;
+  static inline std::optional<BlockFile> file_;
+  static inline Trace whole_;
 };
 
 TEST_F(RecordingPart, OfOneStepIsWhatIsLeftOfTheWhole) {

@@ -17,6 +17,7 @@
 #include "file/trace_file.h"
 #include "sonde/record.h"
 #include "sonde/source/source.h"
+#include "trace/testing/deep.h"
 #include "trace/testing/temp_dir.h"
 
 namespace sonde {
@@ -610,7 +611,7 @@ TEST(Session, HasEverythingUpToItsEndWhileOthersGoOnRecording) {
       for (std::int64_t most = allowed; i > most; most = allowed) allowed.wait(most);
     }
   });
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < testing::deep_or(100, 30); ++round) {
     const auto session = open_session({});
     ASSERT_TRUE(session->begin_window(0));
     const std::int64_t first = counted.load(std::memory_order_acquire);

@@ -28,7 +28,7 @@ void work(std::atomic<std::uint64_t>& completed, bool pauses) {
       SONDE_SCOPE("inner");
     }
     completed.store(i, std::memory_order_relaxed);
-    if (pauses && i % 200 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (pauses && i % 50 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 

@@ -431,11 +431,11 @@ TEST(ExtraFigures, OfNestedCallsCountWhatTheInnerOnesLaunched) {
 }
 
 TEST(ExtraFigures, TakeMemoryForTheCallsAndNotForTheirDepth) {
-  OpTrace t = nested_calls(6'000);
+  OpTrace t = nested_calls(3'000);
   const KeyAverages averages = function_events(t.build()).key_averages();
   const auto work = [&] {
     testing::allow_more_memory(std::size_t{64} << 20);
-    std::exit(averages.extra_figures()[0].launches == 6'000 ? 0 : 1);
+    std::exit(averages.extra_figures()[0].launches == 3'000 ? 0 : 1);
   };
   EXPECT_EXIT(work(), ::testing::ExitedWithCode(0), "");
 }

@@ -16,6 +16,7 @@
 #include "convert/json/json_bytes.h"
 #include "convert/testing/read_in_parts.h"
 #include "convert/testing/read_text.h"
+#include "trace/testing/deep.h"
 
 namespace sonde {
 namespace {
@@ -101,7 +102,7 @@ class Events {
 };
 
 TEST(LearnedEvents, AreReadAsIfTheyWereTheFirst) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < testing::deep_or(200U, 60U); ++seed) {
     const std::string text = Events(seed).document(30);
     const auto bytes = PaddedBytes::copy_of(text);
     ASSERT_TRUE(bytes);
