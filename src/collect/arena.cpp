@@ -110,6 +110,8 @@ bool Arena::extend(int fd, std::uint32_t chunks) {
   if (::mmap(base_ + mapped, bytes - mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
              static_cast<off_t>(mapped)) == MAP_FAILED)
     return false;
+  // Otherwise the first touch of a page fills megabytes around it with zeros.
+  ::madvise(base_ + mapped, bytes - mapped, MADV_RANDOM);
   reserved_chunks_ = chunks;
   return true;
 }
