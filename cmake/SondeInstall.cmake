@@ -1,50 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Libraries, headers, the program, and what find_package and pkg-config look for.
+# Libraries, headers, the program, and what find_package and pkg-config look for. The components become packages of their own:
+# sonde (what running needs), dev (what building against it needs), torch, python.
 
 include(CMakePackageConfigHelpers)
 set(SONDE_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Sonde)
 
 install(TARGETS sonde_record sonde EXPORT SondeTargets
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sonde
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sonde NAMELINK_COMPONENT dev
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET sonde_cli)
-  install(TARGETS sonde_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS sonde_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sonde)
 endif()
-# `sonde run` finds these beside libsonde.
-if(TARGET sonde_agent)
-  install(TARGETS sonde_agent sonde_nvtx sonde_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
-if(TARGET sonde_opencl)
-  install(TARGETS sonde_opencl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+# What `sonde run` opens, and nobody links.
+foreach(plugin sonde_agent sonde_nvtx sonde_preload sonde_opencl)
+  if(TARGET ${plugin})
+    set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sonde COMPONENT sonde)
+  endif()
+endforeach()
 if(TARGET sonde_cuda)
-  install(TARGETS sonde_cuda EXPORT SondeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS sonde_cuda EXPORT SondeTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sonde)  # `sonde run --gpu` opens it by its plain name
 endif()
 # What `sonde mpi build` compiles for a cluster's MPI.
 if(TARGET sonde_cli)
   install(FILES ${PROJECT_SOURCE_DIR}/src/mpi/sonde_mpi.cpp ${PROJECT_SOURCE_DIR}/src/mpi/sonde_mpi.h
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/mpi)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/mpi COMPONENT sonde)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 # A separate export: only this one depends on the torch that Sonde was built with.
 if(TARGET sonde_torch)
   # The library contains the path of that torch, because loaders may not search there.
   set_target_properties(sonde_torch PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS sonde_torch EXPORT SondeTorchTargets
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT torch NAMELINK_COMPONENT torch
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT SondeTorchTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR})
+  install(EXPORT SondeTorchTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR} COMPONENT torch)
 endif()
 # What `sonde torch build` compiles for another torch, whether or not Sonde was built with one.
 if(TARGET sonde_cli AND TARGET sonde_agent)
   set(SONDE_ADAPTER_DIR ${CMAKE_INSTALL_DATADIR}/sonde/adapter)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/collect/torch DESTINATION ${SONDE_ADAPTER_DIR}/src/collect
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/collect/torch DESTINATION ${SONDE_ADAPTER_DIR}/src/collect COMPONENT sonde
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*_test.cpp" EXCLUDE PATTERN "*_bench.cpp" EXCLUDE)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sonde ${PROJECT_BINARY_DIR}/include/sonde
-          DESTINATION ${SONDE_ADAPTER_DIR}/include FILES_MATCHING PATTERN "*.h")
+          DESTINATION ${SONDE_ADAPTER_DIR}/include COMPONENT sonde FILES_MATCHING PATTERN "*.h")
 endif()
 # The package for Python, where Debian's interpreter looks for it. The prefix is known when it is installed, and all
 # folders are equally deep, so that the libraries lie in one place as seen from them.
@@ -56,14 +58,14 @@ if(TARGET sonde_python)
       set(SONDE_PYTHON_PACKAGES lib/${SONDE_PYTHON_FOLDER}/dist-packages)
     else()
       set(SONDE_PYTHON_PACKAGES lib/${SONDE_PYTHON_FOLDER}/site-packages)
-    endif()")
+    endif()" COMPONENT python)
   file(RELATIVE_PATH sonde_libraries_from_package ${CMAKE_INSTALL_PREFIX}/lib/python/packages/sonde ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(sonde_python PROPERTIES INSTALL_RPATH "$ORIGIN/${sonde_libraries_from_package}")
-  install(TARGETS sonde_python LIBRARY DESTINATION "\${SONDE_PYTHON_PACKAGES}/sonde")
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION "\${SONDE_PYTHON_PACKAGES}"
+  install(TARGETS sonde_python LIBRARY DESTINATION "\${SONDE_PYTHON_PACKAGES}/sonde" COMPONENT python)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION "\${SONDE_PYTHON_PACKAGES}" COMPONENT python
           FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sonde)
 
 # The user of a static libsonde links its dependencies; a shared one brings its own.
 get_target_property(SONDE_LIBRARY_TYPE sonde TYPE)
@@ -73,7 +75,7 @@ else()
   set(SONDE_IS_STATIC FALSE)
 endif()
 
-install(EXPORT SondeTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR})
+install(EXPORT SondeTargets NAMESPACE Sonde:: DESTINATION ${SONDE_CMAKE_DIR} COMPONENT dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SondeConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/SondeConfig.cmake
                               INSTALL_DESTINATION ${SONDE_CMAKE_DIR})
@@ -81,7 +83,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SondeConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SondeConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SondeConfig.cmake ${PROJECT_BINARY_DIR}/SondeConfigVersion.cmake
-        DESTINATION ${SONDE_CMAKE_DIR})
+        DESTINATION ${SONDE_CMAKE_DIR} COMPONENT dev)
 
 # pkg-config files find their prefix from their own place, so that an installed tree may be moved.
 file(RELATIVE_PATH SONDE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
@@ -107,5 +109,5 @@ else()
 endif()
 foreach(package sonde sonde-record)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()

@@ -109,8 +109,9 @@ std::vector<Check> check_sonde() {
       {"sonde", CheckState::Ok, "version " SONDE_VERSION ", libraries in " + *folder, ""});
   const std::string advice =
       "`sonde run` needs it: reinstall Sonde completely, with shared libraries";
-  checks.push_back(check_file("sonde.preload", *folder + "/libsonde_preload.so", advice));
-  checks.push_back(check_file("sonde.agent", *folder + "/libsonde_agent.so", advice));
+  checks.push_back(
+      check_file("sonde.preload", plugin_path(*folder, "libsonde_preload.so"), advice));
+  checks.push_back(check_file("sonde.agent", plugin_path(*folder, "libsonde_agent.so"), advice));
   return checks;
 }
 

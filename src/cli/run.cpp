@@ -43,8 +43,9 @@ struct Libraries {
 };
 
 Result<Libraries> find_libraries(const std::string& folder) {
-  Libraries libraries = {folder + "/libsonde_preload.so", folder + "/libsonde_agent.so",
-                         folder + "/libsonde_nvtx.so"};
+  Libraries libraries = {plugin_path(folder, "libsonde_preload.so"),
+                         plugin_path(folder, "libsonde_agent.so"),
+                         plugin_path(folder, "libsonde_nvtx.so")};
   for (const std::string& path : {libraries.preload, libraries.agent, libraries.nvtx}) {
     if (::access(path.c_str(), R_OK) != 0)
       return Failure(ErrorCode::NotFound, path + ": missing; reinstall Sonde completely");
@@ -66,7 +67,7 @@ std::string other_nvtx_tool(const Libraries& libraries) {
 // Empty if OpenCL is not recorded.
 Result<std::string> find_opencl_layer(const RunCommand& command, const std::string& folder) {
   if (!command.opencl) return std::string();
-  std::string path = folder + "/libsonde_opencl.so";
+  std::string path = plugin_path(folder, "libsonde_opencl.so");
   if (::access(path.c_str(), R_OK) == 0) return path;
   return Failure(ErrorCode::NotFound, path + ": missing; Sonde was built without OpenCL headers");
 }
@@ -164,6 +165,11 @@ int cannot_start(const std::string& program, int reason) {
 }
 
 }  // namespace
+
+std::string plugin_path(const std::string& library_folder, const std::string& name) {
+  std::string installed = library_folder + "/sonde/" + name;
+  return ::access(installed.c_str(), R_OK) == 0 ? installed : library_folder + "/" + name;
+}
 
 Result<std::string> library_folder() {
   Dl_info found = {};

@@ -28,7 +28,10 @@ Result<void> check(const RunCommand& command);
 // program, 126 if it cannot be started. Fails if Sonde itself fails.
 Result<int> run_program(const RunCommand& command);
 
-// The folder of libsonde, which also has the agent and the preload library.
+// The folder of libsonde.
 Result<std::string> library_folder();
+// The path of a library that is only opened at run time. When installed, these have a folder of
+// their own; in a build folder, they are beside libsonde.
+std::string plugin_path(const std::string& library_folder, const std::string& name);
 
 }  // namespace sonde::cli

@@ -75,7 +75,7 @@ def kill_one(bench, folder, way, policy, pace):
                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         end = time.monotonic() + TIMEOUT_S
-        while progress.threads_at_work() < threads and time.monotonic() < end:
+        while (progress.threads_at_work() < threads or progress.turns() == 0) and time.monotonic() < end:
             require(child.poll() is None, f"ended by itself: {child.returncode}")
             time.sleep(0.0005)
         time.sleep(bench.rng.uniform(0, 0.12 if pace == "flood" else 0.25))
