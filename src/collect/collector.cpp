@@ -85,6 +85,7 @@ void Collector::start_drainer() {
   try {
     drainer_ = std::thread([this] { run(); });
     drainer_running_ = true;
+    await_drainer();
   } catch (const std::system_error&) {
     drainer_running_ = false;
   }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <new>
@@ -31,6 +32,9 @@ constexpr auto kCalmInterval = std::chrono::milliseconds(10);
 constexpr int kMostFailures = 100;
 constexpr auto kIdleTime = std::chrono::milliseconds(100);
 
+// Once in a process: the C library remembers what it has read.
+std::atomic<bool> has_returned_memory{false};
+
 // The C library opens a file when it first returns memory of such a thread to the system. It does
 // so now, because a sandbox that the program enters later may end the program for it.
 void return_memory_once() {
@@ -38,6 +42,8 @@ void return_memory_once() {
   void* volatile blocks[8];  // volatile, or no memory would be taken at all
   for (void* volatile& block : blocks) block = std::malloc(kBlock);
   for (void* volatile& block : blocks) std::free(block);
+  has_returned_memory = true;
+  has_returned_memory.notify_all();
 }
 
 // False if memory ran out. That must not end the program.
@@ -52,6 +58,10 @@ bool while_memory_lasts(Work&& work) {
 }
 
 }  // namespace
+
+void Collector::await_drainer() {
+  has_returned_memory.wait(false);
+}
 
 void Collector::run() {
   ::pthread_setname_np(::pthread_self(), "sonde-drainer");
