@@ -2,7 +2,6 @@
 """counted.py LIBRARY PROGRESS PACE THREADS: what counted.cpp does, in Python, for `sonde run`."""
 import ctypes
 import mmap
-import struct
 import sys
 import threading
 import time
@@ -19,7 +18,9 @@ def main():
     sites = [Site(name, b"work", b"counted.py", 1, 0) for name in (b"work", b"inner")]
     work, inner = (ctypes.byref(site) for site in sites)
     with open(path, "r+b") as file:  # who watches has it mapped: it must not be cut
-        progress = mmap.mmap(file.fileno(), 4096)
+        mapped = mmap.mmap(file.fileno(), 4096)
+    # Stored at once. struct.pack_into() clears a number before it writes it, and a kill may come in between.
+    progress = (ctypes.c_uint64 * 64).from_buffer(mapped)
     lock = threading.Lock()
 
     def turns(slot):
@@ -32,10 +33,10 @@ def main():
             if began:
                 sonde.sonde_end()
             count += 1
-            struct.pack_into("<Q", progress, 8 * slot, count)
+            progress[slot] = count
             if count == 1:
                 with lock:
-                    struct.pack_into("<Q", progress, 0, struct.unpack_from("<Q", progress, 0)[0] + 1)
+                    progress[0] += 1
             if pace == "paced" and count % 200 == 0:
                 time.sleep(0.0003)
             if pace.isdigit() and count == int(pace):
