@@ -155,8 +155,6 @@ void collect_events(EventData& data) {
   data.name.reserve(spans.size());
   data.flags.reserve(spans.size());
   data.thread.reserve(spans.size());
-  data.begin_ns.reserve(spans.size());
-  data.end_ns.reserve(spans.size());
   visit_in_order(runs_of(data.trace, names), [&](const Run& run) {
     const SpanId span = run.span();
     data.row.push_back(span.value());
@@ -164,8 +162,6 @@ void collect_events(EventData& data) {
                                       : spans.name[span].value());
     data.flags.push_back(flags_of(spans, span));
     data.thread.push_back(spans.track[span].value());
-    data.begin_ns.push_back(run.begin_ns());
-    data.end_ns.push_back(run.end_ns());
   });
 }
 

@@ -42,8 +42,55 @@ struct ExtraOfSpan {
 using NameNumber = std::uint32_t;
 enum class MadeUpName : std::uint8_t { ProfilerStep, Memory, OutOfMemory };
 
+// A column that takes no memory while all its values are 0, as those of devices are in a program
+// without any.
+template <typename T>
+class SparseColumn {
+ public:
+  T operator[](std::size_t i) const noexcept { return values_.empty() ? T{} : values_[i]; }
+  bool empty() const noexcept { return count_ == 0; }
+  void set(std::size_t i, T value) {
+    if (values_.empty()) {
+      if (value == T{}) return;
+      values_.assign(count_, T{});
+    }
+    values_[i] = value;
+  }
+  void add(std::size_t i, T value) {
+    if (value != T{}) set(i, (*this)[i] + value);
+  }
+  void push_back(T value) {
+    ++count_;
+    if (!values_.empty()) {
+      values_.push_back(value);
+    } else {
+      set(count_ - 1, value);
+    }
+  }
+  // Forgets all values.
+  void assign_zeros(std::size_t count) {
+    values_.clear();
+    count_ = count;
+  }
+  void resize(std::size_t count) {
+    count_ = count;
+    if (!values_.empty()) values_.resize(count);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  BigVector<T> values_;  // empty, or count_ of them
+};
+
 struct EventData {
+  EventData() = default;
+  // Decodes the events of the trace if need be.
+  explicit EventData(const Trace& of)
+      : trace(of), spans(&trace.spans()), allocations(&trace.allocations()) {}
+
   Trace trace;
+  const SpanTable* spans = nullptr;  // of the trace
+  const AllocationTable* allocations = nullptr;
   Nanos start_ns = 0;
   std::string use_device;
   bool with_stack = false;
@@ -55,20 +102,18 @@ struct EventData {
   BigVector<std::uint8_t> flags;
   BigVector<std::uint32_t> thread;  // the row in tracks whose stack it is on
   BigVector<std::uint32_t> parent;
-  BigVector<Nanos> begin_ns;
-  BigVector<Nanos> end_ns;
   BigVector<double> children_cpu_us;
-  BigVector<double> device_total_us;
-  BigVector<std::uint32_t> kernels_first;  // where the event's kernels begin in `kernels`
-  BigVector<std::uint32_t> kernels_count;
+  SparseColumn<double> device_total_us;
+  SparseColumn<std::uint32_t> kernels_first;  // where the event's kernels begin in `kernels`
+  SparseColumn<std::uint32_t> kernels_count;
   BigVector<std::uint32_t> kernels;  // events
-  BigVector<double> children_device_us;
+  SparseColumn<double> children_device_us;
 
   // Empty unless memory was recorded.
   BigVector<std::int64_t> cpu_bytes;
-  BigVector<std::int64_t> device_bytes;
+  SparseColumn<std::int64_t> device_bytes;
   BigVector<std::int64_t> children_cpu_bytes;
-  BigVector<std::int64_t> children_device_bytes;
+  SparseColumn<std::int64_t> children_device_bytes;
 
   std::vector<std::int64_t> logical_thread;  // of each track
   FlopsOfCalls flops;
@@ -80,9 +125,15 @@ struct EventData {
     return is_span(event) ? SpanId(row[event]) : SpanId();
   }
   SpanKind kind(std::size_t event) const noexcept {
-    return is_span(event) ? trace.spans().kind[SpanId(row[event])] : SpanKind::CpuInstantEvent;
+    return is_span(event) ? spans->kind[row[event]] : SpanKind::CpuInstantEvent;
   }
-  Nanos duration_ns(std::size_t event) const noexcept { return end_ns[event] - begin_ns[event]; }
+  Nanos begin_ns(std::size_t event) const noexcept {
+    return is_span(event) ? spans->start_ns[row[event]] : allocations->time_ns[row[event]];
+  }
+  Nanos end_ns(std::size_t event) const noexcept { return begin_ns(event) + duration_ns(event); }
+  Nanos duration_ns(std::size_t event) const noexcept {
+    return is_span(event) ? spans->duration_ns[row[event]] : 0;
+  }
 
   // Whether it is a host event with a place in the tree.
   bool nests(std::size_t event) const noexcept {
@@ -90,8 +141,8 @@ struct EventData {
   }
   // The difference of two times in microseconds since the start, calculated as PyTorch does.
   double duration_us(std::size_t event) const noexcept {
-    return static_cast<double>(end_ns[event] - start_ns) / 1000.0 -
-           static_cast<double>(begin_ns[event] - start_ns) / 1000.0;
+    return static_cast<double>(end_ns(event) - start_ns) / 1000.0 -
+           static_cast<double>(begin_ns(event) - start_ns) / 1000.0;
   }
   double cpu_total_us(std::size_t event) const noexcept {
     return has(event, kEventDevice) ? 0.0 : duration_us(event);

@@ -89,8 +89,7 @@ std::uint64_t EventData::flops_of(std::size_t event) const noexcept {
 }  // namespace detail
 
 EventList function_events(const Trace& trace) {
-  auto data = std::make_shared<detail::EventData>();
-  data->trace = trace;
+  auto data = std::make_shared<detail::EventData>(trace);
   data->start_ns = detail::recording_start(trace);
   data->with_stack = detail::has_flag(trace, "with_stack");
   data->with_flops = detail::has_flag(trace, "with_flops");
@@ -182,10 +181,10 @@ SpanId FunctionEvent::span() const noexcept {
   return data_->span(index_);
 }
 Nanos FunctionEvent::start_ns() const noexcept {
-  return data_->begin_ns[index_] - data_->start_ns;
+  return data_->begin_ns(index_) - data_->start_ns;
 }
 Nanos FunctionEvent::end_ns() const noexcept {
-  return data_->end_ns[index_] - data_->start_ns;
+  return data_->end_ns(index_) - data_->start_ns;
 }
 
 std::int64_t FunctionEvent::thread() const noexcept {
@@ -225,7 +224,7 @@ bool FunctionEvent::has_parent() const noexcept {
 std::vector<FunctionEvent> FunctionEvent::children() const {
   std::vector<FunctionEvent> found;
   // They begin after it, and before it ends.
-  for (std::size_t i = index_ + 1; i < data_->size() && data_->begin_ns[i] <= data_->end_ns[index_];
+  for (std::size_t i = index_ + 1; i < data_->size() && data_->begin_ns(i) <= data_->end_ns(index_);
        ++i) {
     if (data_->parent[i] == index_) found.push_back({data_, i});
   }

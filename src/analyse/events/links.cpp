@@ -60,8 +60,8 @@ class Linker {
   void link() {
     collect_launched();
     const std::size_t count = data_.size();
-    data_.kernels_first.assign(count, 0);
-    data_.kernels_count.assign(count, 0);
+    data_.kernels_first.assign_zeros(count);
+    data_.kernels_count.assign_zeros(count);
     if (!spans_.external_id.materialised()) return;
     for (std::uint32_t event = 0; event < count; ++event) {
       if (!data_.nests(event) || !is_pytorch_operator(data_.kind(event))) continue;
@@ -102,8 +102,8 @@ class Linker {
     const bool is_same =
         id == last_id_ && process == last_process_ && data_.thread[event] == data_.thread[last_];
     if (is_same) {
-      data_.kernels_first[event] = data_.kernels_first[last_];
-      data_.kernels_count[event] = data_.kernels_count[last_];
+      data_.kernels_first.set(event, data_.kernels_first[last_]);
+      data_.kernels_count.set(event, data_.kernels_count[last_]);
       return;
     }
     const auto first = static_cast<std::uint32_t>(data_.kernels.size());
@@ -111,8 +111,8 @@ class Linker {
       data_.thread[launched] = data_.thread[event];
       if (data_.has(launched, kEventDevice)) data_.kernels.push_back(launched);
     });
-    data_.kernels_first[event] = first;
-    data_.kernels_count[event] = static_cast<std::uint32_t>(data_.kernels.size()) - first;
+    data_.kernels_first.set(event, first);
+    data_.kernels_count.set(event, static_cast<std::uint32_t>(data_.kernels.size()) - first);
     last_id_ = id;
     last_process_ = process;
     last_ = event;

@@ -34,50 +34,135 @@ bool is_out_of_memory(const AllocationTable& allocations, std::uint32_t row) {
 
 // The records of one process in time order, with running sums, so that the sum between two of them
 // is a subtraction.
-struct Records {
-  std::vector<std::uint32_t> rows;
-  std::vector<Nanos> times_ns;
-  std::vector<std::int64_t> cpu_bytes;  // of all records before
-  std::vector<std::int64_t> device_bytes;
-  std::size_t at = 0;       // where the search for the next event begins
-  Nanos covered_to_ns = 0;  // the latest end of the events so far
-  bool covered_any = false;
-  std::size_t first_uncovered_check = 0;
-  std::vector<std::uint32_t> alone;  // rows that no event contains
+class Records {
+ public:
+  explicit Records(const AllocationTable& allocations) : allocations_(allocations) {}
 
-  void sum_up(const AllocationTable& allocations) {
-    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return allocations.time_ns[a] < allocations.time_ns[b];
-    });
+  // In order of rows.
+  void add(std::uint32_t row) {
+    if (rows_.empty()) {
+      if (count_ == 0) first_row_ = row;
+      if (row == first_row_ + count_) {
+        ++count_;
+        return;
+      }
+      for (std::uint32_t i = 0; i < count_; ++i) rows_.push_back(first_row_ + i);
+    }
+    rows_.push_back(row);
+    ++count_;
+  }
+
+  // After the last add().
+  void sum_up() {
+    const auto is_earlier = [this](std::uint32_t a, std::uint32_t b) {
+      return allocations_.time_ns[a] < allocations_.time_ns[b];
+    };
+    if (!is_in_order()) {
+      for (std::uint32_t i = 0; rows_.size() < count_; ++i) rows_.push_back(first_row_ + i);
+      std::stable_sort(rows_.begin(), rows_.end(), is_earlier);
+    }
+    Sums sums;
+    sums_.reserve(count_ / kRowsPerSum + 1);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (i % kRowsPerSum == 0) sums_.push_back(sums);
+      add_to(sums, i);
+    }
+    if (count_ % kRowsPerSum == 0) sums_.push_back(sums);
+  }
+
+  struct Sums {
     std::int64_t cpu = 0;
     std::int64_t device = 0;
-    for (const std::uint32_t row : rows) {
-      times_ns.push_back(allocations.time_ns[row]);
-      cpu_bytes.push_back(cpu);
-      device_bytes.push_back(device);
-      const Side side = side_of(allocations.device_type[row]);
-      if (side == Side::Cpu) cpu += allocations.bytes[row];
-      if (side == Side::Device) device += allocations.bytes[row];
+  };
+  // What the records inside of an event sum up to. Events must come in the order of their begins.
+  Sums inside(Nanos begin_ns, Nanos end_ns) {
+    find_alone_before(begin_ns);
+    cover(end_ns);
+    while (at_ < count_ && time_ns(at_) < begin_ns) ++at_;
+    const Sums before = sums_before(at_);
+    const Sums until = sums_before(first_after(end_ns));
+    return {until.cpu - before.cpu, until.device - before.device};
+  }
+
+  // Rows that no event contains; after the last event.
+  const std::vector<std::uint32_t>& alone() {
+    find_alone_before(std::numeric_limits<Nanos>::max());
+    return alone_;
+  }
+
+ private:
+  static constexpr std::size_t kRowsPerSum = 16;
+
+  std::uint32_t row(std::size_t i) const {
+    return rows_.empty() ? first_row_ + static_cast<std::uint32_t>(i) : rows_[i];
+  }
+  Nanos time_ns(std::size_t i) const { return allocations_.time_ns[row(i)]; }
+
+  bool is_in_order() const {
+    for (std::size_t i = 1; i < count_; ++i) {
+      if (time_ns(i) < time_ns(i - 1)) return false;
     }
-    cpu_bytes.push_back(cpu);
-    device_bytes.push_back(device);
+    return true;
+  }
+
+  void add_to(Sums& sums, std::size_t i) const {
+    const std::uint32_t at = row(i);
+    const Side side = side_of(allocations_.device_type[at]);
+    if (side == Side::Cpu) sums.cpu += allocations_.bytes[at];
+    if (side == Side::Device) sums.device += allocations_.bytes[at];
+  }
+
+  // Of all records before the i-th.
+  Sums sums_before(std::size_t i) const {
+    Sums sums = sums_[i / kRowsPerSum];
+    for (std::size_t k = i / kRowsPerSum * kRowsPerSum; k < i; ++k) add_to(sums, k);
+    return sums;
+  }
+
+  // The first record from at_ on that is after `end_ns`, searched in steps that double, because
+  // most events are short.
+  std::size_t first_after(Nanos end_ns) const {
+    std::size_t low = at_;
+    std::size_t step = 1;
+    while (low + step < count_ && time_ns(low + step - 1) <= end_ns) {
+      low += step;
+      step *= 2;
+    }
+    std::size_t high = std::min(count_, low + step);
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (time_ns(middle) <= end_ns) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
   }
 
   // Records before `begin_ns` that no event so far contains are alone, because later events begin
   // later.
   void find_alone_before(Nanos begin_ns) {
-    for (; first_uncovered_check < times_ns.size() && times_ns[first_uncovered_check] < begin_ns;
-         ++first_uncovered_check) {
-      if (!covered_any || times_ns[first_uncovered_check] > covered_to_ns) {
-        alone.push_back(rows[first_uncovered_check]);
-      }
+    for (; checked_ < count_ && time_ns(checked_) < begin_ns; ++checked_) {
+      if (!covered_any_ || time_ns(checked_) > covered_to_ns_) alone_.push_back(row(checked_));
     }
   }
 
   void cover(Nanos end_ns) {
-    covered_to_ns = covered_any ? std::max(covered_to_ns, end_ns) : end_ns;
-    covered_any = true;
+    covered_to_ns_ = covered_any_ ? std::max(covered_to_ns_, end_ns) : end_ns;
+    covered_any_ = true;
   }
+
+  const AllocationTable& allocations_;
+  std::size_t count_ = 0;
+  std::uint32_t first_row_ = 0;
+  std::vector<std::uint32_t> rows_;  // empty while they follow one another from first_row_ on
+  std::vector<Sums> sums_;           // before each kRowsPerSum-th record
+  std::size_t at_ = 0;               // where the search for the next event begins
+  Nanos covered_to_ns_ = 0;          // the latest end of the events so far
+  bool covered_any_ = false;
+  std::size_t checked_ = 0;  // records that are known to be alone or not
+  std::vector<std::uint32_t> alone_;
 };
 
 class MemoryAttribution {
@@ -89,7 +174,7 @@ class MemoryAttribution {
     if (allocations_.empty()) return;
     group_by_process();
     data_.cpu_bytes.assign(data_.size(), 0);
-    data_.device_bytes.assign(data_.size(), 0);
+    data_.device_bytes.assign_zeros(data_.size());
     for (std::size_t event = 0; event < data_.size(); ++event) {
       if (!data_.has(event, kEventDevice)) add_to(event);
     }
@@ -102,44 +187,33 @@ class MemoryAttribution {
   }
 
   void group_by_process() {
+    std::uint32_t last_process = kNoEvent;
+    Records* last = nullptr;
     for (std::uint32_t row = 0; row < allocations_.size(); ++row) {
       if (is_out_of_memory(allocations_, row)) continue;
-      records_[process_of(allocations_.track[row])].rows.push_back(row);
+      const std::uint32_t process = process_of(allocations_.track[row]);
+      if (last == nullptr || process != last_process)
+        last = &records_.try_emplace(process, allocations_).first->second;
+      last_process = process;
+      last->add(row);
     }
-    for (auto& [process, records] : records_) records.sum_up(allocations_);
+    for (auto& [process, records] : records_) records.sum_up();
   }
 
   void add_to(std::size_t event) {
     const auto found =
         records_.find(process_of(data_.trace.spans().track[SpanId(data_.row[event])]));
     if (found == records_.end()) return;
-    Records& records = found->second;
-    const std::vector<Nanos>& times = records.times_ns;
-    const Nanos begin = data_.begin_ns[event];
-    const Nanos end = data_.end_ns[event];
-    records.find_alone_before(begin);
-    records.cover(end);
-    while (records.at < times.size() && times[records.at] < begin) ++records.at;
-    const auto first = times.begin() + static_cast<std::ptrdiff_t>(records.at);
-    const auto last = static_cast<std::size_t>(
-        std::upper_bound(first, gallop(first, times.end(), end), end) - times.begin());
-    data_.cpu_bytes[event] = records.cpu_bytes[last] - records.cpu_bytes[records.at];
-    data_.device_bytes[event] = records.device_bytes[last] - records.device_bytes[records.at];
-  }
-
-  // The first position after `end`, searched in steps that double, because most events are short.
-  using TimeIterator = std::vector<Nanos>::const_iterator;
-  static TimeIterator gallop(TimeIterator first, TimeIterator last, Nanos end) {
-    std::ptrdiff_t step = 1;
-    while (step < last - first && *(first + step) <= end) step *= 2;
-    return first + std::min(step + 1, last - first);
+    const Records::Sums sums = found->second.inside(data_.begin_ns(event), data_.end_ns(event));
+    data_.cpu_bytes[event] = sums.cpu;
+    data_.device_bytes.set(event, sums.device);
   }
 
   void add_memory_events() {
     std::vector<std::uint32_t> rows;
     for (auto& [process, records] : records_) {
-      records.find_alone_before(std::numeric_limits<Nanos>::max());
-      rows.insert(rows.end(), records.alone.begin(), records.alone.end());
+      const std::vector<std::uint32_t>& alone = records.alone();
+      rows.insert(rows.end(), alone.begin(), alone.end());
     }
     std::sort(rows.begin(), rows.end());
     for (std::uint32_t row = 0; row < allocations_.size(); ++row) {
@@ -156,8 +230,8 @@ class MemoryAttribution {
     std::vector<std::uint32_t> order(count);
     for (std::uint32_t i = 0; i < count; ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      if (data_.begin_ns[a] != data_.begin_ns[b]) return data_.begin_ns[a] < data_.begin_ns[b];
-      return data_.end_ns[a] > data_.end_ns[b];
+      if (data_.begin_ns(a) != data_.begin_ns(b)) return data_.begin_ns(a) < data_.begin_ns(b);
+      return data_.end_ns(a) > data_.end_ns(b);
     });
     std::vector<std::uint32_t> place(count);
     for (std::uint32_t i = 0; i < count; ++i) place[order[i]] = i;
@@ -167,16 +241,20 @@ class MemoryAttribution {
       for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
       column.swap(sorted);
     };
+    const auto reorder_sparse = [&order, count](auto& column) {
+      auto sorted = column;
+      sorted.assign_zeros(count);
+      for (std::size_t i = 0; i < order.size(); ++i) sorted.set(i, column[order[i]]);
+      std::swap(column, sorted);
+    };
     reorder(data_.row);
     reorder(data_.name);
     reorder(data_.flags);
     reorder(data_.thread);
-    reorder(data_.begin_ns);
-    reorder(data_.end_ns);
-    reorder(data_.kernels_first);
-    reorder(data_.kernels_count);
+    reorder_sparse(data_.kernels_first);
+    reorder_sparse(data_.kernels_count);
     reorder(data_.cpu_bytes);
-    reorder(data_.device_bytes);
+    reorder_sparse(data_.device_bytes);
   }
 
   void append(std::uint32_t row) {
@@ -187,8 +265,6 @@ class MemoryAttribution {
     data_.name.push_back(data_.made_up(failed ? MadeUpName::OutOfMemory : MadeUpName::Memory));
     data_.flags.push_back(kEventMemory);
     data_.thread.push_back(allocations_.track[row].value());
-    data_.begin_ns.push_back(allocations_.time_ns[row]);
-    data_.end_ns.push_back(allocations_.time_ns[row]);
     data_.kernels_first.push_back(0);
     data_.kernels_count.push_back(0);
     data_.cpu_bytes.push_back(side == Side::Cpu ? bytes : 0);

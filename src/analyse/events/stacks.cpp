@@ -139,10 +139,9 @@ bool EventData::is_backward(std::size_t event) const noexcept {
 
 const std::vector<ForwardOp>& EventData::forward_ops() const {
   std::call_once(forward_ops_once_, [this] {
-    const SpanTable& spans = trace.spans();
     for (std::uint32_t event = 0; event < size(); ++event) {
       if (!nests(event) || !is_span(event)) continue;
-      const std::int64_t number = spans.sequence_number[SpanId(row[event])];
+      const std::int64_t number = spans->sequence_number[row[event]];
       if (number < 0 || thread[event] >= logical_thread.size() || is_backward(event)) continue;
       forward_ops_.push_back({number, logical_thread[thread[event]], event});
     }

@@ -31,8 +31,8 @@ class Tree {
       if (!data_.nests(event)) continue;
       std::uint32_t& top =
           open[std::min<std::size_t>(data_.thread[event], data_.trace.tracks().size())];
-      while (top != kNoEvent && (data_.begin_ns[event] >= data_.end_ns[top] ||
-                                 data_.end_ns[event] > data_.end_ns[top])) {
+      while (top != kNoEvent && (data_.begin_ns(event) >= data_.end_ns(top) ||
+                                 data_.end_ns(event) > data_.end_ns(top))) {
         top = data_.parent[top];
       }
       data_.parent[event] = top;
@@ -49,8 +49,8 @@ class Tree {
       while (around != kNoEvent && !is_pytorch_operator(data_.kind(around)))
         around = data_.parent[around];
       if (around == kNoEvent) continue;
-      data_.kernels_first[event] = data_.kernels_first[around];
-      data_.kernels_count[event] = data_.kernels_count[around];
+      data_.kernels_first.set(event, data_.kernels_first[around]);
+      data_.kernels_count.set(event, data_.kernels_count[around]);
     }
   }
 
@@ -71,8 +71,8 @@ class Tree {
       if (heir.empty()) heir.assign(count, kNoEvent);
       heir[event] = parent;
       children[parent] = children[event];
-      data_.kernels_first[parent] = data_.kernels_first[event];
-      data_.kernels_count[parent] = data_.kernels_count[event];
+      data_.kernels_first.set(parent, data_.kernels_first[event]);
+      data_.kernels_count.set(parent, data_.kernels_count[event]);
     }
     if (!heir.empty()) drop(heir);
   }
@@ -93,6 +93,13 @@ class Tree {
       }
       column.resize(next);
     };
+    const auto compact_sparse = [&](auto& column) {
+      if (column.empty()) return;
+      for (std::uint32_t event = 0; event < count; ++event) {
+        if (heir[event] == kNoEvent) column.set(place[event], column[event]);
+      }
+      column.resize(next);
+    };
     for (std::uint32_t& parent : data_.parent) {
       if (parent != kNoEvent) parent = place[parent];
     }
@@ -102,12 +109,10 @@ class Tree {
     compact(data_.flags);
     compact(data_.thread);
     compact(data_.parent);
-    compact(data_.begin_ns);
-    compact(data_.end_ns);
-    compact(data_.kernels_first);
-    compact(data_.kernels_count);
+    compact_sparse(data_.kernels_first);
+    compact_sparse(data_.kernels_count);
     compact(data_.cpu_bytes);
-    compact(data_.device_bytes);
+    compact_sparse(data_.device_bytes);
   }
 
   // Children come after their parents, so walking backwards completes a subtree before its root.
@@ -115,16 +120,16 @@ class Tree {
   void add_up_children() {
     const std::size_t count = data_.size();
     data_.children_cpu_us.assign(count, 0.0);
-    data_.children_device_us.assign(count, 0.0);
-    data_.device_total_us.assign(count, 0.0);
+    data_.children_device_us.assign_zeros(count);
+    data_.device_total_us.assign_zeros(count);
     const bool memory = !data_.cpu_bytes.empty();
     data_.children_cpu_bytes.assign(memory ? count : 0, 0);
-    data_.children_device_bytes.assign(memory ? count : 0, 0);
+    data_.children_device_bytes.assign_zeros(memory ? count : 0);
     BigVector<std::uint32_t> first_child(count, kNoEvent);
     BigVector<std::uint32_t> next_sibling(count, kNoEvent);
     for (auto event = static_cast<std::uint32_t>(count); event-- > 0;) {
       if (data_.has(event, kEventDevice)) {
-        data_.device_total_us[event] = data_.duration_us(event);
+        data_.device_total_us.set(event, data_.duration_us(event));
         continue;
       }
       if (data_.has(event, kEventAsync)) continue;
@@ -132,7 +137,7 @@ class Tree {
            child = next_sibling[child]) {
         add_child(event, child, memory);
       }
-      data_.device_total_us[event] = own_kernels_us(event) + data_.children_device_us[event];
+      data_.device_total_us.set(event, own_kernels_us(event) + data_.children_device_us[event]);
       const std::uint32_t parent = data_.parent[event];
       if (parent == kNoEvent) continue;
       next_sibling[event] = first_child[parent];
@@ -142,10 +147,10 @@ class Tree {
 
   void add_child(std::uint32_t event, std::uint32_t child, bool memory) {
     data_.children_cpu_us[event] += data_.duration_us(child);
-    data_.children_device_us[event] += data_.device_total_us[child];
+    data_.children_device_us.add(event, data_.device_total_us[child]);
     if (!memory) return;
     data_.children_cpu_bytes[event] += data_.cpu_bytes[child];
-    data_.children_device_bytes[event] += data_.device_bytes[child];
+    data_.children_device_bytes.add(event, data_.device_bytes[child]);
   }
 
   double own_kernels_us(std::uint32_t event) const {

@@ -55,7 +55,7 @@ class WorkOfRows {
       if (data_.has(event, kEventDevice)) work_.push_back(event);
     }
     std::stable_sort(work_.begin(), work_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return data_.begin_ns[a] < data_.begin_ns[b];
+      return data_.begin_ns(a) < data_.begin_ns(b);
     });
     place_.resize(data_.size());
     for (std::uint32_t i = 0; i < work_.size(); ++i) place_[work_[i]] = i;
@@ -128,8 +128,8 @@ class WorkOfRows {
       if (!is_here[i]) continue;
       is_here[i] = false;
       ++of_row.launches;
-      const Nanos from_ns = std::max(data_.begin_ns[work_[i]], reached_ns);
-      const Nanos end_ns = data_.end_ns[work_[i]];
+      const Nanos from_ns = std::max(data_.begin_ns(work_[i]), reached_ns);
+      const Nanos end_ns = data_.end_ns(work_[i]);
       if (end_ns <= from_ns) continue;
       of_row.device_union_ns += end_ns - from_ns;
       reached_ns = end_ns;
