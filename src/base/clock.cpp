@@ -268,14 +268,6 @@ TickMap::Segment TickMap::segment_at(std::uint64_t ticks) const {
   return {knot.ticks, last, knot.ticks, knot.ns, knot.rate};
 }
 
-std::int64_t TickMap::Segment::to_ns(std::uint64_t t) const {
-  // Clamped, because a damaged stamp may have any value.
-  const double away =
-      std::clamp(static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate, -4e18, 4e18);
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(ns, std::llround(away), &sum) ? ns : sum;
-}
-
 std::int64_t TickMap::to_ns(std::uint64_t ticks) const {
   return segment_at(ticks).to_ns(ticks);
 }

@@ -62,7 +62,20 @@ class TickMap {
     std::int64_t ns = 0;
     double rate = 1;
     bool covers(std::uint64_t t) const { return t >= first && t < last; }
-    std::int64_t to_ns(std::uint64_t t) const;
+    // In the header because readers call it for each event.
+    std::int64_t to_ns(std::uint64_t t) const {
+      // Clamped, because a damaged stamp may have any value.
+      constexpr double kFarthest = 4e18;
+      double away = static_cast<double>(static_cast<std::int64_t>(t - ticks)) * rate;
+      if (!(away > -kFarthest)) away = -kFarthest;
+      if (away > kFarthest) away = kFarthest;
+      // To the nearest, halves away from 0, as std::llround() does.
+      auto whole = static_cast<std::int64_t>(away);
+      const double part = away - static_cast<double>(whole);
+      whole += (part >= 0.5 ? 1 : 0) - (part <= -0.5 ? 1 : 0);
+      std::int64_t sum = 0;
+      return __builtin_add_overflow(ns, whole, &sum) ? ns : sum;
+    }
   };
   Segment segment_at(std::uint64_t ticks) const;
   double ns_per_tick() const { return rate_; }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -29,6 +30,18 @@ TEST(TickMap, FollowsARateThatChanges) {
   EXPECT_EQ(map.to_ns(150), 200);
   EXPECT_EQ(map.error_ns(), 50)
       << "the inner anchor lies 50 ns off the line between its neighbours";
+}
+
+TEST(TickMap, RoundsToTheNearestNanosecond) {
+  TickMap::Segment segment;
+  segment.ticks = 100;
+  for (const double rate : {0.5, 0.25, 0.3, 1.0 / 3, 0.49999999999999994, 2.7}) {
+    segment.rate = rate;
+    for (std::uint64_t t = 0; t < 200; ++t) {
+      const double away = static_cast<double>(static_cast<std::int64_t>(t - 100)) * rate;
+      EXPECT_EQ(segment.to_ns(t), std::llround(away)) << away;
+    }
+  }
 }
 
 TEST(TickMap, ReportsHalfTheSpreadOfAnAnchorAsError) {

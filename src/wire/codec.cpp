@@ -23,6 +23,18 @@ std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
   return out;
 }
 
+// As ByteReader::varint(), moving `at`. False if the bytes end inside of it.
+bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (at == end) return false;
+    const std::uint8_t byte = *at++;
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
@@ -58,7 +70,6 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
 
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
                                  std::vector<std::uint64_t>& words) {
-  words.clear();
   ByteReader in(piece);
   const auto head = in.read<EventsHead>();
   if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece is too short for its header");
@@ -67,28 +78,34 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
       head.word_count > (detail::kChunkBytes - head.first_offset) / 8) {
     return Failure(ErrorCode::Corrupt, "a piece claims more words than a chunk has");
   }
-  words.reserve(head.word_count);
+  words.resize(head.word_count);
+  const auto rest = in.bytes(in.remaining());
+  const std::uint8_t* at = rest.data();
+  const std::uint8_t* const end = at + rest.size();
+  std::uint64_t* out = words.data();
+  std::uint64_t* const last = out + words.size();
   std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
-  while (words.size() < head.word_count) {
-    const std::uint64_t token = in.varint();
+  while (out < last) {
+    std::uint64_t token = 0;
+    std::uint64_t value = 0;
+    bool is_whole = take_varint(at, end, token);
     const auto kind = static_cast<WordKind>(token & 3);
     const std::uint64_t zigzag = token >> 2;
     ticks += (zigzag >> 1) ^ (0 - (zigzag & 1));
-    const std::uint64_t value = kind == WordKind::End ? 0 : in.varint();
-    if (!in.ok() || value > 0xffff)
+    if (kind != WordKind::End) is_whole = is_whole && take_varint(at, end, value);
+    if (!is_whole || value > 0xffff)
       return Failure(ErrorCode::Corrupt, "a piece ends inside a record");
     const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
-    words.push_back(word);
-    const std::uint32_t extra = detail::payload_words(word);
+    *out++ = word;
+    const std::size_t extra = detail::payload_words(word);
     if (extra == 0) continue;
-    if (words.size() + extra > head.word_count) {
+    if (extra > static_cast<std::size_t>(last - out))
       return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
-    }
-    const auto bytes = in.bytes(std::size_t{extra} * 8);
-    if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece ends inside a payload");
-    const std::size_t first = words.size();
-    words.resize(first + extra);
-    std::memcpy(words.data() + first, bytes.data(), bytes.size());
+    if (extra * 8 > static_cast<std::size_t>(end - at))
+      return Failure(ErrorCode::Corrupt, "a piece ends inside a payload");
+    std::memcpy(out, at, extra * 8);
+    out += extra;
+    at += extra * 8;
   }
   return head;
 }
