@@ -91,6 +91,7 @@ Result<OpenedFile> read_sonde(PaddedBytes bytes, const std::string& path,
   const auto kept = std::make_shared<const PaddedBytes>(std::move(bytes));
   SONDE_TRY(BlockFile file, BlockFile::parse(kept->bytes(), path));
   SONDE_TRY_VOID(check_size(file, options));
+  if (!options.limit_size) file.lift_size_limits();
   const bool is_all = options.part.is_all();
   Result<Trace> trace =
       is_all ? read_trace_lazily(file, kept) : read_trace_part(file, options.part);

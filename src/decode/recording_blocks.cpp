@@ -185,7 +185,7 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 
 void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice) {
   std::vector<std::uint8_t> scratch;
-  std::uint64_t left = kFreelyExpanded + kMaxExpansion * file.file_bytes();
+  std::uint64_t left = file.most_expanded(kFreelyExpanded, kMaxExpansion);
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {
     const BlockFile::Block& block = file.blocks()[i];
     if (!is_chosen(block.kind, choice)) continue;

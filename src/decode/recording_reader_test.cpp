@@ -247,6 +247,14 @@ TEST(RecordingReader, StopsAtWhatExpandsBeyondMeasure) {
   const std::size_t named = testing::count_spans(trace, "named");
   EXPECT_GT(named, 10u);
   EXPECT_LT(named, kBlocks);
+
+  const Bytes bytes = recording.bytes();
+  auto file = BlockFile::parse(bytes, "made.sonde");
+  ASSERT_TRUE(file);
+  file->lift_size_limits();
+  const auto trusted = read_recording(*file);
+  ASSERT_TRUE(trusted);
+  EXPECT_EQ(testing::count_spans(*trusted, "named"), kBlocks);
 }
 
 // A file that was cut short, with live buffers that hold one more span, "live", of the same thread.

@@ -138,6 +138,14 @@ class BlockFile {
   std::uint64_t file_bytes() const { return bytes_.size(); }
   // In the order of the file; the index is not among them. Unknown kinds are.
   const std::vector<Block>& blocks() const { return blocks_; }
+  // How many bytes its blocks may expand to: freely, and as a multiple of the file beyond that. A
+  // file that expands to more is taken for one that was made to fill the memory.
+  std::uint64_t most_expanded(std::uint64_t freely, std::uint64_t times) const {
+    return limits_size_ ? freely + times * file_bytes() : ~std::uint64_t{0};
+  }
+  bool limits_size() const { return limits_size_; }
+  // For a file that the user trusts.
+  void lift_size_limits() { limits_size_ = false; }
   // Bytes that are not blocks. Damage inside a block is found by payload().
   const std::vector<Damage>& damage() const { return damage_; }
 
@@ -163,6 +171,7 @@ class BlockFile {
   std::uint32_t file_tag_ = 0;
   std::int64_t created_ns_ = 0;
   bool sealed_ = false;
+  bool limits_size_ = true;
   std::vector<Block> blocks_;
   std::vector<Damage> damage_;
 };

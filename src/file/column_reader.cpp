@@ -120,7 +120,7 @@ class ColumnReader {
   void add(const Target& target) { targets_.push_back(target); }
 
   std::vector<const BlockFile::Block*> wanted_blocks() {
-    const std::uint64_t limit = kFreelyExpanded + kMaxExpansion * file_.file_bytes();
+    const std::uint64_t limit = file_.most_expanded(kFreelyExpanded, kMaxExpansion);
     std::vector<const BlockFile::Block*> blocks;
     for (const BlockFile::Block& block : file_.blocks()) {
       if (block.kind != BlockKind::Columns) continue;
