@@ -28,6 +28,13 @@ inline void check_lazy(const BlockFile& file) {
   require(trace->first_ns() <= trace->last_ns());
   check_promises(*trace);
   for (std::size_t i = 0; i < names.size(); ++i) require(trace->string(tracks.name[i]) == names[i]);
+  // And what is decoded late is what is decoded at once.
+  const Result<Trace> whole = read_trace(file);
+  require(whole && whole->ledger().size() == trace->ledger().size());
+  require(whole->spans().start_ns == trace->spans().start_ns);
+  require(whole->spans().duration_ns == trace->spans().duration_ns);
+  require(whole->spans().parent == trace->spans().parent);
+  require(whole->allocations().time_ns == trace->allocations().time_ns);
   for (const TracePart& part : {TracePart{.from_ns = 1000, .to_ns = 2000}, TracePart{.last_ns = 1},
                                 TracePart{.steps = std::pair(1, 2)}}) {
     const Result<Trace> taken = read_trace_part(copy, part);

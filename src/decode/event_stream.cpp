@@ -29,13 +29,43 @@ bool for_each_piece(std::span<const std::uint8_t> payload, Visit&& visit) {
 }  // namespace
 
 EventStream::EventStream(const BlockFile& file, std::vector<std::size_t> blocks,
-                         std::vector<Piece> live)
+                         std::vector<Piece> live, const std::vector<PieceMark>& marks)
     : file_(file), blocks_(std::move(blocks)), live_(std::move(live)) {
-  find_pieces();
+  if (heads_from(marks, marked_)) {
+    find_pieces(marked_);
+  } else {
+    marked_.clear();
+    find_pieces(read_heads());
+  }
 }
 
-void EventStream::find_pieces() {
-  std::vector<std::vector<EventsHead>> heads(blocks_.size());
+// False if they are not the marks of all pieces, each once.
+bool EventStream::heads_from(const std::vector<PieceMark>& marks, Heads& heads) const {
+  if (marks.empty()) return false;
+  std::vector<std::size_t> count(blocks_.size());
+  for (const PieceMark& mark : marks) {
+    if (mark.block >= blocks_.size()) return false;
+    ++count[mark.block];
+  }
+  heads.resize(blocks_.size());
+  for (std::size_t b = 0; b < heads.size(); ++b) {
+    if (count[b] == 0) return false;
+    heads[b].resize(count[b]);
+  }
+  for (const PieceMark& mark : marks) {
+    if (mark.number >= heads[mark.block].size() || mark.word_count == 0) return false;
+    EventsHead& head = heads[mark.block][mark.number];
+    if (head.word_count != 0) return false;
+    head.thread = mark.thread;
+    head.sequence = mark.sequence;
+    head.first_offset = mark.first_offset;
+    head.word_count = mark.word_count;
+  }
+  return true;
+}
+
+EventStream::Heads EventStream::read_heads() const {
+  Heads heads(blocks_.size());
   parallel_for(blocks_.size(), [&](std::size_t b) {
     std::vector<std::uint8_t> scratch;
     const auto payload = file_.payload(file_.blocks()[blocks_[b]], scratch);
@@ -46,6 +76,12 @@ void EventStream::find_pieces() {
       return in.ok();
     });
   });
+  return heads;
+}
+
+void EventStream::find_pieces(const Heads& heads) {
+  threads_.clear();
+  places_.clear();
   std::map<std::uint64_t, std::vector<Place>> by_thread;
   const auto add = [&by_thread](const EventsHead& head, std::size_t block, std::size_t number,
                                 std::size_t words) {
@@ -89,16 +125,16 @@ void EventStream::survey(const Piece& piece, Survey& sum) {
 }
 
 void EventStream::load(std::size_t block, Loaded& loaded) const {
-  std::vector<std::uint8_t> scratch;
   loaded.count = 0;
-  const auto payload = file_.payload(file_.blocks()[blocks_[block]], scratch);
+  std::vector<Piece>& pieces = loaded.room.pieces;
+  const auto payload = file_.payload(file_.blocks()[blocks_[block]], loaded.room.scratch);
   if (!payload) {
     loaded.problem = payload.error().message;
     return;
   }
   const bool is_whole = for_each_piece(*payload, [&](std::span<const std::uint8_t> bytes) {
-    if (loaded.count == loaded.pieces.size()) loaded.pieces.emplace_back();
-    Piece& piece = loaded.pieces[loaded.count];
+    if (loaded.count == pieces.size()) pieces.emplace_back();
+    Piece& piece = pieces[loaded.count];
     const auto head = decode_events(bytes, piece.words);
     if (!head) {
       loaded.problem = head.error().message;
@@ -112,11 +148,23 @@ void EventStream::load(std::size_t block, Loaded& loaded) const {
   if (!is_whole) loaded.problem = "an events block ends inside a piece";
 }
 
+bool EventStream::is_as_marked(std::size_t block, const Loaded& loaded) const {
+  const std::vector<EventsHead>& heads = marked_[block];
+  if (!loaded.problem.empty() || loaded.count != heads.size()) return false;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const EventsHead& head = loaded.room.pieces[i].head;
+    if (head.thread != heads[i].thread || head.sequence != heads[i].sequence ||
+        head.first_offset != heads[i].first_offset || head.word_count != heads[i].word_count)
+      return false;
+  }
+  return true;
+}
+
 EventStream::Survey EventStream::run(const Take& take) {
   const std::size_t at_once =
       kBlocksPerCore * std::max<std::size_t>(1, std::thread::hardware_concurrency());
   std::vector<Loaded> loaded(blocks_.size());
-  std::vector<std::vector<Piece>> spare;  // whose memory is used again
+  std::vector<Room> spare;
   std::vector<std::size_t> uses(blocks_.size());
   for (const auto& places : places_) {
     for (const Place& place : places) {
@@ -135,12 +183,12 @@ EventStream::Survey EventStream::run(const Take& take) {
       }
       if (place.block >= until) return;
       if (place.number < loaded[place.block].count)
-        take(thread, loaded[place.block].pieces[place.number]);
+        take(thread, loaded[place.block].room.pieces[place.number]);
       used[thread].push_back(place.block);
     }
   };
   const auto forget = [&](std::size_t block) {
-    spare.push_back(std::exchange(loaded[block].pieces, {}));
+    spare.push_back(std::exchange(loaded[block].room, {}));
   };
 
   Survey sum;
@@ -149,7 +197,7 @@ EventStream::Survey EventStream::run(const Take& take) {
   for (std::size_t have = 0, ready = 0; ready < blocks_.size() || have == 0;) {
     const std::size_t until = std::min(blocks_.size(), have + at_once);
     for (std::size_t b = have; b < until && !spare.empty(); ++b) {
-      loaded[b].pieces = std::move(spare.back());
+      loaded[b].room = std::move(spare.back());
       spare.pop_back();
     }
     spare.clear();
@@ -160,6 +208,14 @@ EventStream::Survey EventStream::run(const Take& take) {
         load(have + task - threads_.size(), loaded[have + task - threads_.size()]);
       }
     });
+    for (std::size_t b = have; b < until && !marked_.empty(); ++b) {
+      if (is_as_marked(b, loaded[b])) continue;
+      marked_.clear();
+      find_pieces(read_heads());
+      Survey nothing;
+      nothing.fits_marks = false;
+      return nothing;
+    }
     for (std::vector<std::uint32_t>& blocks : used) {
       for (const std::uint32_t block : blocks) {
         if (--uses[block] == 0) forget(block);

@@ -15,13 +15,16 @@
 
 #include "decode/thread_decoder.h"
 #include "file/block_file.h"
+#include "wire/piece_mark.h"
 
 namespace sonde {
 
 class EventStream {
  public:
-  // `blocks` are numbers of events blocks; `live` are pieces from elsewhere.
-  EventStream(const BlockFile& file, std::vector<std::size_t> blocks, std::vector<Piece> live);
+  // `blocks` are numbers of events blocks; `live` are pieces from elsewhere. The marks say where
+  // the pieces are, if they are those of all blocks. Without marks the blocks are read once more.
+  EventStream(const BlockFile& file, std::vector<std::size_t> blocks, std::vector<Piece> live,
+              const std::vector<PieceMark>& marks = {});
 
   struct Thread {
     std::uint64_t id;
@@ -35,6 +38,7 @@ class EventStream {
     std::unordered_map<std::uint64_t, ForeignEnds> foreign_ends;  // by the thread that began
     std::uint64_t last_ticks = 0;
     std::vector<std::pair<std::size_t, std::string>> problems;  // by block
+    bool fits_marks = true;  // false: forget what was taken, and run again
   };
   // Calls take(number of the thread, piece) for all pieces: for one thread in order, for several at
   // the same time. May be called again.
@@ -49,15 +53,23 @@ class EventStream {
     std::uint32_t number;
     std::uint32_t words;
   };
-  struct Loaded {
+  // Memory that is used again for other blocks.
+  struct Room {
     std::vector<Piece> pieces;
-    std::size_t count = 0;  // of them that are whole
+    std::vector<std::uint8_t> scratch;
+  };
+  struct Loaded {
+    Room room;
+    std::size_t count = 0;  // of its pieces that are whole
     std::string problem;
     Survey survey;
   };
 
-  void find_pieces();
-  void add_place(const EventsHead& head, std::uint32_t block, std::uint32_t number);
+  using Heads = std::vector<std::vector<EventsHead>>;  // of the pieces of each block
+  bool heads_from(const std::vector<PieceMark>& marks, Heads& heads) const;
+  Heads read_heads() const;
+  void find_pieces(const Heads& heads);
+  bool is_as_marked(std::size_t block, const Loaded& loaded) const;
   void load(std::size_t block, Loaded& loaded) const;
   static void survey(const Piece& piece, Survey& sum);
 
@@ -66,6 +78,7 @@ class EventStream {
   std::vector<Piece> live_;
   std::vector<Thread> threads_;
   std::vector<std::vector<Place>> places_;  // by thread, in order
+  Heads marked_;                            // as the marks say; empty without marks
 };
 
 }  // namespace sonde

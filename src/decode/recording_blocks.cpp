@@ -208,6 +208,24 @@ void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice
   }
 }
 
+std::vector<PieceMark> read_marks(const BlockFile& file) {
+  // A block of marks may expand to much more than the events they are of.
+  std::uint64_t most = 0;
+  for (const BlockFile::Block& block : file.blocks()) {
+    if (block.kind == BlockKind::Events) most += block.payload_bytes / sizeof(EventsHead);
+  }
+  Recording told;
+  std::vector<std::uint8_t> scratch;
+  for (const BlockFile::Block& block : file.blocks()) {
+    if (block.kind != BlockKind::Pieces) continue;
+    const auto payload = file.payload(block, scratch);
+    if (!payload) return {};
+    add_small_block(told, block.kind, *payload);
+    if (told.undecodable > 0 || told.marks.size() > most) return {};
+  }
+  return std::move(told.marks);
+}
+
 // The last that says who recorded counts, as in read_blocks().
 std::optional<ProcessBlock> process_of(const BlockFile& file) {
   const auto last =

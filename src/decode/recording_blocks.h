@@ -58,6 +58,8 @@ enum class BlockChoice : std::uint8_t {
 // Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
 void read_blocks(const BlockFile& file, Recording& recording,
                  BlockChoice choice = BlockChoice::Events);
+// Where the pieces of the events are, or nothing if that cannot be read.
+std::vector<PieceMark> read_marks(const BlockFile& file);
 // The live buffers that a file without an end names, or why they cannot be had; nothing where it
 // names none.
 std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);

@@ -95,7 +95,8 @@ struct Decoded {
 // none: where one turns up, all is decoded a second time, with what was found.
 Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expected& expected) {
   EventStream::Survey known;
-  for (int attempt = 0;; ++attempt) {
+  bool is_surveyed = false;
+  for (;;) {
     const ForeignEnds none;
     std::vector<ThreadDecoding> decodings;
     for (const EventStream::Thread& thread : stream.threads()) {
@@ -109,8 +110,10 @@ Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expe
     }
     EventStream::Survey found =
         stream.run([&](std::size_t thread, const Piece& piece) { decodings[thread].add(piece); });
-    if (attempt == 0 && !found.foreign_ends.empty()) {
+    if (!found.fits_marks) continue;
+    if (!is_surveyed && !found.foreign_ends.empty()) {
       known = std::move(found);
+      is_surveyed = true;
       continue;
     }
     context.last_ticks = found.last_ticks;
@@ -154,7 +157,9 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, filter);
-  EventStream stream(file, recording.events, std::move(recording.pieces));
+  // Without counts the marks may be those of less than all events.
+  EventStream stream(file, recording.events, std::move(recording.pieces),
+                     expected.empty() ? std::vector<PieceMark>() : read_marks(file));
   Decoded decoded = decode_events_of(stream, context, expected);
   for (const auto& [block, problem] : decoded.problems)
     note_problem(recording, file, block, problem);
