@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "collect/testing/recorded.h"
 #include "decode/open_sonde.h"
 #include "decode/recording_blocks.h"
@@ -17,7 +18,10 @@
 #include "file/block_file.h"
 #include "sonde/record.h"
 #include "sonde/source/op.h"
+#include "sonde/source/op_inputs.h"
+#include "trace/lazy_trace.h"
 #include "trace/testing/temp_dir.h"
+#include "wire/piece_mark.h"
 
 namespace sonde {
 namespace {
@@ -88,9 +92,49 @@ class Counts : public ::testing::Test {
     if (told.flows) {
       EXPECT_EQ(told.flows, found.flows);
     }
-    // And decoding it late gives the same.
-    EXPECT_EQ(lazy->spans().size(), whole->spans().size());
-    EXPECT_EQ(ledger_text(*lazy), ledger_text(*whole));
+    OperatorDetails real;
+    for (const SpanId span : whole->all_spans()) {
+      if (!is_operator(whole->spans().kind[span])) continue;
+      real.inputs += whole->spans().arguments[span].valid() ? 1 : 0;
+      real.stacks += whole->spans().stack[span].valid() ? 1 : 0;
+    }
+    const auto details = LazyTrace::operator_details(*lazy);
+    ASSERT_TRUE(details) << "nothing was decoded so far";
+    EXPECT_EQ(details->inputs, real.inputs);
+    EXPECT_EQ(details->stacks, real.stacks);
+    expect_same_events(*lazy, *whole);
+  }
+
+  // Decoding it late gives the same.
+  static void expect_same_events(const Trace& lazy, const Trace& whole) {
+    EXPECT_EQ(lazy.spans().size(), whole.spans().size());
+    EXPECT_TRUE(lazy.spans().start_ns == whole.spans().start_ns);
+    EXPECT_TRUE(lazy.spans().duration_ns == whole.spans().duration_ns);
+    EXPECT_TRUE(lazy.spans().parent == whole.spans().parent);
+    EXPECT_TRUE(lazy.allocations().time_ns == whole.allocations().time_ns);
+    EXPECT_EQ(ledger_text(lazy), ledger_text(whole));
+    EXPECT_EQ(tracks_text(lazy), tracks_text(whole));
+  }
+
+  // Rewrites the file, each block as `change` leaves it.
+  void rewrite(
+      const std::function<void(BlockKind kind, std::vector<std::uint8_t>& payload)>& change) const {
+    const auto bytes = read_file(path_);
+    ASSERT_TRUE(bytes);
+    const auto file = BlockFile::parse(
+        {reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()}, path_);
+    ASSERT_TRUE(file);
+    auto writer = BlockWriter::create(path_);
+    ASSERT_TRUE(writer);
+    std::vector<std::uint8_t> scratch;
+    for (const BlockFile::Block& block : file->blocks()) {
+      const auto payload = file->payload(block, scratch);
+      ASSERT_TRUE(payload);
+      std::vector<std::uint8_t> changed(payload->begin(), payload->end());
+      change(block.kind, changed);
+      ASSERT_TRUE(writer->append(block.kind, changed, false));
+    }
+    ASSERT_TRUE(writer->seal());
   }
 
   TempDir dir_;
@@ -133,11 +177,20 @@ TEST_F(Counts, AreExactForOperatorsAndAllocations) {
     const std::uint32_t name = sonde_name("aten::mm", 8);
     const std::uint32_t step = sonde_name("ProfilerStep#7", 14);
     sonde_thread_is(5);
+    OpInputs inputs;
+    inputs.scalar("1");
+    const std::uint32_t frame = sonde_frame("f", "f.py", 1);
+    const std::uint32_t stack = sonde_stack(&frame, 1);
     for (int i = 0; i < 3000; ++i) {
       const sonde_op user = {sizeof(user), step, 7, -1, 0, 0};
       const sonde_op op = {sizeof(op), name, 0, i, 0, 9};
+      const sonde_op call = {sizeof(call), name, SONDE_SCOPE_PYTHON_CALL, -1, 0, 0};
       ASSERT_TRUE(sonde_op_begin(&user));
+      ASSERT_TRUE(sonde_op_begin(&call));
+      sonde_end();
       ASSERT_TRUE(sonde_op_begin(&op));
+      if (i % 3 == 0) sonde_op_inputs(inputs.words(), inputs.word_count());
+      if (i % 5 == 0) sonde_op_place(stack, 0);
       const sonde_allocation row = {sizeof(row), 64, 128, 128, 0, 0, 0, -1};
       sonde_allocated(&row);
       sonde_end();
@@ -206,6 +259,62 @@ TEST_F(Counts, AreThereBeforeAnEventIsDecoded) {
   EXPECT_EQ(&trace->ledger(), early);  // still the outline's
   EXPECT_EQ(trace->spans().size(), 100u);
   EXPECT_NE(&trace->ledger(), early);
+}
+
+TEST_F(Counts, TellOfDamageThatIsFoundLate) {
+  record_window([] {
+    for (int i = 0; i < 10'000; ++i) {
+      SONDE_SCOPE("one");
+    }
+  });
+  int seen = 0;
+  // Half of the first block of events is missing.
+  rewrite([&seen](BlockKind kind, std::vector<std::uint8_t>& payload) {
+    if (kind == BlockKind::Events && ++seen == 1) payload.resize(payload.size() / 2);
+  });
+  ASSERT_GE(seen, 1);
+  auto file = BlockFile::open(path_);
+  ASSERT_TRUE(file);
+  const auto lazy = read_trace_lazily(*file);
+  const auto whole = read_recording(*file);
+  ASSERT_TRUE(lazy && whole);
+  EXPECT_EQ(lazy->counts().spans, 10'000u);
+  EXPECT_LT(lazy->spans().size(), 10'000u);
+  expect_same_events(*lazy, *whole);
+}
+
+TEST_F(Counts, DoWithoutMarksThatDoNotFit) {
+  record_window([] {
+    for (int i = 0; i < 10'000; ++i) {
+      SONDE_SCOPE("one");
+    }
+  });
+  const auto changes = {
+      +[](PieceMark& mark) { mark.number ^= 1; },
+      +[](PieceMark& mark) { mark.block += 1000; },
+      +[](PieceMark& mark) { mark.word_count -= 2; },
+      +[](PieceMark& mark) { mark.thread += 1; },
+  };
+  for (const auto change : changes) {
+    rewrite([&](BlockKind kind, std::vector<std::uint8_t>& payload) {
+      if (kind != BlockKind::Pieces) return;
+      ByteReader in(payload);
+      PieceMark mark = PieceMark::read(in);
+      change(mark);
+      ByteWriter out;
+      mark.write(out);
+      const auto rest = in.bytes(in.remaining());
+      out.raw(rest.data(), rest.size());
+      payload = out.take();
+    });
+    auto file = BlockFile::open(path_);
+    ASSERT_TRUE(file);
+    const auto lazy = read_trace_lazily(*file);
+    const auto whole = read_recording(*file);
+    ASSERT_TRUE(lazy && whole);
+    EXPECT_EQ(lazy->spans().size(), 10'000u);
+    expect_same_events(*lazy, *whole);
+  }
 }
 
 TEST_F(Counts, DecodeOnceForManyThreads) {

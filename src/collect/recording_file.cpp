@@ -221,6 +221,9 @@ void RecordingFile::append_counts() {
     if (out.size() > kMaxBlockBytes / 4) flush();
   }
   flush();
+  sum.operators.write(out);
+  append(BlockKind::Operators, out.bytes(), false);
+  out.clear();
   sum.all.write(out);
   append(BlockKind::Counts, out.bytes(), false);
 }

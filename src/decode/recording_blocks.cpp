@@ -116,6 +116,12 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
       if (!counts.empty()) recording.counts = counts.back();
       break;
     }
+    case BlockKind::Operators: {
+      std::vector<OperatorCounts> operators;
+      read_items(payload, recording, operators);
+      if (!operators.empty()) recording.operators = operators.back();
+      break;
+    }
     case BlockKind::Threads:
       read_items(payload, recording, recording.thread_counts);
       break;
@@ -138,6 +144,7 @@ bool is_chosen(BlockKind kind, BlockChoice choice) {
     case BlockKind::Metadata:
       return choice != BlockChoice::Outline;
     case BlockKind::Counts:
+    case BlockKind::Operators:
     case BlockKind::Threads:
     case BlockKind::Steps:
       return choice == BlockChoice::Counted || choice == BlockChoice::Part;

@@ -40,6 +40,7 @@ struct Recording {
   std::vector<std::size_t> events;                        // numbers of the blocks that hold them
   std::vector<Piece> pieces;                              // those of live buffers
   std::optional<CountsBlock> counts;                      // and what belongs to them, if asked for
+  std::optional<OperatorCounts> operators;
   std::vector<ThreadCounts> thread_counts;
   std::vector<StepMark> steps;
   std::vector<PieceMark> marks;

@@ -264,17 +264,22 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   if (recording.counts) context.last_ticks = recording.counts->last_ticks;
   TraceCounts counts = assemble_counted(recording, context, file);
   SONDE_TRY(const Trace outline, std::move(recording.builder).build());
+  std::optional<OperatorDetails> operators;
+  if (recording.operators) operators = {recording.operators->inputs, recording.operators->stacks};
   return LazyTrace::make(
       outline, std::move(counts),
       [file, bytes, expected = expected_rows(recording, file)](StringPool strings) {
         return read_with(file, std::nullopt, {}, std::move(strings), expected);
-      });
+      },
+      operators);
 }
 
 Result<Trace> read_growing_recording(BlockFile& file) {
   auto live = find_live_buffers(file);
   if (live) {
+    const bool limits_size = file.limits_size();
     SONDE_TRY(file, BlockFile::open(file.name()));
+    if (!limits_size) file.lift_size_limits();
     if (file.sealed()) live.reset();
   }
   return read_with(file, std::move(live), {});

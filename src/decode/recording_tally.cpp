@@ -158,6 +158,7 @@ void RecordingTally::begin(Thread& thread, std::uint64_t ticks, bool range, Span
                            std::int64_t step) {
   const int window = window_at(ticks);
   thread.has_last_begun = thread.has_last_recorded = window >= 0;
+  thread.wants_inputs = thread.wants_stack = window >= 0 && is_operator(kind);
   if (window < 0) {
     ++thread.counts.out_of_window;
     if (range) {
@@ -225,13 +226,17 @@ void RecordingTally::cut_open(Thread& thread, std::uint64_t until) {
   thread.ranges.clear();
   thread.unseen_ranges.clear();
   thread.has_last_begun = thread.has_last_recorded = false;
+  thread.wants_inputs = thread.wants_stack = false;
   thread.begin_tail(Thread::Tail::None, 0, 0);
   thread.after_gap = true;
 }
 
 void RecordingTally::op(Thread& thread, std::uint64_t ticks, bool range,
                         std::uint64_t name_and_scope) {
-  const auto scope = static_cast<RecordScope>((name_and_scope >> 32) & 0xff);
+  const auto number = static_cast<std::uint8_t>((name_and_scope >> 32) & 0xff);
+  if (number == detail::kPythonCallScope)
+    return begin(thread, ticks, range, SpanKind::PythonFunction, -1);
+  const auto scope = static_cast<RecordScope>(number);
   if (scope != RecordScope::UserScope) return begin(thread, ticks, range, SpanKind::CpuOp, -1);
   const std::int64_t step = step_of(name_and_scope & 0xffffffff);
   begin(thread, ticks, range, step >= 0 ? SpanKind::Step : SpanKind::UserAnnotation, step);
@@ -342,8 +347,13 @@ void RecordingTally::extended(Thread& thread, std::uint64_t ticks, ExtendedKind 
       thread.counts.logical_thread = payload[0];
       return;
     case ExtendedKind::OpInputs:
-    case ExtendedKind::OpTensors:
+      operators_.inputs += std::exchange(thread.wants_inputs, false) ? 1 : 0;
+      return;
     case ExtendedKind::OpPlace:
+      if ((payload[0] & 0xffffffff) != 0)
+        operators_.stacks += std::exchange(thread.wants_stack, false) ? 1 : 0;
+      return;
+    case ExtendedKind::OpTensors:
     case ExtendedKind::GraphNode:
       return;
     case ExtendedKind::Instant:
@@ -396,6 +406,7 @@ RecordingTally::Sum RecordingTally::finish() {
              .threads = sum.threads.size(),
              .steps = step_count_,
              .has_flows = static_cast<std::uint8_t>(has_flows_ ? 1 : 0)};
+  sum.operators = operators_;
   return sum;
 }
 

@@ -52,6 +52,7 @@ class RecordingTally {
 
   struct Sum {
     CountsBlock all;
+    OperatorCounts operators;
     std::vector<ThreadCounts> threads;  // without kernel ids and names
   };
   // Ends what is open. Nothing may be added after it.
@@ -105,6 +106,7 @@ class RecordingTally {
   std::uint64_t records_ = 0;
   std::uint64_t last_ticks_ = 0;
   std::uint64_t cut_names_ = 0;
+  OperatorCounts operators_;
   bool has_flows_ = false;
   bool is_exact_ = true;
 };
@@ -125,6 +127,8 @@ struct RecordingTally::Thread {
   bool after_gap = false;
   bool has_last_begun = false;     // the span that was begun last is a row
   bool has_last_recorded = false;  // or the instant that came after it
+  bool wants_inputs = false;       // it is an operator whose inputs have not come yet
+  bool wants_stack = false;        // the same of its stack
 
   void begin_tail(Tail what, std::uint64_t told, std::uint64_t found);
 };

@@ -37,6 +37,7 @@ enum class BlockKind : std::uint16_t {
   Threads = 11,    // the same for each thread
   Steps = 12,      // when its steps began and ended
   Pieces = 13,     // where the pieces of its events lie, and what was open there
+  Operators = 14,  // how many of its operators have inputs and stacks
 };
 
 // Payloads are at most this long, before compression too. A reader refuses more, so that no length

@@ -42,13 +42,20 @@ const Trace::Data& Trace::decode() const noexcept {
   return *state_->whole.load(std::memory_order_acquire);
 }
 
-Trace LazyTrace::make(const Trace& outline, TraceCounts counts, Read read) {
+Trace LazyTrace::make(const Trace& outline, TraceCounts counts, Read read,
+                      std::optional<OperatorDetails> operators) {
   auto state = std::make_shared<Trace::State>();
   state->unread = std::make_unique<Trace::Unread>();
   state->unread->outline = outline;
   state->unread->counts = std::move(counts);
   state->unread->read = std::move(read);
+  state->unread->operators = operators;
   return Trace(std::move(state));
+}
+
+std::optional<OperatorDetails> LazyTrace::operator_details(const Trace& trace) {
+  if (trace.state_->whole.load(std::memory_order_acquire) != nullptr) return std::nullopt;
+  return trace.state_->unread->operators;
 }
 
 void StepCounts::add(std::int64_t number, Nanos duration_ns) {

@@ -85,6 +85,23 @@ struct CountsBlock {
   }
 };
 
+// How much was recorded of the operators besides their times.
+struct OperatorCounts {
+  std::uint64_t inputs = 0;  // operators that have inputs
+  std::uint64_t stacks = 0;  // that have a stack
+
+  void write(ByteWriter& out) const {
+    out.varint(inputs);
+    out.varint(stacks);
+  }
+  static OperatorCounts read(ByteReader& in) {
+    OperatorCounts counts;
+    counts.inputs = in.varint();
+    counts.stacks = in.varint();
+    return counts;
+  }
+};
+
 // A step, on the ticks of the events.
 struct StepMark {
   std::uint64_t number = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "trace/lazy_trace.h"
+
 namespace sonde {
 namespace {
 
@@ -23,11 +25,25 @@ struct PathCounts {
   std::uint64_t operators = 0;
   std::uint64_t inputs = 0;
   std::uint64_t stacks = 0;
+  std::uint64_t allocations = 0;
   std::uint64_t scopes = 0;
 };
 
 PathCounts count_paths(const Trace& trace) {
   PathCounts counts;
+  // A recording that knows its numbers need not be decoded for them.
+  if (const auto known = LazyTrace::operator_details(trace)) {
+    const TraceCounts told = trace.counts();
+    counts.inputs = known->inputs;
+    counts.stacks = known->stacks;
+    counts.allocations = told.allocations;
+    for (const auto& [kind, count] : told.spans_by_kind) {
+      if (is_operator(kind)) counts.operators += count;
+      if (is_host_annotation(kind)) counts.scopes += count;
+    }
+    return counts;
+  }
+  counts.allocations = trace.allocations().size();
   const SpanTable& spans = trace.spans();
   for (const SpanId span : trace.all_spans()) {
     const SpanKind kind = spans.kind[span];
@@ -169,7 +185,7 @@ RecordingCost recording_cost(const Trace& trace) {
   add("operators", counts.operators, kOperatorEvents);
   add("inputs of operators", counts.inputs, kInputsEvents);
   add("stacks of operators", counts.stacks, kStackEvents);
-  add("allocations and frees", trace.allocations().size(), kAllocationEvents);
+  add("allocations and frees", counts.allocations, kAllocationEvents);
   add("scopes and ranges", counts.scopes, kScopeEvents);
   if (cost.paths.empty()) add("events", count_of(ledger, LedgerKind::EventsWritten), 1);
   constexpr double kMost = 9e18;  // of a ledger that may say anything
