@@ -304,12 +304,11 @@ def program(rank, groups, faults):
         start = rank.host
         rank.launch("aten::_foreach_add_", "void at::native::multi_tensor_apply_kernel<AdamFunctor>", 0.5 * MS)
         rank.span("user_annotation", "Optimizer.step#AdamW.step", start, rank.host)
-        if case.pp > 1 or step % 4 == 3:  # the norm of all gradients, the loss of all ranks
-            yield from rank.collective(groups["world"], "allreduce", 1)
         if case.hang == n and step == case.steps - 1:
             rank.range("save_checkpoint", 30 * MS)
             return
-        if case.hang >= 0 and step == case.steps - 1 and not (case.pp > 1 or step % 4 == 3):
+        hangs = case.hang >= 0 and step == case.steps - 1
+        if case.pp > 1 or step % 4 == 3 or hangs:  # the norm of all gradients, the loss of all ranks
             yield from rank.collective(groups["world"], "allreduce", 1)
         if case.sync:
             rank.wait()

@@ -2,13 +2,14 @@
 
 // Why a rank was late, and for how much time it is to blame.
 //
-// Between two collectives of a group all members do the same. What the late one did longer than the
-// others in that stretch is the cause. If it waited in a collective of another group meanwhile, the
-// blame goes on to whoever was late there.
+// Between two collectives of a group, ranks of one role do the same. What the late one did longer
+// than they did in that stretch is the cause, and as much of the delay is its own. If it was late
+// because it waited for somebody else, that one did something longer, and is late elsewhere.
 
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -20,7 +21,7 @@
 namespace sonde::detail {
 namespace {
 
-constexpr int kDeepestChase = 64;
+constexpr std::size_t kMostPeers = 8;
 constexpr std::size_t kMostChased = 4000;
 constexpr std::size_t kFarthestBack = 64;
 constexpr double kLeastShare = 0.05;  // of the job's time, for a verdict
@@ -55,14 +56,12 @@ class CauseFinder {
   void run() {
     measure_steps();
     blame_.resize(data_.ranks.size());
+    index_steps();
+    sum_activities();
     const std::size_t every = data_.late.size() / kMostChased + 1;
-    for (std::size_t i = 0; i < data_.late.size(); ++i) {
-      const Lateness& late = data_.late[i];
-      by_match_[late.match] = static_cast<std::uint32_t>(i);
-    }
     for (std::size_t i = 0; i < data_.late.size(); ++i)
       for (const std::uint32_t culprit : data_.late[i].culprits)
-        chase(data_.late[i], culprit, data_.late[i].late_ns, i % every == 0, 0);
+        chase(data_.late[i], culprit, i % every == 0);
     add_up();
     judge();
   }
@@ -137,36 +136,182 @@ class CauseFinder {
     return found != members.end() && found->rank == rank ? &*found : nullptr;
   }
 
-  void chase(const Lateness& late, std::uint32_t culprit, Nanos late_ns, bool looks, int depth) {
+  // A rank is to blame for what it did longer than others of its role since they were together
+  // last, as far as others had to wait for it. Waiting for somebody else is not doing.
+  void chase(const Lateness& late, std::uint32_t culprit, bool looks) {
     const Member* const member = member_of(data_.matches[late.match], culprit);
-    if (member == nullptr || late_ns <= 0) return;
-    std::map<CauseKey, CauseSum> causes;
-    Nanos own_ns = late_ns;
-    Nanos looked_ns = INT64_MAX;
-    if (looks) {
-      const std::optional<std::uint32_t> before = before_all(late, culprit);
-      looks = looked_at_.emplace(culprit, before.value_or(kNoMatch)).second;
-      causes = before ? differences(late, culprit, *before) : last_activities(late, culprit);
-      if (!before) looked_ns = recorded(causes);
-      own_ns -= pass_on(late, culprit, before, late_ns, depth);
+    if (member == nullptr) return;
+    const Stretches stretches = stretches_to(late, culprit);
+    Nanos own_ns = late.late_ns;
+    if (!stretches.others.empty()) {
+      own_ns =
+          std::min(own_ns, longer_ns(stretches) - already_blamed(*member, stretches.own.from_ns));
+    } else if (data_.kinds[data_.matches[late.match].kind].of == CollectiveClass::Send) {
+      return;  // nobody to compare with
+    } else {
+      own_ns -= already_blamed(*member, data_.record(*member).start_ns - late.late_ns);
     }
-    own_ns -= already_blamed(late, *member, late_ns);
     if (own_ns <= 0) return;
-    add_blame(late, *member, own_ns, std::min(own_ns, looked_ns), causes, looks);
+    std::map<CauseKey, CauseSum> causes;
+    Nanos looked_ns = own_ns;
+    if (looks && !stretches.others.empty()) {
+      causes = differences(stretches);
+    } else if (looks) {
+      causes = last_activities(late, culprit);
+      looked_ns = std::min(own_ns, recorded(causes));
+    }
+    add_blame(late, *member, own_ns, looked_ns, causes, looks);
+  }
+
+  // A part of a rank's recording, on its own clock.
+  struct OfRank {
+    std::uint32_t rank = 0;
+    Nanos from_ns = 0;
+    Nanos to_ns = 0;
+  };
+  // The same part on the late rank and on others of its role.
+  struct Stretches {
+    OfRank own;
+    std::vector<OfRank> others;
+  };
+
+  Stretches stretches_to(const Lateness& late, std::uint32_t culprit) const {
+    const Match& match = data_.matches[late.match];
+    const bool is_p2p = data_.kinds[match.kind].of == CollectiveClass::Send;
+    Stretches found;
+    const std::vector<std::uint32_t> peers =
+        is_p2p ? of_same_role(culprit) : peers_of(late, culprit);
+    if (!is_p2p) {
+      if (const auto before = before_all(late, culprit, peers)) {
+        found.own = between(culprit, *before, late.match);
+        for (const std::uint32_t peer : peers)
+          if (is_before(data_.matches[*before], match, peer))
+            found.others.push_back(between(peer, *before, late.match));
+        return found;
+      }
+    }
+    // From the begin of the step.
+    const std::uint32_t record = member_of(match, culprit)->record;
+    const RankSummary& rank = data_.ranks[culprit];
+    const std::uint32_t step = rank.collectives[record].step;
+    if (step == RankCollective::kNoStep) return found;
+    found.own = {culprit, rank.steps[step].begin_ns, rank.collectives[record].start_ns};
+    for (const std::uint32_t peer : peers)
+      if (const auto same = same_in_step(culprit, record, peer)) found.others.push_back(*same);
+    return found;
+  }
+
+  // From the begin of the step to the call that is the same on another rank of the role.
+  std::optional<OfRank> same_in_step(std::uint32_t r, std::uint32_t record,
+                                     std::uint32_t peer) const {
+    const RankSummary& rank = data_.ranks[r];
+    const RankSummary& other = data_.ranks[peer];
+    const std::uint32_t step = rank.collectives[record].step;
+    const auto same = std::find_if(other.steps.begin(), other.steps.end(), [&](const RankStep& of) {
+      return of.number == rank.steps[step].number;
+    });
+    if (same == other.steps.end()) return std::nullopt;
+    const auto other_step = static_cast<std::uint32_t>(same - other.steps.begin());
+    const std::uint32_t at = first_of_step_[peer][other_step] + record - first_of_step_[r][step];
+    if (at >= other.collectives.size() || other.collectives[at].step != other_step)
+      return std::nullopt;
+    const RankCollective& call = other.collectives[at];
+    const CollectiveKind& kind = other.kinds[call.kind];
+    const CollectiveKind& wanted = rank.kinds[rank.collectives[record].kind];
+    if (kind.of != wanted.of || other.text(kind.name) != rank.text(wanted.name))
+      return std::nullopt;
+    return OfRank{peer, same->begin_ns, call.start_ns};
+  }
+
+  void index_steps() {
+    first_of_step_.resize(data_.ranks.size());
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
+      const RankSummary& rank = data_.ranks[r];
+      first_of_step_[r].assign(rank.steps.size(), UINT32_MAX);
+      for (std::uint32_t i = 0; i < rank.collectives.size(); ++i)
+        if (rank.collectives[i].step != RankCollective::kNoStep)
+          first_of_step_[r][rank.collectives[i].step] =
+              std::min(first_of_step_[r][rank.collectives[i].step], i);
+    }
+  }
+
+  // Some of those that do the same, evenly chosen.
+  std::vector<std::uint32_t> of_same_role(std::uint32_t culprit) const {
+    const std::vector<std::uint32_t>& all = data_.of_role.at(data_.roles[culprit]);
+    std::vector<std::uint32_t> some;
+    const std::size_t every = all.size() / kMostPeers + 1;
+    for (std::size_t i = 0; i < all.size(); i += every)
+      if (all[i] != culprit) some.push_back(all[i]);
+    return some;
+  }
+
+  // Those of its role that were in time, or else any that were.
+  std::vector<std::uint32_t> peers_of(const Lateness& late, std::uint32_t culprit) const {
+    std::vector<std::uint32_t> peers;
+    for (const Member& member : data_.of(data_.matches[late.match]))
+      if (data_.roles[member.rank] == data_.roles[culprit] && member.rank != culprit &&
+          std::find(late.culprits.begin(), late.culprits.end(), member.rank) == late.culprits.end())
+        peers.push_back(member.rank);
+    if (peers.empty()) return late.others;
+    const std::size_t every = peers.size() / kMostPeers + 1;
+    std::vector<std::uint32_t> some;
+    for (std::size_t i = 0; i < peers.size(); i += every) some.push_back(peers[i]);
+    return some;
   }
 
   // A delay that others have waited for in an earlier collective is late again in the next one of
   // another group. It counts once.
-  Nanos already_blamed(const Lateness& late, const Member& member, Nanos late_ns) const {
+  Nanos already_blamed(const Member& member, Nanos local_from_ns) const {
     const Nanos arrival_ns = data_.start_of(member);
-    Nanos from_ns = arrival_ns - late_ns;
-    if (const auto before = before_all(late, member.rank))
-      from_ns = std::min(from_ns, data_.end_of(*member_of(data_.matches[*before], member.rank)));
+    const Nanos from_ns = data_.on_job_clock(member.rank, local_from_ns);
+    const std::vector<Stretch>& delays = blame_[member.rank].delays;
     std::vector<Stretch> within;
-    for (const auto& [begin_ns, end_ns] : blame_[member.rank].delays)
-      if (end_ns > from_ns && begin_ns < arrival_ns)
-        within.emplace_back(std::max(begin_ns, from_ns), std::min(end_ns, arrival_ns));
+    for (auto one = delays.rbegin(); one != delays.rend(); ++one) {
+      if (one->second <= from_ns) break;  // they are by end
+      if (one->first < arrival_ns)
+        within.emplace_back(std::max(one->first, from_ns), std::min(one->second, arrival_ns));
+    }
     return united_ns(std::move(within));
+  }
+
+  // How long a rank did something, and did not only wait.
+  Nanos doing_ns(const OfRank& stretch) const {
+    const std::vector<RankActivity>& all = data_.ranks[stretch.rank].activities;
+    const std::vector<Nanos>& sums = doing_[stretch.rank];
+    const auto at = [&](Nanos time_ns) {
+      const auto next =
+          std::lower_bound(all.begin(), all.end(), time_ns,
+                           [](const RankActivity& one, Nanos t) { return one.end_ns <= t; });
+      Nanos ns = sums[static_cast<std::size_t>(next - all.begin())];
+      if (next != all.end() && is_doing(*next)) ns += std::max<Nanos>(time_ns - next->begin_ns, 0);
+      return ns;
+    };
+    return at(stretch.to_ns) - at(stretch.from_ns);
+  }
+
+  static bool is_doing(const RankActivity& one) {
+    return one.kind != ActivityKind::Collective && one.kind != ActivityKind::Wait;
+  }
+
+  void sum_activities() {
+    doing_.resize(data_.ranks.size());
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
+      Nanos sum_ns = 0;
+      doing_[r].reserve(data_.ranks[r].activities.size() + 1);
+      doing_[r].push_back(0);
+      for (const RankActivity& one : data_.ranks[r].activities) {
+        if (is_doing(one)) add_to(sum_ns, one.length_ns());
+        doing_[r].push_back(sum_ns);
+      }
+    }
+  }
+
+  Nanos longer_ns(const Stretches& stretches) const {
+    std::vector<double> of_others;
+    of_others.reserve(stretches.others.size());
+    for (const OfRank& other : stretches.others)
+      of_others.push_back(static_cast<double>(doing_ns(other)));
+    return doing_ns(stretches.own) - static_cast<Nanos>(median(of_others));
   }
 
   // A recording that begins in the middle of a delay shows only the rest of it.
@@ -207,17 +352,18 @@ class CauseFinder {
   }
 
   // The last collective of the group that it and most others had left before they came to this one.
-  std::optional<std::uint32_t> before_all(const Lateness& late, std::uint32_t culprit) const {
+  std::optional<std::uint32_t> before_all(const Lateness& late, std::uint32_t culprit,
+                                          const std::vector<std::uint32_t>& peers) const {
     const Match& match = data_.matches[late.match];
     for (std::uint32_t back = 1; back <= kFarthestBack && back <= late.match; ++back) {
       const Match& earlier = data_.matches[late.match - back];
       if (earlier.group != match.group) return std::nullopt;
       if (!earlier.is_usable() || data_.kinds[earlier.kind].of != CollectiveClass::All) continue;
       if (!is_before(earlier, match, culprit)) continue;
-      const auto have =
-          std::count_if(late.others.begin(), late.others.end(),
-                        [&](std::uint32_t other) { return is_before(earlier, match, other); });
-      if (static_cast<std::size_t>(have) * 2 > late.others.size()) return late.match - back;
+      const auto have = std::count_if(peers.begin(), peers.end(), [&](std::uint32_t peer) {
+        return is_before(earlier, match, peer);
+      });
+      if (static_cast<std::size_t>(have) * 2 > peers.size()) return late.match - back;
     }
     return std::nullopt;
   }
@@ -228,53 +374,41 @@ class CauseFinder {
     return a != nullptr && b != nullptr && data_.record(*a).end_ns <= data_.record(*b).start_ns;
   }
 
+  // From arrival to arrival: while it waits in the first, a rank may already do what comes next.
+  OfRank between(std::uint32_t r, std::uint32_t before, std::uint32_t until) const {
+    return {r, data_.record(*member_of(data_.matches[before], r)).start_ns,
+            data_.record(*member_of(data_.matches[until], r)).start_ns};
+  }
+
   using Profile = std::map<CauseKey, Nanos>;
 
-  // What a rank did from one time to another, by name. Waits in collectives are not its own.
-  Profile profile(std::uint32_t r, Nanos from_ns, Nanos to_ns) const {
+  // What a rank did from one time to another, by name.
+  Profile profile(const OfRank& stretch) const {
     Profile sums;
-    for_activities(r, from_ns, to_ns, [&](const RankActivity& one, Nanos ns) {
-      if (one.kind == ActivityKind::Collective) return;
-      const RankSummary& rank = data_.ranks[r];
-      add_to(sums[{one.kind, std::string(rank.text(one.name)), std::string(rank.text(one.op)),
-                   std::string(rank.text(one.range))}],
+    const RankSummary& rank = data_.ranks[stretch.rank];
+    const std::vector<RankActivity>& all = rank.activities;
+    auto one = std::lower_bound(all.begin(), all.end(), stretch.from_ns,
+                                [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
+    for (; one != all.end() && one->begin_ns < stretch.to_ns; ++one) {
+      const Nanos ns =
+          std::min(one->end_ns, stretch.to_ns) - std::max(one->begin_ns, stretch.from_ns);
+      if (ns <= 0 || !is_doing(*one)) continue;
+      add_to(sums[{one->kind, std::string(rank.text(one->name)), std::string(rank.text(one->op)),
+                   std::string(rank.text(one->range))}],
              ns);
-    });
+    }
     return sums;
   }
 
-  template <typename Visit>
-  void for_activities(std::uint32_t r, Nanos from_ns, Nanos to_ns, Visit visit) const {
-    const std::vector<RankActivity>& all = data_.ranks[r].activities;
-    auto one = std::lower_bound(all.begin(), all.end(), from_ns,
-                                [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
-    for (; one != all.end() && one->begin_ns < to_ns; ++one) {
-      const Nanos ns = std::min(one->end_ns, to_ns) - std::max(one->begin_ns, from_ns);
-      if (ns > 0) visit(*one, ns);
-    }
-  }
-
-  Profile profile_between(std::uint32_t r, std::uint32_t before, std::uint32_t until) const {
-    const Member* const a = member_of(data_.matches[before], r);
-    const Member* const b = member_of(data_.matches[until], r);
-    return profile(r, data_.record(*a).end_ns, data_.record(*b).start_ns);
-  }
-
-  std::map<CauseKey, CauseSum> differences(const Lateness& late, std::uint32_t culprit,
-                                           std::uint32_t before) const {
+  std::map<CauseKey, CauseSum> differences(const Stretches& stretches) const {
     std::map<CauseKey, CauseSum> found;
-    for (const auto& [key, ns] : profile_between(culprit, before, late.match))
-      found[key].own_ns = ns;
+    for (const auto& [key, ns] : profile(stretches.own)) found[key].own_ns = ns;
     std::map<CauseKey, std::vector<double>> of_others;
-    std::size_t compared = 0;
-    for (const std::uint32_t other : late.others) {
-      if (!is_before(data_.matches[before], data_.matches[late.match], other)) continue;
-      ++compared;
-      for (const auto& [key, ns] : profile_between(other, before, late.match))
+    for (const OfRank& other : stretches.others)
+      for (const auto& [key, ns] : profile(other))
         of_others[key].push_back(static_cast<double>(ns));
-    }
     for (auto& [key, values] : of_others) {
-      values.resize(compared, 0);
+      values.resize(stretches.others.size(), 0);
       found[key].others_ns = static_cast<Nanos>(median(values));
     }
     for (auto& [key, sum] : found) sum.extra_ns = sum.own_ns - sum.others_ns;
@@ -286,35 +420,9 @@ class CauseFinder {
     std::map<CauseKey, CauseSum> found;
     const Member* const member = member_of(data_.matches[late.match], culprit);
     const Nanos until_ns = data_.record(*member).start_ns;
-    for (const auto& [key, ns] : profile(culprit, until_ns - late.late_ns, until_ns))
+    for (const auto& [key, ns] : profile({culprit, until_ns - late.late_ns, until_ns}))
       found[key] = {ns, ns, 0};
     return found;
-  }
-
-  // How much of the lateness the culprit itself had to wait for others, who are blamed instead.
-  Nanos pass_on(const Lateness& late, std::uint32_t culprit, std::optional<std::uint32_t> before,
-                Nanos late_ns, int depth) {
-    if (depth >= kDeepestChase) return 0;
-    const Match& match = data_.matches[late.match];
-    const Member* const member = member_of(match, culprit);
-    const Nanos until_ns = data_.record(*member).start_ns;
-    Nanos from_ns = until_ns - late.late_ns;
-    if (before) from_ns = data_.record(*member_of(data_.matches[*before], culprit)).end_ns;
-    Nanos passed_ns = 0;
-    for_activities(culprit, from_ns, until_ns, [&](const RankActivity& one, Nanos ns) {
-      if (one.kind != ActivityKind::Collective || passed_ns >= late_ns) return;
-      const std::uint32_t m = data_.match_of[culprit][one.name];
-      const auto found = m == kNoMatch ? by_match_.end() : by_match_.find(m);
-      if (found == by_match_.end() || data_.matches[m].group == match.group) return;
-      const Lateness& other = data_.late[found->second];
-      if (std::find(other.culprits.begin(), other.culprits.end(), culprit) != other.culprits.end())
-        return;
-      const Nanos share_ns = std::min({ns, other.late_ns, late_ns - passed_ns});
-      for (const std::uint32_t guilty : other.culprits)
-        chase(other, guilty, share_ns, true, depth + 1);
-      passed_ns += share_ns;
-    });
-    return passed_ns;
   }
 
   // ---- verdict ----
@@ -523,9 +631,9 @@ class CauseFinder {
   }
 
   JobData& data_;
-  std::map<std::uint32_t, std::uint32_t> by_match_;              // places in JobData::late
-  std::set<std::pair<std::uint32_t, std::uint32_t>> looked_at_;  // rank, and where a stretch begins
-  std::vector<Blame> blame_;                                     // of each rank
+  std::vector<std::vector<std::uint32_t>> first_of_step_;  // of each rank and step: its first call
+  std::vector<std::vector<Nanos>> doing_;  // of each rank: until the begin of each activity
+  std::vector<Blame> blame_;               // of each rank
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ Result<JobReport> analyse_job(std::vector<RankSummary> ranks, const JobOptions& 
   SONDE_TRY_VOID(detail::admit(data, options));
   detail::match(data);
   detail::align(data);
+  detail::find_roles(data);
   detail::find_waits(data);
   detail::find_causes(data);
   detail::replay_job(data);

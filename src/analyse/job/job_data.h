@@ -2,10 +2,11 @@
 #pragma once
 
 // What the steps of analyse_job() hand to each other. In this order: match(), align(),
-// find_waits(), find_causes(), replay_job().
+// find_roles(), find_waits(), find_causes(), replay_job().
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,6 +80,8 @@ struct JobData {
   std::vector<std::uint32_t> components;             // of each rank: those that collectives join
   std::vector<std::vector<std::uint32_t>> match_of;  // of each rank's collectives; 0xffffffff: none
   std::vector<Lateness> late;
+  std::vector<std::uint32_t> roles;  // of each rank: those of one role do the same
+  std::map<std::uint32_t, std::vector<std::uint32_t>> of_role;  // the ranks of each, ascending
 
   std::span<const Member> of(const Match& match) const {
     return {members.data() + match.first, match.count};
@@ -104,6 +107,7 @@ struct JobData {
 Result<void> admit(JobData& data, const JobOptions& options);
 void match(JobData& data);
 void align(JobData& data);
+void find_roles(JobData& data);
 void find_waits(JobData& data);
 void find_causes(JobData& data);
 void replay_job(JobData& data);

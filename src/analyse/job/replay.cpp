@@ -8,12 +8,15 @@
 //   group                        |all are there
 //
 // A rank's work begins when the work before it is done and the collective that it waited for is
-// over. It waited for a collective if no kernel ran when the collective ended.
+// over. It waited for a collective if no kernel ran when the collective ended; what it did before
+// that is a part of its own. Ranks of one role are compared by all that they did up to a call,
+// because a call that waits for its stream arrives late although its rank is in time.
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "analyse/job/job_data.h"
 #include "analyse/simulate/graph.h"
@@ -26,7 +29,8 @@ namespace {
 constexpr double kLargestError = 0.05;
 // Times are rounded: what follows a collective may seem to begin just before its end.
 constexpr Nanos kTouchingNs = 2'000;
-constexpr std::size_t kMostMembers = 4'000'000;
+constexpr std::size_t kMostMembers = 1'000'000;  // of a longer job the last steps are replayed
+constexpr std::size_t kMostNodesReplayed = 40'000'000;
 constexpr std::size_t kMostRanksReplayed = 64;
 
 class JobReplay {
@@ -46,10 +50,11 @@ class JobReplay {
                             1);
     if (result.error > kLargestError)
       return refuse(format_text("its own error is {:.1f} %", 100 * result.error));
+    find_usual(graph);
     result.ideal_step_ns = length_of(graph, ideal(graph)) / steps;
     result.slowdown = static_cast<double>(result.replayed_step_ns) /
                       static_cast<double>(std::max<Nanos>(result.ideal_step_ns, 1));
-    for (const std::uint32_t rank : ranks_to_try())
+    for (const std::uint32_t rank : ranks_to_try(graph.size()))
       result.without.push_back(
           {data_.ranks[rank].rank, length_of(graph, without(graph, {rank})) / steps});
     if (data_.report.verdict) {
@@ -66,11 +71,15 @@ class JobReplay {
   }
 
  private:
-  struct WorkNode {
+  // What a rank did between two arrivals, before and after the collective that it waited for.
+  struct Work {
+    GraphNode before = kNoNode;  // kNoNode: nothing
+    GraphNode after = kNoNode;
+  };
+  struct Transfer {
     GraphNode node = kNoNode;
     std::uint32_t match = kNoMatch;
     std::uint32_t rank = 0;
-    bool is_transfer = false;
   };
 
   void refuse(const std::string& why) { data_.report.replay_refused = why; }
@@ -78,8 +87,6 @@ class JobReplay {
   // The steps that all ranks have, on the job's clock.
   bool find_window() {
     if (data_.ranks.size() < 2) return refuse("there is only one rank"), false;
-    if (data_.members.size() > kMostMembers)
-      return refuse("there are more collectives than it replays"), false;
     std::int64_t first = INT64_MIN;
     std::int64_t last = INT64_MAX;
     for (const RankSummary& rank : data_.ranks) {
@@ -88,8 +95,7 @@ class JobReplay {
       last = std::min(last, rank.steps.back().number);
     }
     if (first > last) return refuse("no step is in all ranks"), false;
-    std::vector<double> begins;
-    std::vector<double> ends;
+    first = shortened(first, last);
     for (std::uint32_t r = 0; r < data_.ranks.size(); ++r) {
       if (data_.components[r] != data_.components.front())
         return refuse("not all ranks are on one clock"), false;
@@ -103,6 +109,14 @@ class JobReplay {
     window_end_ns_ = *std::max_element(end_of_.begin(), end_of_.end());
     steps_ = static_cast<std::uint64_t>(last - first + 1);
     return true;
+  }
+
+  // The last steps, if all of them would be too many calls.
+  std::int64_t shortened(std::int64_t first, std::int64_t last) const {
+    const std::size_t steps = std::max<std::size_t>(data_.report.steps.size(), 1);
+    const std::size_t per_step = std::max<std::size_t>(data_.members.size() / steps, 1);
+    const auto most = static_cast<std::int64_t>(std::max<std::size_t>(kMostMembers / per_step, 1));
+    return last - first < most ? first : last - most + 1;
   }
 
   Nanos step_begin(std::uint32_t r, std::int64_t number) const {
@@ -131,6 +145,7 @@ class JobReplay {
     Nanos end_ns = 0;
     Nanos local_end_ns = 0;
     std::uint32_t match = kNoMatch;
+    std::uint32_t record = 0;
   };
 
   void add_nodes() {
@@ -139,8 +154,8 @@ class JobReplay {
     for (std::uint32_t m = 0; m < data_.matches.size(); ++m) {
       if (!is_replayed(data_.matches[m])) continue;
       for (const Member& member : data_.of(data_.matches[m]))
-        arrivals_[member.rank].push_back(
-            {data_.start_of(member), data_.end_of(member), data_.record(member).end_ns, m});
+        arrivals_[member.rank].push_back({data_.start_of(member), data_.end_of(member),
+                                          data_.record(member).end_ns, m, member.record});
     }
     for (std::uint32_t r = 0; r < ranks; ++r)
       std::sort(arrivals_[r].begin(), arrivals_[r].end(), [](const Arrival& a, const Arrival& b) {
@@ -173,7 +188,8 @@ class JobReplay {
     return one.end_ns <= local_ns || !computes(one);
   }
 
-  // How long kernels ran between two times.
+  // How long a rank computed or launched between two times. Ranges are not counted: a host that
+  // waits is in one, too.
   Nanos computing(std::uint32_t r, Nanos from_ns, Nanos to_ns) const {
     const Nanos from_local_ns = local_of(r, from_ns);
     const Nanos to_local_ns = local_of(r, to_ns);
@@ -182,7 +198,7 @@ class JobReplay {
                                 [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
     Nanos sum_ns = 0;
     for (; one != all.end() && one->begin_ns < to_local_ns; ++one)
-      if (computes(*one))
+      if (computes(*one) || one->kind == ActivityKind::Operator)
         sum_ns += std::min(one->end_ns, to_local_ns) - std::max(one->begin_ns, from_local_ns);
     return sum_ns;
   }
@@ -190,7 +206,8 @@ class JobReplay {
   // For each rank and arrival: when its work began, and which collectives it had waited for.
   struct Plan {
     Nanos begin_ns = 0;
-    Nanos before_ns = 0;                // kernels between the arrival before and that
+    Nanos from_ns = 0;                  // the arrival before
+    Nanos before_ns = 0;                // what it did between that and begin_ns
     std::vector<std::uint32_t> waited;  // places in arrivals_ of the rank
   };
 
@@ -207,11 +224,12 @@ class JobReplay {
       Nanos before_ns = begin_of_[r];
       for (std::uint32_t i = 0; i <= of.size(); ++i) {
         const Nanos until_ns = i < of.size() ? of[i].arrival_ns : end_of_[r];
-        Plan plan{.begin_ns = before_ns, .before_ns = 0, .waited = {}};
-        for (; next < by_end.size() && of[by_end[next]].end_ns <= until_ns; ++next) {
+        Plan plan{.begin_ns = before_ns, .from_ns = before_ns, .before_ns = 0, .waited = {}};
+        for (; next < by_end.size() && of[by_end[next]].end_ns <= until_ns + kTouchingNs; ++next) {
+          if (by_end[next] == i) continue;  // shorter than what is touching
           const Arrival& done = of[by_end[next]];
           if (!may_have_waited(r, done.local_end_ns - kTouchingNs)) continue;
-          plan.begin_ns = std::max(plan.begin_ns, done.end_ns);
+          plan.begin_ns = std::max(plan.begin_ns, std::min(done.end_ns, until_ns));
           plan.waited.push_back(by_end[next]);
         }
         if (!plan.waited.empty()) plan.before_ns = computing(r, before_ns, plan.begin_ns);
@@ -230,7 +248,7 @@ class JobReplay {
     };
     std::vector<Next> events;
     for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
-      work_of_[r].assign(arrivals_[r].size() + 1, kNoNode);
+      work_of_[r].assign(arrivals_[r].size() + 1, {});
       transfer_of_[r].assign(arrivals_[r].size(), kNoNode);
       for (std::uint32_t i = 0; i < plans_[r].size(); ++i) {
         const Nanos arrival_ns = i < arrivals_[r].size() ? arrivals_[r][i].arrival_ns : end_of_[r];
@@ -257,24 +275,24 @@ class JobReplay {
     const Plan& plan = plans_[r][i];
     const bool is_last = i == arrivals_[r].size();
     const Nanos end_ns = is_last ? end_of_[r] : arrivals_[r][i].arrival_ns;
-    const GraphNode node = builder_.add(r, plan.begin_ns, end_ns - plan.begin_ns, plan.before_ns);
+    Work& work = work_of_[r][i];
+    if (plan.before_ns > 0) work.before = builder_.add(r, plan.from_ns, plan.before_ns);
+    work.after = builder_.add(r, plan.begin_ns, end_ns - plan.begin_ns);
     for (const std::uint32_t waited : plan.waited)
-      if (transfer_of_[r][waited] != kNoNode) builder_.depend(node, transfer_of_[r][waited]);
-    work_of_[r][i] = node;
-    work_.push_back({node, is_last ? kNoMatch : arrivals_[r][i].match, r, false});
+      if (transfer_of_[r][waited] != kNoNode) builder_.depend(work.after, transfer_of_[r][waited]);
   }
 
   void add_meeting(std::uint32_t m, Nanos last_ns,
                    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& met) {
     const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
     const GraphNode meeting = builder_.add(ranks + lane_++, last_ns, 0);
-    for (const auto& [r, i] : met) builder_.depend(meeting, work_of_[r][i]);
+    for (const auto& [r, i] : met) builder_.depend(meeting, work_of_[r][i].after);
     for (const auto& [r, i] : met) {
       const Nanos end_ns = std::max(arrivals_[r][i].end_ns, last_ns);
       const GraphNode transfer = builder_.add(ranks + lane_++, last_ns, end_ns - last_ns);
       builder_.depend(transfer, meeting);
       transfer_of_[r][i] = transfer;
-      work_.push_back({transfer, m, r, true});
+      transfers_.push_back({transfer, m, r});
     }
   }
 
@@ -282,65 +300,138 @@ class JobReplay {
     return replay(graph, std::move(durations)).length_ns();
   }
 
-  // The median over the members of each collective, for work and transfers apart.
-  std::vector<Nanos> ideal(const Graph& graph) const {
-    std::map<std::pair<std::uint32_t, bool>, std::vector<double>> of;
-    for (const WorkNode& one : work_)
-      if (one.match != kNoMatch)
-        of[{one.match, one.is_transfer}].push_back(
-            static_cast<double>(graph.duration_ns(one.node)));
-    std::map<std::pair<std::uint32_t, bool>, Nanos> usual;
-    for (auto& [key, values] : of) usual[key] = static_cast<Nanos>(median(values));
-    std::vector<Nanos> durations = graph.durations();
-    for (const WorkNode& one : work_)
-      if (one.match != kNoMatch) durations[one.node] = usual[{one.match, one.is_transfer}];
-    return durations;
+  // A call as all ranks of a role see it: a match, or of sends and receives a place in a step.
+  using Call = std::tuple<std::uint32_t, bool, std::int64_t, std::uint32_t>;
+  Call call_of(std::uint32_t r, std::uint32_t i) const {
+    const Arrival& arrival = arrivals_[r][i];
+    const bool is_pair = data_.kinds[data_.matches[arrival.match].kind].of == CollectiveClass::Send;
+    if (!is_pair) return {data_.roles[r], false, 0, arrival.match};
+    const RankSummary& rank = data_.ranks[r];
+    const std::uint32_t step = rank.collectives[arrival.record].step;
+    if (step == RankCollective::kNoStep) return {data_.roles[r], true, -1, arrival.match};
+    std::uint32_t first = arrival.record;
+    while (first > 0 && rank.collectives[first - 1].step == step) --first;
+    return {data_.roles[r], true, rank.steps[step].number, arrival.record - first};
   }
 
-  // The work of these ranks as that of the others; what is already shorter stays.
-  std::vector<Nanos> without(const Graph& graph, const std::vector<std::uint32_t>& ranks) const {
-    const auto is_one = [&](std::uint32_t r) {
-      return std::find(ranks.begin(), ranks.end(), r) != ranks.end();
-    };
-    std::map<std::uint32_t, std::vector<double>> others;
-    for (const WorkNode& one : work_)
-      if (!one.is_transfer && one.match != kNoMatch && !is_one(one.rank))
-        others[one.match].push_back(static_cast<double>(graph.duration_ns(one.node)));
-    std::map<std::uint32_t, Nanos> usual;
-    for (auto& [match, values] : others) usual[match] = static_cast<Nanos>(median(values));
+  Nanos duration_of(const Graph& graph, const Work& work) const {
+    return graph.duration_ns(work.after) +
+           (work.before == kNoNode ? 0 : graph.duration_ns(work.before));
+  }
+
+  // What ranks of the same role had done up to each call, the median.
+  void find_usual(const Graph& graph) {
+    calls_.resize(arrivals_.size());
+    done_.resize(arrivals_.size());
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      Nanos sum_ns = 0;
+      for (std::uint32_t i = 0; i < arrivals_[r].size(); ++i) {
+        sum_ns += duration_of(graph, work_of_[r][i]);
+        done_[r].push_back(sum_ns);
+        calls_[r].push_back(
+            numbers_.try_emplace(call_of(r, i), static_cast<std::uint32_t>(numbers_.size()))
+                .first->second);
+      }
+    }
+    numbers_.clear();
+  }
+
+  std::vector<std::optional<Nanos>> usual(const std::vector<bool>& is_left_out) const {
+    std::vector<std::vector<double>> of;
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      if (is_left_out[r]) continue;
+      for (std::size_t i = 0; i < calls_[r].size(); ++i) {
+        if (calls_[r][i] >= of.size()) of.resize(calls_[r][i] + 1);
+        of[calls_[r][i]].push_back(static_cast<double>(done_[r][i]));
+      }
+    }
+    std::vector<std::optional<Nanos>> found(of.size());
+    for (std::size_t i = 0; i < of.size(); ++i)
+      if (!of[i].empty()) found[i] = static_cast<Nanos>(median(of[i]));
+    return found;
+  }
+
+  // Makes what a rank did up to each call as long as what is usual; only shorter if `cuts`.
+  void adapt(std::uint32_t r, const std::vector<std::optional<Nanos>>& usual, bool cuts,
+             std::vector<Nanos>& durations) const {
+    Nanos changed_ns = 0;
+    for (std::size_t i = 0; i < calls_[r].size(); ++i) {
+      if (calls_[r][i] >= usual.size() || !usual[calls_[r][i]]) continue;
+      const Nanos wanted_ns = *usual[calls_[r][i]] - done_[r][i];
+      Nanos change_ns = wanted_ns - changed_ns;
+      if (cuts && change_ns > 0) continue;
+      const Work& work = work_of_[r][i];
+      const auto take = [&](GraphNode node) {
+        if (node == kNoNode) return;
+        const Nanos by_ns = std::max(change_ns, -durations[node]);
+        durations[node] += by_ns;
+        change_ns -= by_ns;
+        changed_ns += by_ns;
+      };
+      take(work.after);
+      take(work.before);
+    }
+  }
+
+  std::vector<Nanos> ideal(const Graph& graph) const {
     std::vector<Nanos> durations = graph.durations();
-    for (const WorkNode& one : work_) {
-      if (one.is_transfer || !is_one(one.rank)) continue;
-      const auto found = usual.find(one.match);
-      if (found != usual.end()) durations[one.node] = std::min(durations[one.node], found->second);
+    const auto all = usual(std::vector<bool>(arrivals_.size(), false));
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) adapt(r, all, false, durations);
+    std::vector<std::vector<double>> of_match(data_.matches.size());
+    for (const Transfer& one : transfers_)
+      of_match[one.match].push_back(static_cast<double>(graph.duration_ns(one.node)));
+    for (const Transfer& one : transfers_) {
+      std::vector<double> values = of_match[one.match];
+      durations[one.node] = static_cast<Nanos>(median(values));
     }
     return durations;
   }
 
+  // The work of these ranks as that of the others of their role; what is already shorter stays.
+  std::vector<Nanos> without(const Graph& graph, const std::vector<std::uint32_t>& ranks) const {
+    std::vector<bool> is_one(arrivals_.size(), false);
+    for (const std::uint32_t r : ranks) is_one[r] = true;
+    const auto others = usual(is_one);
+    std::vector<Nanos> durations = graph.durations();
+    for (const std::uint32_t r : ranks) adapt(r, others, true, durations);
+    return durations;
+  }
+
   // All if there are not too many, else those that cost most.
-  std::vector<std::uint32_t> ranks_to_try() const {
+  std::vector<std::uint32_t> ranks_to_try(std::size_t nodes) const {
     std::vector<std::uint32_t> ranks(data_.ranks.size());
     for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
-    if (ranks.size() <= kMostRanksReplayed) return ranks;
+    const std::size_t most = std::clamp<std::size_t>(
+        kMostNodesReplayed / std::max<std::size_t>(nodes, 1), 1, kMostRanksReplayed);
+    if (ranks.size() <= most) return ranks;
     std::stable_sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
       return data_.report.ranks[a].caused_ns > data_.report.ranks[b].caused_ns;
     });
-    ranks.resize(kMostRanksReplayed);
+    ranks.resize(most);
     std::sort(ranks.begin(), ranks.end());
     return ranks;
   }
 
   // The longest path by rank: work and transfers.
   void find_path(const Graph& graph, JobSimulation& result) const {
-    std::vector<std::uint32_t> of_node(graph.size(), kNoMatch);
-    for (std::uint32_t i = 0; i < work_.size(); ++i) of_node[work_[i].node] = i;
+    std::vector<bool> is_transfer(graph.size(), false);
+    std::vector<std::uint32_t> rank_of(graph.size(), kNoMatch);
+    for (const Transfer& one : transfers_) {
+      is_transfer[one.node] = true;
+      rank_of[one.node] = one.rank;
+    }
+    for (std::uint32_t r = 0; r < work_of_.size(); ++r)
+      for (const Work& work : work_of_[r]) {
+        if (work.before != kNoNode) rank_of[work.before] = r;
+        if (work.after != kNoNode) rank_of[work.after] = r;
+      }
     std::map<std::int32_t, JobPathPart> parts;
     for (const PathPart& part : critical_path(graph, replay(graph))) {
-      const std::uint32_t i = of_node[part.node];
-      if (i == kNoMatch) continue;
-      JobPathPart& sum = parts[data_.ranks[work_[i].rank].rank];
-      sum.rank = data_.ranks[work_[i].rank].rank;
-      (work_[i].is_transfer ? sum.transfer_ns : sum.work_ns) += graph.duration_ns(part.node);
+      const std::uint32_t r = rank_of[part.node];
+      if (r == kNoMatch) continue;
+      JobPathPart& sum = parts[data_.ranks[r].rank];
+      sum.rank = data_.ranks[r].rank;
+      (is_transfer[part.node] ? sum.transfer_ns : sum.work_ns) += graph.duration_ns(part.node);
       sum.work_ns += std::max<Nanos>(part.delay_ns, 0);
     }
     for (const auto& [rank, part] : parts) result.path.push_back(part);
@@ -354,9 +445,12 @@ class JobReplay {
   std::vector<Nanos> end_of_;
   std::vector<std::vector<Arrival>> arrivals_;
   std::vector<std::vector<Plan>> plans_;
-  std::vector<std::vector<GraphNode>> work_of_;
+  std::vector<std::vector<Work>> work_of_;  // before each arrival of each rank, and after the last
   std::vector<std::vector<GraphNode>> transfer_of_;
-  std::vector<WorkNode> work_;
+  std::vector<Transfer> transfers_;
+  std::map<Call, std::uint32_t> numbers_;
+  std::vector<std::vector<std::uint32_t>> calls_;  // of each arrival of each rank: its number
+  std::vector<std::vector<Nanos>> done_;           // and what the rank had done by then
   std::uint32_t lane_ = 0;
   GraphBuilder builder_;
 };

@@ -173,8 +173,8 @@ class WaitFinder {
       row.bus_gb_per_s = static_cast<double>(row.bytes) *
                          bus_factor(data_.report.text(row.name), match.count) /
                          static_cast<double>(row.transfer_ns);
-    if (row.is_p2p) return;
     find_last(m, last, row);
+    if (row.is_p2p) row.late_ns = 0;  // the stages of a pipeline wait for each other by design
   }
 
   void add_wait(const Member& member, Nanos start_ns, JobCollective& row) {
@@ -211,7 +211,7 @@ class WaitFinder {
     const std::size_t second = order_[order_.size() - 2];
     if (starts_[last] - starts_[second] > error(last, second)) {
       row.last = data_.ranks[members[last].rank].rank;
-      ++data_.report.ranks[members[last].rank].times_last;
+      if (!row.is_p2p) ++data_.report.ranks[members[last].rank].times_last;
     }
     std::size_t cut = 0;
     Nanos widest_ns = 0;
