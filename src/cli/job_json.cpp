@@ -111,6 +111,8 @@ class JobJson {
     real("slowdown", one.slowdown);
     json_.key("without_culprits_step_ns");
     job_.verdict ? json_.value(one.without_culprits_step_ns) : json_.null();
+    json_.key("without_culprits_kept_step_ns");
+    job_.verdict ? json_.value(one.without_culprits_kept_step_ns) : json_.null();
     list("without_rank", one.without, [&](const JobSimulation::Without& without) {
       json_.begin_object();
       json_.key("rank").value(without.rank);

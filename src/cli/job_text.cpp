@@ -98,6 +98,12 @@ bool agrees(const JobSimulation& replay, const JobVerdict& verdict) {
   return saved > 0.7 * late && saved < 1.3 * late;
 }
 
+// "16.4 ms", or "16.4 to 17.9 ms" if they differ by more than 2 %.
+std::string range_text(Nanos from_ns, Nanos to_ns) {
+  if (to_ns - from_ns <= from_ns / 50) return duration_text(from_ns);
+  return format_text("{} to {}", duration_text(from_ns), duration_text(to_ns));
+}
+
 class JobText {
  public:
   JobText(const JobReport& job, Output& out) : job_(job), out_(out) {}
@@ -316,7 +322,8 @@ std::vector<std::string> job_sentences(const JobReport& job) {
       sentences.push_back(
           format_text("If {} were like the others, a step would take {} instead of {}.",
                       job.verdict->ranks.size() == 1 ? "it" : "they",
-                      duration_text(job.replay->without_culprits_step_ns),
+                      range_text(job.replay->without_culprits_step_ns,
+                                 job.replay->without_culprits_kept_step_ns),
                       duration_text(job.replay->measured_step_ns)));
   } else if (job.ranks.size() < 2) {
     sentences.emplace_back("There is only one rank here: nothing can be compared.");

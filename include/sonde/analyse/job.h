@@ -161,11 +161,14 @@ struct JobSimulation {
   };
   std::uint64_t steps = 0;
   Nanos measured_step_ns = 0;
-  Nanos replayed_step_ns = 0;          // with nothing changed
-  double error = 0;                    // of the replay with nothing changed
-  Nanos ideal_step_ns = 0;             // if all ranks did as their median
-  double slowdown = 0;                 // replayed / ideal
-  Nanos without_culprits_step_ns = 0;  // if those of the verdict were like the others; 0: none
+  Nanos replayed_step_ns = 0;  // with nothing changed
+  double error = 0;            // of the replay with nothing changed
+  Nanos ideal_step_ns = 0;     // if all ranks did as their median
+  double slowdown = 0;         // replayed / ideal
+  // If those of the verdict were like the others; 0: there is no verdict. Others that had to wait
+  // for them may have been slow because of them: as fast as the fastest, and as they were.
+  Nanos without_culprits_step_ns = 0;
+  Nanos without_culprits_kept_step_ns = 0;
   std::vector<Without> without;
   std::vector<JobPathPart> path;  // ascending by rank
 };

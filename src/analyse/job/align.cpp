@@ -26,6 +26,9 @@ constexpr std::size_t kFewestForDrift = 20;
 constexpr double kEndLagNs = 150'000;
 constexpr double kEndLagOfTransfer = 0.05;
 constexpr double kClearViolationNs = 20'000;
+// How much two clocks may drift apart where it was not measured, and standard errors where it was.
+constexpr double kUnknownDrift = 100e-6;
+constexpr double kDriftErrors = 4;
 
 struct Sample {
   std::uint32_t clock;
@@ -45,6 +48,7 @@ class Aligner {
     estimate();
     fit_drifts();
     publish();
+    find_residual_drifts();
     bound();
   }
 
@@ -299,7 +303,21 @@ class Aligner {
     find_middles();
   }
 
-  // ---- bounds: what may still be added to each offset ----
+  // How much each clock may still drift against its reference.
+  void find_residual_drifts() {
+    residual_.assign(clocks_, 0);
+    for (std::uint32_t clock = 0; clock < clocks_; ++clock) {
+      if (clock == reference_[root(clock)]) continue;
+      residual_[clock] = kUnknownDrift;
+      if (span_[clock] < kShortestDriftNs || by_clock_[clock].size() < kFewestForDrift) continue;
+      const Slope slope = slope_of(clock);
+      if (slope.error > 0)
+        residual_[clock] =
+            std::min(kUnknownDrift, std::abs(slope.value) + kDriftErrors * slope.error);
+    }
+  }
+
+  // ---- bounds: what may still be added to each offset, in the middle of the job ----
 
   struct Edge {
     std::uint32_t clock;
@@ -313,10 +331,13 @@ class Aligner {
     std::vector<Edge> edges;
     const SharedKind& kind = data_.kinds[match.kind];
     const Nanos base_ns = data_.start_of(data_.of(match).front());
+    const auto away_ns = std::abs(static_cast<double>(base_ns - job_middle()));
     for (const Member& member : data_.of(match)) {
       const std::int32_t rank = data_.ranks[member.rank].rank;
-      Edge edge{clock_of_[member.rank], static_cast<double>(data_.start_of(member) - base_ns),
-                static_cast<double>(data_.end_of(member) - base_ns), false, false};
+      const double drift_ns = residual_[clock_of_[member.rank]] * away_ns;
+      Edge edge{clock_of_[member.rank],
+                static_cast<double>(data_.start_of(member) - base_ns) - drift_ns,
+                static_cast<double>(data_.end_of(member) - base_ns) + drift_ns, false, false};
       switch (kind.of) {
         case CollectiveClass::All:
           edge.may_be_last = edge.must_be_after = true;
@@ -475,6 +496,7 @@ class Aligner {
   std::vector<double> offset_;
   std::vector<double> drift_;
   std::vector<double> span_;
+  std::vector<double> residual_;  // drift that was not found
   std::vector<std::uint32_t> component_;
   std::vector<std::uint32_t> reference_;  // of each component's root
   std::vector<std::uint32_t> used_;       // matches, for the estimate

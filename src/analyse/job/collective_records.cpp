@@ -297,6 +297,7 @@ class CollectiveScan {
         return static_cast<std::uint32_t>(i);
     group.ranks = rank_list(trace_.string(rows_.group_ranks[row]));
     if (group.ranks.empty()) group.ranks = spread(row);
+    group.size = small(rows_.group_size[row]);
     return add_group(std::move(group));
   }
 

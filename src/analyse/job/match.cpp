@@ -58,11 +58,12 @@ class Matcher {
 
  private:
   void share_groups() {
-    std::map<std::pair<std::string, std::vector<std::int32_t>>, std::uint32_t> known;
+    std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, std::uint32_t> known;
     groups_.resize(data_.ranks.size());
     for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
       for (const RankGroup& group : data_.ranks[r].groups) {
-        const auto [found, is_new] = known.try_emplace({group.name, group.ranks},
+        const std::int32_t size = group.ranks.empty() ? group.size : -1;
+        const auto [found, is_new] = known.try_emplace({group.name, group.ranks, size},
                                                        static_cast<std::uint32_t>(shared().size()));
         if (is_new) add_group(group);
         shared()[found->second].is_assumed |= group.is_assumed;
@@ -76,6 +77,11 @@ class Matcher {
     added.name = group.name;
     added.description = group.description;
     added.ranks = group.ranks;
+    const auto files = static_cast<std::int32_t>(data_.ranks.size());
+    const std::int32_t world = data_.report.world_size > 0 ? data_.report.world_size : files;
+    if (group.ranks.empty() && group.size >= 0 && group.size < world)
+      added.problem = format_text("it is not recorded which {} of the {} ranks belong to it",
+                                  group.size, world);
   }
 
   std::vector<JobGroup>& shared() { return data_.report.groups; }
@@ -148,6 +154,7 @@ class Matcher {
     const bool is_pair = std::get<1>(key) >= 0;
     if (group.ranks.size() == 1) return;
     for (const Stream& stream : streams) group.calls += stream.records.size();
+    if (group.ranks.empty() && !group.problem.empty()) return;
     if (!place_by_numbers(streams, group)) place_by_order(streams, group);
     make_matches(std::get<0>(key), is_pair, streams);
   }
@@ -438,11 +445,12 @@ class Matcher {
           continue;
         hosts.push_back(rank.host);
       }
-      for (const std::int32_t rank : group.ranks)
-        if (std::none_of(data_.ranks.begin(), data_.ranks.end(),
-                         [&](const RankSummary& one) { return one.rank == rank; }) &&
-            group.missing.size() < group.ranks.size())
-          group.missing.push_back(rank);
+      for (const std::int32_t rank : group.ranks) {
+        const auto found = std::lower_bound(
+            data_.ranks.begin(), data_.ranks.end(), rank,
+            [](const RankSummary& one, std::int32_t wanted) { return one.rank < wanted; });
+        if (found == data_.ranks.end() || found->rank != rank) group.missing.push_back(rank);
+      }
       for (const std::string& host : hosts)
         group.spans_hosts |= !host.empty() && !hosts.front().empty() && host != hosts.front();
     }

@@ -32,6 +32,7 @@ constexpr Nanos kTouchingNs = 2'000;
 constexpr std::size_t kMostMembers = 1'000'000;  // of a longer job the last steps are replayed
 constexpr std::size_t kMostNodesReplayed = 40'000'000;
 constexpr std::size_t kMostRanksReplayed = 64;
+constexpr std::size_t kFastest = 10;  // one of so many
 
 class JobReplay {
  public:
@@ -63,7 +64,11 @@ class JobReplay {
         if (std::find(data_.report.verdict->ranks.begin(), data_.report.verdict->ranks.end(),
                       data_.ranks[r].rank) != data_.report.verdict->ranks.end())
           late.push_back(r);
-      result.without_culprits_step_ns = length_of(graph, without(graph, late)) / steps;
+      std::vector<Nanos> durations = without(graph, late);
+      result.without_culprits_kept_step_ns = length_of(graph, durations) / steps;
+      make_fast(graph, late, durations);
+      result.without_culprits_step_ns = length_of(graph, std::move(durations)) / steps;
+      limit_cost(result);
     }
     result.steps = steps_;
     find_path(graph, result);
@@ -83,6 +88,19 @@ class JobReplay {
   };
 
   void refuse(const std::string& why) { data_.report.replay_refused = why; }
+
+  // What others waited for may have cost the job less: they would have waited for something else.
+  void limit_cost(const JobSimulation& result) {
+    JobVerdict& verdict = *data_.report.verdict;
+    const Nanos saved_ns =
+        std::max<Nanos>(result.measured_step_ns - result.without_culprits_step_ns, 0);
+    if (verdict.per_step_ns <= saved_ns) return;
+    const double part = static_cast<double>(saved_ns) /
+                        static_cast<double>(std::max<Nanos>(verdict.per_step_ns, 1));
+    verdict.per_step_ns = saved_ns;
+    verdict.total_ns = static_cast<Nanos>(part * static_cast<double>(verdict.total_ns));
+    verdict.share *= part;
+  }
 
   // The steps that all ranks have, on the job's clock.
   bool find_window() {
@@ -389,12 +407,56 @@ class JobReplay {
 
   // The work of these ranks as that of the others of their role; what is already shorter stays.
   std::vector<Nanos> without(const Graph& graph, const std::vector<std::uint32_t>& ranks) const {
-    std::vector<bool> is_one(arrivals_.size(), false);
-    for (const std::uint32_t r : ranks) is_one[r] = true;
+    const std::vector<bool> is_one = chosen(ranks);
     const auto others = usual(is_one);
     std::vector<Nanos> durations = graph.durations();
     for (const std::uint32_t r : ranks) adapt(r, others, true, durations);
     return durations;
+  }
+
+  std::vector<bool> chosen(const std::vector<std::uint32_t>& ranks) const {
+    std::vector<bool> is_one(arrivals_.size(), false);
+    for (const std::uint32_t r : ranks) is_one[r] = true;
+    return is_one;
+  }
+
+  // Before calls to which the late ranks came late, the others had time, and those that share a
+  // device or cores with them were slower because of them. Makes the others as fast as the fastest.
+  void make_fast(const Graph& graph, const std::vector<std::uint32_t>& late,
+                 std::vector<Nanos>& durations) const {
+    const std::vector<bool> is_late = chosen(late);
+    std::vector<bool> is_held_up(data_.matches.size(), false);
+    for (const Lateness& one : data_.late)
+      is_held_up[one.match] = std::any_of(one.culprits.begin(), one.culprits.end(),
+                                          [&](std::uint32_t r) { return is_late[r]; });
+    std::vector<std::vector<double>> of_call;
+    const auto for_held_up = [&](auto visit) {
+      for (std::uint32_t r = 0; r < arrivals_.size(); ++r)
+        for (std::size_t i = 0; i < calls_[r].size() && !is_late[r]; ++i)
+          if (is_held_up[arrivals_[r][i].match])
+            visit(calls_[r][i], work_of_[r][i], duration_of(graph, work_of_[r][i]));
+    };
+    for_held_up([&](std::uint32_t call, const Work&, Nanos ns) {
+      if (call >= of_call.size()) of_call.resize(call + 1);
+      of_call[call].push_back(static_cast<double>(ns));
+    });
+    std::vector<Nanos> most(of_call.size(), INT64_MAX);
+    for (std::size_t i = 0; i < of_call.size(); ++i) {
+      if (of_call[i].empty()) continue;
+      const auto fast =
+          of_call[i].begin() + static_cast<std::ptrdiff_t>(of_call[i].size() / kFastest);
+      std::nth_element(of_call[i].begin(), fast, of_call[i].end());
+      most[i] = static_cast<Nanos>(*fast);
+    }
+    for_held_up([&](std::uint32_t call, const Work& work, Nanos ns) {
+      Nanos too_long_ns = std::max<Nanos>(ns - most[call], 0);
+      for (const GraphNode node : {work.after, work.before}) {
+        if (node == kNoNode) continue;
+        const Nanos by_ns = std::min(too_long_ns, durations[node]);
+        durations[node] -= by_ns;
+        too_long_ns -= by_ns;
+      }
+    });
   }
 
   // All if there are not too many, else those that cost most.

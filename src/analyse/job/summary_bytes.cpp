@@ -19,7 +19,7 @@ namespace sonde {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'O', 'N', 'D', 'E', 'S', 'U', 'M'};
-constexpr std::uint32_t kSummaryVersion = 1;
+constexpr std::uint32_t kSummaryVersion = 2;
 constexpr std::size_t kHeaderBytes = sizeof(kMagic) + sizeof(std::uint32_t) + sizeof(std::uint64_t);
 // Sums and differences of times stay within 64 bits.
 constexpr Nanos kLatest = std::numeric_limits<Nanos>::max() / 2;
@@ -46,6 +46,7 @@ class SummaryWriter {
       out_.string(group.name);
       out_.string(group.description);
       out_.write(static_cast<std::uint8_t>(group.is_assumed));
+      out_.write(group.size);
       list(group.ranks, [this](std::int32_t rank) { out_.write(rank); });
     });
     list(summary.kinds, [this](const CollectiveKind& kind) {
@@ -175,6 +176,7 @@ class SummaryReader {
     group.name = in_.string();
     group.description = in_.string();
     group.is_assumed = in_.read<std::uint8_t>() != 0;
+    group.size = in_.read<std::int32_t>();
     list(group.ranks, sizeof(std::int32_t), [this] { return in_.read<std::int32_t>(); });
     return group;
   }
