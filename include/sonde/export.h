@@ -10,7 +10,10 @@
 // bounded whatever the size of the trace. The same trace gives the same bytes, on any number of
 // threads.
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "sonde/result.h"
 #include "sonde/trace.h"
@@ -30,6 +33,27 @@ Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
 // Perfetto's own format, about a tenth of the JSON's size. Unsupported if Sonde was built without
 // protozero.
 Result<void> export_perfetto(const Trace& trace, const std::string& path);
+
+// What is added to the times of a trace: an offset, and a drift since a time.
+struct ClockShift {
+  std::int64_t offset_ns = 0;
+  double drift = 0;     // per nanosecond
+  Nanos origin_ns = 0;  // where the offset holds
+
+  Nanos shifted(Nanos time_ns) const noexcept {
+    return time_ns + offset_ns +
+           static_cast<Nanos>(drift * static_cast<double>(time_ns - origin_ns));
+  }
+};
+
+// A trace among others in one file. It is opened when its turn comes, and is not kept.
+struct JoinedTrace {
+  std::string name;  // of its processes, "rank 3"
+  ClockShift clock;
+  std::function<Result<Trace>()> open;
+};
+// All of them in one file and on one clock, as the ranks of a job are (analyse/job.h).
+Result<void> export_perfetto(const std::vector<JoinedTrace>& traces, const std::string& path);
 
 // The tables with names inline, as docs/sql.md describes them: a folder with a Parquet file for
 // each table. The folder must not exist yet.

@@ -10,6 +10,7 @@
 
 #include "base/output_file.h"
 #include "cli/answers.h"
+#include "cli/job.h"
 #include "cli/progress.h"
 #include "cli/rows.h"
 #include "sonde/analyse/events.h"
@@ -99,6 +100,7 @@ Result<void> check(const ExportCommand& options) {
 }
 
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
+  if (names_a_job(options.file)) return export_job(options);
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   return answer_export(trace, options);

@@ -50,6 +50,11 @@ Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCom
 std::vector<std::uint8_t> encode_summaries(const Summaries& summaries);
 Result<Summaries> decode_summaries(std::span<const std::uint8_t> bytes);
 
+// `sonde export FOLDER -o job.pftrace`: all ranks on one clock.
+struct ExportCommand;
+bool names_a_job(const std::string& input);  // a folder, or a pattern that matches files
+Result<void> export_job(const ExportCommand& command);
+
 void write_job_text(const JobReport& job, Output& out);
 void write_job_json(const JobReport& job, Output& out);
 void write_job_markdown(const JobReport& job, Output& out);

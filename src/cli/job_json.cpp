@@ -141,6 +141,7 @@ class JobJson {
     json_.key("high_ns");
     one.is_bounded_above ? json_.value(one.high_ns) : json_.null();
     real("drift_ppm", one.drift_ppm);
+    json_.key("at_ns").value(one.at_ns);
     json_.key("collectives").value(one.collectives);
     json_.end_object();
   }

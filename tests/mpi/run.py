@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs `sonde job` under mpirun and compares with one process.
 
-    tests/mpi/run.py --sonde BUILD/bin/sonde RANKS            2 and 4 processes, and one that is killed
-    tests/mpi/run.py --sonde BUILD/bin/sonde --nodes RANKS    over two network namespaces, and one that is late
+    tests/mpi/run.py --sonde BUILD/bin/sonde RANKS            1, 2 and 4 processes, and one that is killed or stops
+    tests/mpi/run.py --sonde BUILD/bin/sonde --nodes RANKS    over two network namespaces
 
 Exits with 77 if something that it needs is missing.
 """
 
 import argparse
+import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -79,14 +81,48 @@ def check_processes(sonde: Path, ranks: Path, env: dict, alone: str, launcher: l
         expect(done.returncode == 0 and done.stdout == alone, f"{number} processes say the same as one", done)
 
 
-def check_missing_process(sonde: Path, ranks: Path, env: dict, folder: Path):
-    """One process sleeps for longer than the others wait."""
-    script = folder / "one_sleeps"
-    script.write_text(f'#!/bin/bash\n[[ $OMPI_COMM_WORLD_RANK != 1 ]] || sleep 8\nexec {sonde} "$@"\n')
+def make_ranks(source: Path, folder: Path, count: int):
+    """Many ranks, so that a process has something to do for a while."""
+    with gzip.open(sorted(source.glob("*rank0*.json.gz"))[0], "rt") as file:
+        trace = json.load(file)
+    for rank in range(count):
+        trace["distributedInfo"].update(rank=rank, world_size=count)
+        (folder / f"rank{rank}.json").write_text(json.dumps(trace), encoding="utf-8")
+
+
+def check_stopped_process(sonde: Path, ranks: Path, env: dict, folder: Path):
+    """Process 1 stops after its first summary. The others must end and name it, and the next run goes on."""
+    many, kept = folder / "many", folder / "kept"
+    many.mkdir()
+    kept.mkdir()
+    make_ranks(ranks, many, 24)
+    script = folder / "one_stops"
+    script.write_text(f"""#!/bin/bash
+[[ $OMPI_COMM_WORLD_RANK == 1 ]] || exec {sonde} "$@"
+{sonde} "$@" &
+until ls {kept}/rank*.sum > /dev/null 2>&1; do sleep 0.005; done
+kill -STOP $!
+wait
+""")
     script.chmod(0o755)
-    done = run([*MPIRUN, "-n", 2, script, "job", ranks, "--timeout", 2], env)
-    # MPI itself waits for the process when it starts; whichever notices first must end all of them.
-    expect(done.returncode == 0 or "did not answer: 1" in done.stderr, "a late process is waited for or named", done)
+    words = ["job", many, "--format", "json", "--summaries"]
+    before = run([sonde, "job", many, "--format", "json"], env)
+    done = run([*MPIRUN, "-n", 2, script, *words, kept, "--timeout", 3], env)
+    expect(done.returncode != 0 and "did not answer: 1" in done.stderr, "a process that stops is named", done)
+    expect(any(kept.iterdir()), "its summaries are kept", done)
+    again = run([*MPIRUN, "-n", 2, sonde, *words, kept], env)
+    expect(again.returncode == 0 and again.stdout == before.stdout, "the next run goes on from there", again)
+
+
+def check_unreadable_file(sonde: Path, ranks: Path, env: dict, folder: Path):
+    broken = folder / "broken.json"
+    broken.write_text("{")
+    words = ["job", *sorted(ranks.glob("*.gz")), broken]
+    refused = run([*MPIRUN, "-n", 2, sonde, *words], env)
+    expect(refused.returncode != 0 and "--partial" in refused.stderr, "a file that cannot be read is named", refused)
+    alone = run([sonde, *words, "--partial"], env)
+    partial = run([*MPIRUN, "-n", 2, sonde, *words, "--partial"], env)
+    expect(partial.returncode == 0 and partial.stdout == alone.stdout, "--partial answers from the others", partial)
 
 
 def check_broken_process(sonde: Path, ranks: Path, env: dict, folder: Path):
@@ -122,10 +158,11 @@ def main():
                 skip("two nodes need root and the program ip")
             with Nodes(folder) as nodes:
                 check_processes(options.sonde, options.ranks, env, alone.stdout, nodes.mpirun(), [4])
-            check_missing_process(options.sonde, options.ranks, env, folder)
         else:
-            check_processes(options.sonde, options.ranks, env, alone.stdout, MPIRUN, [2, 4])
+            check_processes(options.sonde, options.ranks, env, alone.stdout, MPIRUN, [1, 2, 4])
             check_broken_process(options.sonde, options.ranks, env, folder)
+            check_stopped_process(options.sonde, options.ranks, env, folder)
+            check_unreadable_file(options.sonde, options.ranks, env, folder)
     print("ok")
 
 

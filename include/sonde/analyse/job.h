@@ -70,7 +70,8 @@ struct JobClock {
   std::string host;
   bool is_aligned = false;     // false: no collective joins it to the first rank
   std::int64_t offset_ns = 0;  // is added to the rank's times; 0 for the first rank
-  double drift_ppm = 0;        // is added per second since the job's first time
+  double drift_ppm = 0;        // microseconds that are added per second since at_ns
+  Nanos at_ns = 0;             // the time of the rank's clock for which the offset holds
   std::int64_t error_ns = 0;   // the offset is right to this much, as far as ends coincide
   std::int64_t low_ns = 0;     // no collective allows an offset below this
   std::int64_t high_ns = 0;    // or above this

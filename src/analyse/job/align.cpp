@@ -462,6 +462,7 @@ class Aligner {
       row.is_aligned = data_.components[r] == data_.components.front();
       row.offset_ns = data_.on_job_clock(static_cast<std::uint32_t>(r), middle_ns) - middle_ns;
       row.drift_ppm = drift_[clock] * 1e6;
+      row.at_ns = middle_ns;
       row.collectives = by_clock_[clock].size();
       if (clock != reference) {
         double error = 3 * std::hypot(standard_error(clock), standard_error(reference)) + lag;

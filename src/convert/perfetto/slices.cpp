@@ -27,8 +27,10 @@ std::uint64_t hash_of(std::string_view text) {
 
 }  // namespace
 
-PerfettoPlan::PerfettoPlan(const Trace& source)
+PerfettoPlan::PerfettoPlan(const Trace& source, const ClockShift& shift, const PerfettoPlace& of)
     : trace(source),
+      place(of),
+      clock(shift),
       shift_ns(source.first_ns() < 0 ? -source.first_ns() : 0),
       lanes(source),
       derived_flows(source.flows().empty() ? launch_flows(source) : FlowTable()),
@@ -93,7 +95,7 @@ void PerfettoSlices::write(std::size_t track, const std::function<bool()>& flush
 }
 
 std::unique_ptr<PerfettoSlices::Line> PerfettoSlices::new_line(std::uint64_t uuid) {
-  const Nanos first = plan_.trace.first_ns() + plan_.shift_ns;
+  const Nanos first = plan_.at(plan_.trace.first_ns());
   return std::unique_ptr<Line>(new Line{PerfettoSequence(out_, ++last_sequence_, uuid, first), {}});
 }
 
@@ -119,7 +121,7 @@ PerfettoSlices::Line& PerfettoSlices::async_line(SpanId span) {
 void PerfettoSlices::end_until(Line& line, Nanos time_ns) {
   while (!line.open_ends.empty() && line.open_ends.back() <= time_ns) {
     EventBuilder event(line.sequence, EventType::SliceEnd);
-    event.write(line.open_ends.back() + plan_.shift_ns);
+    event.write(plan_.at(line.open_ends.back()));
     line.open_ends.pop_back();
   }
 }
@@ -140,7 +142,7 @@ void PerfettoSlices::begin(Line& line, SpanId span, Cursors& cursors) {
   }
   annotate(event, span, cursors);
   add_flows(event, span, cursors);
-  event.write(start + plan_.shift_ns);
+  event.write(plan_.at(start));
   line.open_ends.push_back(plan_.trace.end_ns(span));
 }
 
@@ -148,11 +150,11 @@ void PerfettoSlices::begin(Line& line, SpanId span, Cursors& cursors) {
 void PerfettoSlices::add_flows(EventBuilder& event, SpanId span, Cursors& cursors) {
   while (cursors.flows_from.has(span)) {
     const std::uint32_t row = cursors.flows_from.take();
-    if (plan_.flows.to_span[row].valid()) event.flow(row + std::uint64_t{1}, false);
+    if (plan_.flows.to_span[row].valid()) event.flow(plan_.place.last_flow + row + 1, false);
   }
   while (cursors.flows_to.has(span)) {
     const std::uint32_t row = cursors.flows_to.take();
-    if (plan_.flows.from_span[row].valid()) event.flow(row + std::uint64_t{1}, true);
+    if (plan_.flows.from_span[row].valid()) event.flow(plan_.place.last_flow + row + 1, true);
   }
 }
 
@@ -261,7 +263,7 @@ void PerfettoSlices::instant(InstantId row) {
   event.annotate_unless("Line", table.source_line[row], -1);
   plan_.instant_extras.find(row.value(), extras_);
   for (const ExtraId extra : extras_) annotate_extra(event, extra);
-  event.write(table.time_ns[row] + plan_.shift_ns);
+  event.write(plan_.at(table.time_ns[row]));
 }
 
 }  // namespace sonde::detail

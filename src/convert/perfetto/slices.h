@@ -3,6 +3,7 @@
 
 // Slices and instants of a track as Perfetto events, with the most useful arguments.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,17 +16,20 @@
 #include "convert/kineto/write/track_points.h"
 #include "convert/perfetto/sequence.h"
 #include "convert/perfetto/tracks.h"
+#include "sonde/export.h"
 #include "sonde/trace.h"
 
 namespace sonde::detail {
 
 // What is worked out once for all tracks.
 struct PerfettoPlan {
-  explicit PerfettoPlan(const Trace& source);
+  PerfettoPlan(const Trace& source, const ClockShift& shift, const PerfettoPlace& of);
   PerfettoPlan(const PerfettoPlan&) = delete;
   PerfettoPlan& operator=(const PerfettoPlan&) = delete;
 
   const Trace& trace;
+  const PerfettoPlace& place;
+  ClockShift clock;
   Nanos shift_ns;  // added to all times, because the file has no negative ones
   SpanLanes lanes;
   FlowTable derived_flows;
@@ -38,6 +42,9 @@ struct PerfettoPlan {
   TrackPoints points;
   ExtraJoin extras;
   ExtraJoin instant_extras;
+
+  // A time as it is written.
+  Nanos at(Nanos time_ns) const { return std::max<Nanos>(clock.shifted(time_ns) + shift_ns, 0); }
 };
 
 // Writes one track in one pass over its spans. `flush` is called between events and may take what

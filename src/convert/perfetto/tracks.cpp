@@ -45,7 +45,7 @@ std::string valid_utf8(std::string_view text) {
 }
 
 std::uint64_t PerfettoTracks::add(const Descriptor& descriptor) {
-  const std::uint64_t uuid = ++last_uuid_;
+  const std::uint64_t uuid = ++place_.last_uuid;
   protozero::pbf_builder<TraceField> trace(out_);
   protozero::pbf_builder<PacketField> packet(trace, TraceField::Packet);
   packet.add_uint32(PacketField::SequenceId, kDescriptorSequence);
@@ -88,9 +88,19 @@ std::uint64_t PerfettoTracks::process(ProcessId process) {
   if (table.rank[process] >= 0) {
     name += (name.empty() ? "rank " : " rank ") + std::to_string(table.rank[process]);
   }
+  if (!place_.name.empty())
+    name = valid_utf8(place_.name) + ", pid " + std::to_string(table.pid[process]);
   const std::string label = valid_utf8(trace_.string(table.label[process]));
-  descriptor.process = ProcessPart{table.pid[process], std::move(name), label};
+  descriptor.process = ProcessPart{pid_of(process), std::move(name), label};
   return found->second = add(descriptor);
+}
+
+// Processes of different hosts may have the same number.
+std::int64_t PerfettoTracks::pid_of(ProcessId process) {
+  if (place_.name.empty()) return trace_.processes().pid[process];
+  const auto [found, is_new] = pids_.try_emplace(process.value(), 0);
+  if (is_new) found->second = ++place_.last_pid;
+  return found->second;
 }
 
 std::uint64_t PerfettoTracks::device(ProcessId host, std::int32_t index) {
@@ -114,7 +124,7 @@ std::uint64_t PerfettoTracks::add_line(TrackId track) {
   const bool on_device = table.device_index[track] >= 0 && table.kind[track] != TrackKind::Thread;
   descriptor.parent = on_device ? device(host, table.device_index[track]) : process(host);
   if (table.kind[track] == TrackKind::Thread && host.valid() && !table.foreign_id[track].valid()) {
-    descriptor.thread = ThreadPart{trace_.processes().pid[host], table.id[track], name};
+    descriptor.thread = ThreadPart{pid_of(host), table.id[track], name};
   } else {
     descriptor.name = name.empty() ? "stream " + std::to_string(table.id[track]) : name;
   }

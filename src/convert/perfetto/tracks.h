@@ -23,10 +23,20 @@
 
 namespace sonde::detail {
 
+// Where a trace stands in a file of several, which must not use the same numbers.
+struct PerfettoPlace {
+  std::string name;           // of its processes; empty: as they are recorded
+  std::int64_t last_pid = 0;  // of the traces before it, if there is a name
+  std::uint64_t last_uuid = 0;
+  std::uint64_t last_flow = 0;
+  std::uint32_t last_sequence = 1;  // 1 describes the tracks
+};
+
 // Assigns numbers to tracks, and describes each when it is first used.
 class PerfettoTracks {
  public:
-  PerfettoTracks(const Trace& trace, std::string& out) : trace_(trace), out_(out) {}
+  PerfettoTracks(const Trace& trace, std::string& out, PerfettoPlace& place)
+      : trace_(trace), out_(out), place_(place) {}
 
   // Line `lane` of a track. An invalid track has a line of its own.
   std::uint64_t line(TrackId track, std::uint32_t lane);
@@ -42,10 +52,12 @@ class PerfettoTracks {
   std::uint64_t device(ProcessId process, std::int32_t index);
   std::uint64_t add_line(TrackId track);
   ProcessId process_of(TrackId track) const;
+  std::int64_t pid_of(ProcessId process);
 
   const Trace& trace_;
   std::string& out_;
-  std::uint64_t last_uuid_ = 0;
+  PerfettoPlace& place_;
+  std::map<std::uint32_t, std::int64_t> pids_;
   std::map<std::uint32_t, std::uint64_t> processes_;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> devices_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> lines_;

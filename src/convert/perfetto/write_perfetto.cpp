@@ -31,16 +31,23 @@ std::string device_name(DeviceType type, std::int32_t index) {
 
 class PerfettoExport {
  public:
-  PerfettoExport(const Trace& trace, OutputFile& file)
-      : trace_(trace), file_(file), plan_(trace), tracks_(trace, out_) {}
+  // Goes on with the numbers in `place`.
+  PerfettoExport(const Trace& trace, OutputFile& file, PerfettoPlace& place,
+                 const ClockShift& clock = {})
+      : trace_(trace),
+        file_(file),
+        place_(place),
+        plan_(trace, clock, place),
+        tracks_(trace, out_, place) {}
 
   Result<void> run() {
-    PerfettoSlices slices(plan_, tracks_, out_, last_sequence_);
+    PerfettoSlices slices(plan_, tracks_, out_, place_.last_sequence);
     for (std::size_t track = 0; track <= trace_.tracks().size(); ++track) {
       slices.write(track, [this] { return flush(kFlushBytes); });
     }
     write_samples();
     flush(0);
+    place_.last_flow += plan_.flows.size();
     return std::move(result_);
   }
 
@@ -84,22 +91,22 @@ class PerfettoExport {
   void write_samples() {
     const std::vector<Sample> list = samples();
     if (list.empty()) return;
-    PerfettoSequence sequence(out_, ++last_sequence_, 0, trace_.first_ns() + plan_.shift_ns);
+    PerfettoSequence sequence(out_, ++place_.last_sequence, 0, plan_.at(trace_.first_ns()));
     for (const Sample& sample : list) {
       EventBuilder event(sequence, EventType::Counter);
       event.track(sample.track_uuid);
       event.counter(sample.value);
-      event.write(sample.time_ns + plan_.shift_ns);
+      event.write(plan_.at(sample.time_ns));
       if (!flush(kFlushBytes)) return;
     }
   }
 
   const Trace& trace_;
   OutputFile& file_;
+  PerfettoPlace& place_;
   PerfettoPlan plan_;
   std::string out_;
   PerfettoTracks tracks_;
-  std::uint32_t last_sequence_ = 1;  // 1 describes the tracks
   Result<void> result_;
 };
 
@@ -107,7 +114,19 @@ class PerfettoExport {
 
 Result<void> export_perfetto(const Trace& trace, const std::string& path) {
   SONDE_TRY(OutputFile file, OutputFile::create(path));
-  SONDE_TRY_VOID(PerfettoExport(trace, file).run());
+  PerfettoPlace place;
+  SONDE_TRY_VOID(PerfettoExport(trace, file, place).run());
+  return file.commit();
+}
+
+Result<void> export_perfetto(const std::vector<JoinedTrace>& traces, const std::string& path) {
+  SONDE_TRY(OutputFile file, OutputFile::create(path));
+  PerfettoPlace place;
+  for (const JoinedTrace& one : traces) {
+    SONDE_TRY(const Trace trace, one.open());
+    place.name = one.name;
+    SONDE_TRY_VOID(PerfettoExport(trace, file, place, one.clock).run());
+  }
   return file.commit();
 }
 
@@ -117,10 +136,22 @@ Result<void> export_perfetto(const Trace& trace, const std::string& path) {
 
 namespace sonde {
 
-Result<void> export_perfetto(const Trace& /*trace*/, const std::string& path) {
+namespace {
+
+Failure without_protozero(const std::string& path) {
   return Failure(
       ErrorCode::Unsupported,
       path + ": this Sonde cannot write Perfetto traces; it was built without libprotozero-dev");
+}
+
+}  // namespace
+
+Result<void> export_perfetto(const Trace& /*trace*/, const std::string& path) {
+  return without_protozero(path);
+}
+
+Result<void> export_perfetto(const std::vector<JoinedTrace>& /*traces*/, const std::string& path) {
+  return without_protozero(path);
 }
 
 }  // namespace sonde
