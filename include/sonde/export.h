@@ -58,6 +58,13 @@ Result<void> export_perfetto(const std::vector<JoinedTrace>& traces, const std::
 // The tables with names inline, as docs/sql.md describes them: a folder with a Parquet file for
 // each table. The folder must not exist yet.
 Result<void> export_parquet(const Trace& trace, const std::string& folder);
+// Several traces in one folder: folder/rank=0/spans.parquet, … `parts` names the folders inside,
+// `open` opens the trace of each, one at a time.
+Result<void> export_parquet_parts(const std::vector<std::string>& parts,
+                                  const std::function<Result<Trace>(std::size_t)>& open,
+                                  const std::string& folder);
+// The same as streams of Arrow's IPC format.
+Result<void> export_arrow(const Trace& trace, const std::string& folder);
 // The same as an SQLite database with indexes. Unsupported if Sonde was built without SQLite.
 Result<void> export_sqlite(const Trace& trace, const std::string& path);
 

@@ -53,6 +53,7 @@ Result<void> run_events(const EventsCommand& options, Output& out);
 
 struct ExportCommand {
   std::string file;
+  std::vector<std::string> others;  // more traces, for .parquet
   OpenOptions open;
   std::string output;
   std::string metric;       // weight of stacks; empty: self_cpu_time_total

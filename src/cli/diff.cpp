@@ -62,7 +62,21 @@ std::string count_change(const ItemChange& item) {
 
 }  // namespace
 
+Result<void> check_history(const DiffCommand& command) {
+  if (!command.now.empty() || !command.record.empty() || !command.gates.empty())
+    return Failure(ErrorCode::Invalid,
+                   "--history takes the runs of one version, and neither --record nor --gate");
+  if (command.format == "junit")
+    return Failure(ErrorCode::Invalid, "--history has no format junit; use text, markdown or json");
+  if (!command.base.empty() && commit_of(command).empty())
+    return Failure(ErrorCode::Invalid, "--commit: say which version these runs are of");
+  return {};
+}
+
 Result<void> check(const DiffCommand& command) {
+  if (!command.history.empty()) return check_history(command);
+  if (!command.commit.empty())
+    return Failure(ErrorCode::Invalid, "--commit only works with --history");
   if (command.base.empty())
     return Failure(ErrorCode::Invalid, "no base given: sonde diff BASE... -- NEW...");
   if (command.now.empty() && command.record.empty())
@@ -77,6 +91,16 @@ Result<void> check(const DiffCommand& command) {
 }
 
 Result<int> run_diff(const DiffCommand& command, Output& out) {
+  if (!command.history.empty()) {
+    if (command.output.empty()) {
+      SONDE_TRY_VOID(run_history(command, out));
+      return 0;
+    }
+    Output text;
+    SONDE_TRY_VOID(run_history(command, text));
+    SONDE_TRY_VOID(write_file_whole(command.output, text.take()));
+    return 0;
+  }
   SONDE_TRY(const std::vector<Gate> gates, gates_of(command));
   SONDE_TRY(const std::vector<RunSummary> base, read_runs(command.base, command.open));
   if (!command.record.empty()) {

@@ -20,6 +20,8 @@ struct DiffCommand {
   std::string format = "text";  // text, markdown, json or junit
   std::string output;           // empty: standard output
   std::string record;           // write the base's runs here, as a baseline; empty: compare
+  std::string history;          // add the base's runs here, and show changes; empty: compare
+  std::string commit;           // of the runs that are added; empty: as CI says
   int row_limit = 10;           // of each explanation; -1: all
 };
 Result<void> check(const DiffCommand& command);
@@ -29,6 +31,10 @@ Result<int> run_diff(const DiffCommand& command, Output& out);
 // The runs that files, folders and baselines hold; the ranks of a run are one.
 Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
                                           const OpenOptions& open);
+
+// The version that the runs are of; empty: nobody says.
+std::string commit_of(const DiffCommand& command);
+Result<void> run_history(const DiffCommand& command, Output& out);
 
 void write_diff_text(const Comparison& result, int row_limit, Output& out);
 void write_diff_markdown(const Comparison& result, int row_limit, Output& out);

@@ -55,6 +55,9 @@ Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
       SONDE_TRY(const std::string text, read_file(path));
       Result<std::vector<RunSummary>> kept = parse_baseline(text);
       if (!kept) return Failure(kept.error().code, path + ": " + kept.error().message);
+      for (const RunSummary& run : *kept)
+        if (run.steps == 0 || run.step_mean_ns <= 0)
+          return Failure(ErrorCode::Corrupt, path + ": the run '" + run.name + "' has no time");
       runs.insert(runs.end(), kept->begin(), kept->end());
       continue;
     }

@@ -19,8 +19,15 @@ std::string headline(const Comparison& result) {
   return text;
 }
 
+bool differs_nowhere(const std::vector<ItemChange>& items) {
+  return std::all_of(items.begin(), items.end(),
+                     [](const ItemChange& item) { return item.delta_ns() == 0; });
+}
+
 void write_items(const char* what, const std::vector<ItemChange>& items, double total_ns,
                  int row_limit, Output& out) {
+  if (total_ns == 0 && differs_nowhere(items))
+    return out.line(format_text("Why: {} took as long as before.\n", what));
   out.line(format_text("Why: {} took {} {} on average.", what,
                        duration_text(std::llround(std::abs(total_ns))),
                        total_ns < 0 ? "less" : "more"));
@@ -66,6 +73,7 @@ const char* mark_of(Verdict verdict) {
 
 void write_markdown_items(const char* what, const std::vector<ItemChange>& items, double total_ns,
                           int row_limit, Output& out) {
+  if (total_ns == 0 && differs_nowhere(items)) return;
   out.line(format_text("\n### Why {} took {} {} on average\n", what,
                        duration_text(std::llround(std::abs(total_ns))),
                        total_ns < 0 ? "less" : "more"));
@@ -85,7 +93,8 @@ void write_diff_text(const Comparison& result, int row_limit, Output& out) {
   out.line(headline(result));
   for (const std::string& warning : result.warnings) out.line("! " + warning);
   out.line("");
-  if (!result.exact.empty()) out.line("Exact, per step:");
+  if (!result.exact.empty())
+    out.line(result.has_steps ? "Exact, per step:" : "Exact, in the whole recording:");
   for (const ExactChange& change : result.exact)
     out.line(format_text("  {:<14} {:>14} → {:<14} {}", change.name,
                          exact_value(change.name, change.base_low, change.base_high),
@@ -110,7 +119,8 @@ void write_diff_markdown(const Comparison& result, int row_limit, Output& out) {
   for (const GateResult& gate : result.gates)
     out.line(format_text("| `{}` | {} | {} |", in_cell(gate.gate.text), mark_of(gate.verdict),
                          in_cell(gate.why)));
-  out.line("\n| per step | base → new |\n|---|---|");
+  out.line(format_text("\n| {} | base → new |\n|---|---|",
+                       result.has_steps ? "per step" : "whole recording"));
   out.line(format_text("| {} | {} |", result.has_steps ? "step" : "all",
                        in_cell(time_sentence(result.step))));
   if (result.has_device)

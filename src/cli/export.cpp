@@ -5,8 +5,11 @@
 #include "sonde/export.h"
 
 #include <array>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/output_file.h"
 #include "cli/answers.h"
@@ -14,6 +17,8 @@
 #include "cli/progress.h"
 #include "cli/rows.h"
 #include "sonde/analyse/events.h"
+#include "sonde/analyse/host_time.h"
+#include "sonde/view/flame_graph.h"
 
 namespace sonde::cli {
 namespace {
@@ -28,6 +33,44 @@ Result<void> export_stacks(const Trace& trace, const ExportCommand& options) {
       metric, options.each_event ? StackLines::EachEvent : StackLines::Summed);
   if (stacks.empty()) say(options.file + ": has no stacks; record them with `sonde run --stack`");
   return write_file_whole(options.output, stacks);
+}
+
+Result<void> export_flame_graph(const Trace& trace, const ExportCommand& options) {
+  SONDE_TRY(const StackMetric metric, metric_of(options));
+  const bool is_device = metric == StackMetric::SelfDeviceTime;
+  const std::string picture =
+      flame_graph_svg(is_device ? device_flame(trace) : host_time(trace).flame,
+                      options.file + (is_device ? ", time on devices" : ", time on the host"));
+  if (picture.empty())
+    return Failure(ErrorCode::Invalid, options.file + (is_device ? ": has no work on devices"
+                                                                 : ": has no spans on the host"));
+  return write_file_whole(options.output, picture);
+}
+
+// rank=3 if every trace has a rank of its own, else the names of the files.
+std::vector<std::string> part_names(const std::vector<std::string>& files,
+                                    const std::vector<std::int64_t>& ranks) {
+  const std::set<std::int64_t> distinct(ranks.begin(), ranks.end());
+  const bool by_rank = distinct.size() == files.size() && *distinct.begin() >= 0;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    names.push_back(by_rank ? "rank=" + std::to_string(ranks[i])
+                            : "file=" + std::filesystem::path(files[i]).filename().string());
+  return names;
+}
+
+Result<void> export_several(const ExportCommand& options) {
+  std::vector<std::string> files = {options.file};
+  files.insert(files.end(), options.others.begin(), options.others.end());
+  std::vector<std::int64_t> ranks;
+  for (const std::string& file : files) {
+    SONDE_TRY(const Trace trace, open_to_answer(file, options.open));
+    ranks.push_back(trace.processes().size() == 0 ? -1 : trace.processes().rank[std::size_t{0}]);
+  }
+  const Progress progress("writing " + options.output);
+  return export_parquet_parts(
+      part_names(files, ranks),
+      [&](std::size_t i) { return open_to_answer(files[i], options.open); }, options.output);
 }
 
 Result<void> export_rows(const Trace& trace, const ExportCommand& options) {
@@ -47,7 +90,7 @@ struct Suffix {
   Exporter write;
 };
 
-constexpr std::array<Suffix, 10> kSuffixes = {{
+constexpr std::array<Suffix, 12> kSuffixes = {{
     {".json",
      [](const Trace& trace, const ExportCommand& options) {
        return export_chrome_trace(trace, options.output);
@@ -62,11 +105,14 @@ constexpr std::array<Suffix, 10> kSuffixes = {{
      }},
     {".stacks", export_stacks},
     {".stacks.txt", export_stacks},
+    {".svg", export_flame_graph},
     {".csv", export_rows},
     {".parquet",
      [](const Trace& trace, const ExportCommand& options) {
        return export_parquet(trace, options.output);
      }},
+    {".arrow", [](const Trace& trace,
+                  const ExportCommand& options) { return export_arrow(trace, options.output); }},
     {".sqlite", [](const Trace& trace,
                    const ExportCommand& options) { return export_sqlite(trace, options.output); }},
     {".pprof", [](const Trace& trace,
@@ -92,16 +138,20 @@ Result<void> check(const ExportCommand& options) {
   SONDE_TRY(const Suffix* const suffix, suffix_of(options.output));
   const Result<StackMetric> metric = metric_of(options);
   if (!metric) return Failure(metric.error());
+  if (!options.others.empty() && suffix->text != ".parquet")
+    return Failure(ErrorCode::Invalid, "several traces only work with .parquet");
   if (suffix->write == export_stacks) return {};
+  if (suffix->write == export_flame_graph && !options.each_event) return {};
   if (options.each_event)
     return Failure(ErrorCode::Invalid, "--each-event only works with .stacks");
   if (options.metric.empty()) return {};
-  return Failure(ErrorCode::Invalid, "--metric only works with .stacks");
+  return Failure(ErrorCode::Invalid, "--metric only works with .stacks and .svg");
 }
 
 Result<void> run_export(const ExportCommand& options, Output& /*out*/) {
   if (names_a_job(options.file)) return export_job(options);
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
+  if (!options.others.empty()) return export_several(options);
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   return answer_export(trace, options);
 }

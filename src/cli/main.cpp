@@ -293,23 +293,30 @@ struct Parser {
     CLI::App* command = app.add_subcommand("export", "Convert a trace to another format");
     add_input(command, "TRACE", kTraceFile, exporting);
     command
-        ->add_option(
-            "-o,--output", exporting.output,
-            "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
-            "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
-            ".parquet for data frames, a folder with a file for each table; .sqlite; .pprof; .csv; "
-            ".sonde")
+        ->add_option("-o,--output", exporting.output,
+                     "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
+                     "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
+                     ".svg is one; .parquet and .arrow for data frames, a folder with a file for "
+                     "each table; "
+                     ".sqlite; .pprof; .csv; .sonde")
         ->required()
         ->type_name("FILE");
     command
         ->add_option(
             "--metric", exporting.metric,
-            "The weight of each stack: self_cpu_time_total (default) or self_device_time_total")
+            "What .stacks and .svg show: self_cpu_time_total (default) or self_device_time_total")
         ->type_name("METRIC");
     command->add_flag("--each-event", exporting.each_event,
                       "Write a line of stacks for each event, as PyTorch does; else one for each "
                       "distinct stack, with its sum");
-    command->footer("Example:\n  sonde export run.sonde -o run.pt.trace.json.gz");
+    command
+        ->add_option("OTHER", exporting.others,
+                     "More traces, such as other ranks, for .parquet: each gets a folder inside")
+        ->type_name("");
+    command->footer(
+        "Examples:\n  sonde export run.sonde -o run.pt.trace.json.gz\n  sonde export rank*.sonde "
+        "-o "
+        "job.parquet");
     command->callback([this] {
       require(check(exporting));
       action = [this](Output& out) { return run_export(exporting, out); };
@@ -625,14 +632,22 @@ struct Parser {
     add_part(command, sql.open.part);
     command
         ->add_option("--format", sql.format,
-                     "Output format: table (default), markdown, csv or json")
-        ->check(CLI::IsMember({"table", "markdown", "csv", "json"}))
+                     "Output format: table (default), markdown, csv, json or parquet")
+        ->check(CLI::IsMember({"table", "markdown", "csv", "json", "parquet"}))
         ->type_name("FORMAT");
+    command->add_option("-o,--output", sql.output, "Write the rows here")->type_name("FILE");
     command
-        ->add_option("--time-limit", sql.time_limit_s,
-                     "Stop a query after so many seconds (default 300); 0 lets it run")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("SECONDS");
+        ->add_option_function<std::string>(
+            "--time-limit",
+            [this](const std::string& text) {
+              sql.time_limit_s = 0;
+              if (text == "0") return;
+              const Result<std::int64_t> parsed = parse_duration(text);
+              if (!parsed) throw CLI::ValidationError("--time-limit", parsed.error().message);
+              sql.time_limit_s = static_cast<double>(*parsed) / 1e9;
+            },
+            "Stop a query after this time, like 20s or 10m (default 5m); 0 lets it run")
+        ->type_name("TIME");
     command->footer(
         "`sonde sql TRACE .tables` lists the tables, .schema their columns, .functions what can be "
         "called; docs/sql.md has recipes. Queries only read.\nExample:\n  sonde sql run.sonde "
@@ -674,6 +689,15 @@ struct Parser {
                      "Write the runs of BASE as a small baseline instead of comparing them")
         ->type_name("FILE.sondebase");
     command
+        ->add_option("--history", diff.history,
+                     "Add the figures of the runs of BASE to this file of JSON lines, and show "
+                     "since which version a figure is different")
+        ->type_name("FILE.jsonl");
+    command
+        ->add_option("--commit", diff.commit,
+                     "The version that the runs are of (default: GITHUB_SHA or CI_COMMIT_SHA)")
+        ->type_name("NAME");
+    command
         ->add_option("--row-limit", diff.row_limit,
                      "Show at most N rows of each explanation (default 10); -1 shows all")
         ->type_name("N");
@@ -684,7 +708,8 @@ struct Parser {
         "requests.\nExample:\n  sonde diff main/*.sonde -- change/*.sonde --gate 'step<5%' --gate "
         "'launches=0'");
     command->callback([this] {
-      if (diff.now.empty() && diff.base.size() == 2 && diff.record.empty()) {
+      const bool compares = diff.record.empty() && diff.history.empty();
+      if (diff.now.empty() && diff.base.size() == 2 && compares) {
         diff.now = {diff.base.back()};
         diff.base.pop_back();
       }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 
@@ -114,6 +115,13 @@ Result<void> check(const SqlCommand& command) {
   const Asked asked = split(command);
   if (asked.traces.empty())
     return Failure(ErrorCode::Invalid, "no trace given: sonde sql TRACE... 'SELECT ...'");
+  for (const std::string& trace : asked.traces)
+    if (trace.empty()) return Failure(ErrorCode::Invalid, "the query is empty");
+  const bool is_file = command.output.ends_with(".parquet");
+  if (command.format == "parquet" && command.output.empty())
+    return Failure(ErrorCode::Invalid, "--format parquet needs a file: -o rows.parquet");
+  if (is_file && command.format != "parquet")
+    return Failure(ErrorCode::Invalid, command.output + ": add --format parquet");
   return {};
 }
 
@@ -170,6 +178,11 @@ Result<void> SqlSession::run(std::string_view text, Output& out) {
     }
     interrupted() = false;
     SONDE_TRY(SqlQuery query, database_.query(text, {time_limit_s_, &interrupted()}));
+    if (format_ == "parquet") {
+      if (!is_blank(query.rest()))
+        return Failure(ErrorCode::Invalid, "a Parquet file holds the rows of one query");
+      return write_rows_parquet(query, output_);
+    }
     SONDE_TRY_VOID(print_rows(query, format_, out));
     text.remove_prefix(text.size() - query.rest().size());
   }
@@ -182,9 +195,15 @@ Result<void> run_sql(const SqlCommand& command, Output& out) {
   SqlSession session(database, command);
   leave_memory_for_others();
   catch_interrupts();
-  if (!asked.query.empty()) return session.run(asked.query, out);
-  if (::isatty(STDIN_FILENO) != 0) return run_shell(session);
-  return session.run(all_input(), out);
+  const bool is_shell = asked.query.empty() && ::isatty(STDIN_FILENO) != 0;
+  if (is_shell && command.output.empty()) return run_shell(session);
+  if (is_shell) return Failure(ErrorCode::Invalid, "--output needs a query");
+  const std::string text = asked.query.empty() ? all_input() : asked.query;
+  if (is_blank(text)) return Failure(ErrorCode::Invalid, "there is no query in the text");
+  if (command.output.empty() || command.format == "parquet") return session.run(text, out);
+  Output kept;
+  SONDE_TRY_VOID(session.run(text, kept));
+  return write_file_whole(command.output, kept.take());
 }
 
 }  // namespace sonde::cli

@@ -16,7 +16,8 @@ namespace sonde::cli {
 struct SqlCommand {
   std::vector<std::string> words;  // traces, then perhaps a query
   OpenOptions open;
-  std::string format = "table";  // table, markdown, csv, json
+  std::string format = "table";  // table, markdown, csv, json, parquet
+  std::string output;            // empty: standard output
   double time_limit_s = 300;     // 0: none
 };
 Result<void> check(const SqlCommand& command);
@@ -25,11 +26,17 @@ Result<void> run_sql(const SqlCommand& command, Output& out);
 // Prints what a query gives.
 Result<void> print_rows(SqlQuery& query, const std::string& format, Output& out);
 
+// Writes what a query gives as a Parquet file, which appears whole.
+Result<void> write_rows_parquet(SqlQuery& query, const std::string& path);
+
 // What queries and dot commands share: the database, the format, the limits.
 class SqlSession {
  public:
   SqlSession(const SqlDatabase& database, const SqlCommand& command)
-      : database_(database), format_(command.format), time_limit_s_(command.time_limit_s) {}
+      : database_(database),
+        format_(command.format),
+        output_(command.output),
+        time_limit_s_(command.time_limit_s) {}
 
   const SqlDatabase& database() const { return database_; }
   bool is_over() const { return is_over_; }
@@ -42,6 +49,7 @@ class SqlSession {
 
   const SqlDatabase& database_;
   std::string format_;
+  std::string output_;  // of Parquet
   double time_limit_s_;
   bool is_over_ = false;
 };

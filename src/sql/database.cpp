@@ -227,6 +227,8 @@ Result<SqlQuery> SqlDatabase::query(std::string_view text, const QueryLimits& li
     return Failure(ErrorCode::Invalid,
                    sql::with_hint(sqlite3_errmsg(made->database), text, data_->described));
   if (raw == nullptr) return Failure(ErrorCode::Invalid, "there is no query in the text");
+  // The authorizer is not asked about VACUUM.
+  if (sqlite3_stmt_readonly(raw) == 0) return Failure(ErrorCode::Invalid, sql::kOnlyReads);
   made->rest = static_cast<std::size_t>(tail - made->text.data());
   for (int i = 0; i < sqlite3_column_count(raw); ++i)
     made->columns.emplace_back(sqlite3_column_name(raw, i));

@@ -93,11 +93,14 @@ std::string with_hint(const std::string& message, std::string_view query,
     const std::string near = nearest(after(message, kNoTable), names);
     return message + (near.empty() ? "; `.tables` lists them" : meant(near));
   }
-  if (message.starts_with(kNoColumn))
-    return message + meant(nearest(after(message, kNoColumn), column_names(small, tables)));
+  if (message.starts_with(kNoColumn)) {
+    const std::string near = nearest(after(message, kNoColumn), column_names(small, tables));
+    return message + (near.empty() ? "; `.schema` lists them" : meant(near));
+  }
   if (message == "not authorized" || message.ends_with("may not be modified") ||
       message.starts_with("access to ") || message.starts_with("authorizer"))
-    return "queries can only read: SELECT, WITH, VALUES and EXPLAIN";
+    return kOnlyReads;
+  if (message == "incomplete input") return "the query is incomplete: something must follow";
   if (mentions(small, "include") && mentions(small, "perfetto"))
     return "Sonde has Perfetto's tables, not its modules: leave out INCLUDE PERFETTO MODULE";
   return message;

@@ -9,6 +9,8 @@
 
 namespace sonde::sql {
 
+inline constexpr const char* kOnlyReads = "queries can only read: SELECT, WITH, VALUES and EXPLAIN";
+
 // What SQLite says about a query that is wrong, with what was probably meant.
 std::string with_hint(const std::string& message, std::string_view query,
                       const std::vector<SqlTable>& tables);

@@ -52,6 +52,7 @@ struct GraphBreak {
   std::string from;
   std::string into;
   std::uint64_t count = 0;
+  std::vector<SpanId> frames;  // those that ran inside
 };
 
 // The run time of torch.compile's own code.

@@ -17,8 +17,6 @@ namespace {
 using Runs = std::vector<RunSummary>;
 
 constexpr double kDiscoveryRate = 0.05;
-constexpr double kHostFloor = 0.05;
-constexpr double kDeviceFloor = 0.01;
 // Items below this share of the step are neither tested nor findings.
 constexpr double kSmallestShare = 0.002;
 
@@ -62,8 +60,8 @@ bool exceeds_floor(const TimeChange& change, bool is_device, const std::vector<d
                    const std::vector<double>& now) {
   const detail::Shift shift = detail::shift_between(base, now);
   const auto fewest = static_cast<double>(std::min(base.size(), now.size()));
-  const double floor =
-      std::max(is_device ? kDeviceFloor : kHostFloor, 2 * shift.spread / std::sqrt(fewest));
+  const double floor = std::max(is_device ? detail::kDeviceFloor : detail::kHostFloor,
+                                2 * shift.spread / std::sqrt(fewest));
   const bool excludes_zero = change.low > 0 || change.high < 0;
   return excludes_zero && std::abs(change.change) > floor;
 }
@@ -291,6 +289,7 @@ void Comparer::warn_of_different_programs() {
                     100 * share));
   const RunSummary& a = base_.front();
   const RunSummary& b = now_.front();
+  std::string same;
   if (a.devices != b.devices) {
     const auto text = [](const RunSummary& run) {
       return run.devices.empty() ? std::string("no device") : run.devices.front();
@@ -298,6 +297,12 @@ void Comparer::warn_of_different_programs() {
     result_.warnings.push_back("The sides ran on different devices: " + text(a) + " and " +
                                text(b) + ".");
   }
+  for (const RunSummary& before : base_)
+    for (const RunSummary& after : now_)
+      if (before.name == after.name && before.started_ns == after.started_ns &&
+          before.started_ns > 0 && same.empty())
+        same = before.name;
+  if (!same.empty()) result_.warnings.push_back("The same run is on both sides: " + same + ".");
   if (a.ranks != b.ranks)
     result_.warnings.push_back(
         format_text("The sides have different numbers of ranks: {} and {}.", a.ranks, b.ranks));
@@ -326,10 +331,13 @@ void Comparer::warn() {
   } else if (!result_.has_steps) {
     result_.warnings.emplace_back(
         "The traces have no steps: whole recordings are compared. Mark steps with "
-        "`Profiler::step` to compare a step with a step.");
+        "`Profiler::step`, or with ranges named ProfilerStep#1, ProfilerStep#2, …, to compare a "
+        "step "
+        "with a step.");
   } else if (result_.steps < 3) {
     result_.warnings.push_back(
-        format_text("A run has only {} steady step{} (the first is left out); record more.",
+        format_text("A run has only {} steady step{} (the first counts only if it is alone); "
+                    "record more.",
                     result_.steps, result_.steps == 1 ? "" : "s"));
   }
   if (!result_.one_sided.empty()) {

@@ -8,6 +8,7 @@
 
 #include "analyse/compare/statistics.h"
 #include "base/format.h"
+#include "base/text.h"
 
 namespace sonde {
 namespace {
@@ -118,15 +119,20 @@ class Judge {
 
  private:
   static GateResult not_recorded(const Gate& gate) {
-    if (gate.metric == "peak_memory")
+    if (gate.metric == "peak_memory" || gate.metric == "allocations")
       return {gate, Verdict::Undecided, "memory was not recorded; record with --memory"};
+    if (gate.metric == "flops")
+      return {gate, Verdict::Undecided,
+              "no operator has known FLOPs; they need the shapes: record with --shapes"};
     return {gate, Verdict::Passed, "neither side has any"};
   }
   static std::string range(std::int64_t low, std::int64_t high) {
-    return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+    const std::string least = count_text(static_cast<std::uint64_t>(low));
+    return low == high ? least : least + " to " + count_text(static_cast<std::uint64_t>(high));
   }
   static std::string text_of(const ExactChange& change) {
-    return range(change.base_low, change.base_high) + " before, " +
+    const bool is_bytes = change.name == "peak_memory" || change.name == "bytes_copied";
+    return range(change.base_low, change.base_high) + (is_bytes ? " bytes" : "") + " before, " +
            range(change.now_low, change.now_high) + " now";
   }
 

@@ -11,6 +11,9 @@ namespace sonde::detail {
 inline constexpr double kGateLevel = 0.01;
 inline constexpr std::size_t kFewestRuns = 3;
 // With fewer runs, changes of the device's time below this are not judged.
+// Changes below these are no findings.
+inline constexpr double kHostFloor = 0.05;
+inline constexpr double kDeviceFloor = 0.01;
 inline constexpr double kDeviceFloorOfOneRun = 0.02;
 
 // Judges the gates from the rest of the comparison, and the comparison from them.

@@ -100,10 +100,11 @@ class Summariser {
   Summariser(const Trace& trace, const StepsOfProcess& of)
       : trace_(trace), of_(of), flops_(trace), exact_(of.steps.size()) {}
 
-  RunSummary make() {
+  RunSummary make(const std::vector<GraphBreak>& breaks) {
     add_host_times();
     add_spans();
     add_allocations();
+    add_breaks(breaks);
     return finish();
   }
 
@@ -245,6 +246,15 @@ class Summariser {
     }
   }
 
+  void add_breaks(const std::vector<GraphBreak>& breaks) {
+    for (const GraphBreak& one : breaks) {
+      for (const SpanId frame : one.frames) {
+        const std::size_t step = step_of(frame);
+        if (step < of_.steps.size()) ++exact_[step]["graph_breaks"];
+      }
+    }
+  }
+
   RunSummary finish() {
     RunSummary run;
     run.has_steps = of_.are_steps;
@@ -335,17 +345,15 @@ void describe_trace(const Trace& trace, RunSummary& run) {
   run.started_ns = trace.first_ns();
   const LedgerTotals ledger = ledger_totals(trace);
   run.is_incomplete = has(ledger, LedgerClass::Lost) || has(ledger, LedgerClass::Incomplete);
-  std::uint64_t breaks = 0;
-  for (const GraphBreak& at : graph_coverage(trace).breaks) breaks += at.count;
-  if (breaks > 0) run.exact["graph_breaks"] = static_cast<std::int64_t>(breaks);
 }
 
 }  // namespace
 
 RunSummary run_summary(const Trace& trace, std::string name) {
   std::vector<RunSummary> ranks;
+  const std::vector<GraphBreak> breaks = graph_coverage(trace).breaks;
   for (const StepsOfProcess& of : steps_by_process(trace)) {
-    RunSummary made = Summariser(trace, of).make();
+    RunSummary made = Summariser(trace, of).make(breaks);
     if (!made.items.empty() || of.are_steps) ranks.push_back(std::move(made));
   }
   RunSummary run = joined_ranks(ranks);

@@ -135,7 +135,7 @@ class Coverage {
   }
 
   Place frame_at(SpanId span, Place place) {
-    if (place.frame.valid()) ++breaks_[{spans_.name[place.frame], spans_.name[span]}];
+    if (place.frame.valid()) breaks_[{spans_.name[place.frame], spans_.name[span]}].push_back(span);
     place.frame = span;
     place.in_op = false;
     if (shows_all_graphs_ || calls_graphs_[span.index()] != 0)
@@ -271,9 +271,12 @@ class Coverage {
       add_to(result_.inside.device_ns, region.share.device_ns);
     }
     for (const OutsideOp& op : result_.outside_ops) add_to(result_.outside.host_ns, op.host_ns);
-    for (const auto& [both, count] : breaks_)
+    for (auto& [both, frames] : breaks_) {
+      const std::uint64_t count = frames.size();
       result_.breaks.push_back({std::string(frame_name(trace_.string(both.first))),
-                                std::string(frame_name(trace_.string(both.second))), count});
+                                std::string(frame_name(trace_.string(both.second))), count,
+                                std::move(frames)});
+    }
     sort();
     say_what_is_missing();
   }
@@ -316,7 +319,7 @@ class Coverage {
   BigVector<Owner> owner_of_;             // by span
   std::map<RegionKey, std::uint32_t> region_rows_;
   std::map<std::pair<StringId, StringId>, std::uint32_t> outside_rows_;
-  std::map<std::pair<StringId, StringId>, std::uint64_t> breaks_;
+  std::map<std::pair<StringId, StringId>, std::vector<SpanId>> breaks_;
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> frame_of_sequence_;
   std::uint64_t without_call_ = 0;
 };

@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "convert/columns/table_chunks.h"
 #include "sonde/export.h"
 #include "sonde/open.h"
+#include "sonde/trace/builder.h"
 #include "trace/relation.h"
 #include "trace/testing/sketch.h"
 #include "trace/testing/temp_dir.h"
@@ -83,6 +85,41 @@ TEST(ExportParquet, IsAFolderThatAppearsWhole) {
   EXPECT_THAT(again.error().message, HasSubstr("this exists"));
   EXPECT_FALSE(export_parquet(trace, dir.file("none/t.parquet")));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+}
+
+// A stream is messages of a size that is a multiple of eight, and an end.
+TEST(ExportArrow, IsAFolderOfStreamsThatAppearsWhole) {
+  const TempDir dir;
+  const Trace trace = sketch("main  aabb");
+  ASSERT_TRUE(export_arrow(trace, dir.file("t.arrow")));
+  const std::string spans = bytes_of(dir.file("t.arrow/spans.arrow"));
+  EXPECT_TRUE(spans.starts_with("\xff\xff\xff\xff"));
+  EXPECT_TRUE(spans.ends_with(std::string("\xff\xff\xff\xff\0\0\0\0", 8)));
+  EXPECT_EQ(spans.size() % 8, 0U);
+  EXPECT_FALSE(export_arrow(trace, dir.file("t.arrow")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+}
+
+TEST(ExportParquet, WritesPartsByRank) {
+  const TempDir dir;
+  const Trace trace = sketch("main  aabb");
+  const auto open = [&](std::size_t) -> Result<Trace> { return trace; };
+  ASSERT_TRUE(export_parquet_parts({"rank=0", "rank=1"}, open, dir.file("job.parquet")));
+  EXPECT_TRUE(std::filesystem::exists(dir.file("job.parquet/rank=1/spans.parquet")));
+  EXPECT_FALSE(export_parquet_parts({"rank=0", "rank=0"}, open, dir.file("twice.parquet")));
+  EXPECT_FALSE(std::filesystem::exists(dir.file("twice.parquet")));
+}
+
+TEST(TableChunks, MendsTextsThatAreNotUtf8) {
+  TraceBuilder builder;
+  builder.instants().push_back({.time_ns = 1'000, .name = builder.intern("\xff x")});
+  const Trace trace = *std::move(builder).build();
+  TableChunks chunks(trace, relation(trace, TableKind::Instants));
+  bool found = false;
+  const ChunkGroup group = chunks.read(0);
+  for (const ColumnValues& chunk : group.chunks)
+    for (const std::string_view text : chunk.texts) found |= text == "\xef\xbf\xbd x";
+  EXPECT_TRUE(found);
 }
 
 struct ReadProfile {

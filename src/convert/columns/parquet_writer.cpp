@@ -26,13 +26,13 @@ constexpr std::int32_t kDataPage = 0;
 constexpr std::int32_t kDictionaryPage = 2;
 constexpr std::string_view kMagic = "PAR1";
 
-std::int32_t physical_type(ParquetType type) {
+std::int32_t physical_type(ColumnType type) {
   switch (type) {
-    case ParquetType::Int64:
+    case ColumnType::Int64:
       return kInt64;
-    case ParquetType::Double:
+    case ColumnType::Double:
       return kDouble;
-    case ParquetType::Text:
+    case ColumnType::Text:
       return kByteArray;
   }
   return kInt64;
@@ -93,19 +93,19 @@ std::string dictionary_page(const std::vector<std::string_view>& texts) {
   return page;
 }
 
-void append_values(std::string& page, ParquetType type, const ParquetChunk& chunk) {
-  if (type == ParquetType::Int64)
+void append_values(std::string& page, ColumnType type, const ColumnValues& chunk) {
+  if (type == ColumnType::Int64)
     return append_raw(page, chunk.numbers.data(), chunk.numbers.size());
-  if (type == ParquetType::Double) return append_raw(page, chunk.reals.data(), chunk.reals.size());
+  if (type == ColumnType::Double) return append_raw(page, chunk.reals.data(), chunk.reals.size());
   const auto last = static_cast<std::uint32_t>(chunk.texts.empty() ? 0 : chunk.texts.size() - 1);
   const auto width = static_cast<unsigned>(std::max(1, static_cast<int>(std::bit_width(last))));
   page += static_cast<char>(width);
   append_packed(page, chunk.indices.size(), width, chunk.indices);
 }
 
-std::size_t value_count(ParquetType type, const ParquetChunk& chunk) {
-  if (type == ParquetType::Int64) return chunk.numbers.size();
-  return type == ParquetType::Double ? chunk.reals.size() : chunk.indices.size();
+std::size_t value_count(ColumnType type, const ColumnValues& chunk) {
+  if (type == ColumnType::Int64) return chunk.numbers.size();
+  return type == ColumnType::Double ? chunk.reals.size() : chunk.indices.size();
 }
 
 std::string page_header(std::int32_t kind, std::size_t size, std::size_t packed, std::size_t values,
@@ -128,7 +128,7 @@ std::string page_header(std::int32_t kind, std::size_t size, std::size_t packed,
 }  // namespace
 
 Result<ParquetWriter> ParquetWriter::create(const std::string& path,
-                                            std::vector<ParquetColumn> columns) {
+                                            std::vector<ColumnSpec> columns) {
   SONDE_TRY(OutputFile file, OutputFile::create(path));
   ParquetWriter writer(std::move(file), std::move(columns));
   SONDE_TRY_VOID(writer.write(kMagic));
@@ -140,9 +140,9 @@ Result<void> ParquetWriter::write(std::string_view bytes) {
   return file_.append(bytes);
 }
 
-Result<ParquetWriter::WrittenChunk> ParquetWriter::write_chunk(const ParquetColumn& column,
+Result<ParquetWriter::WrittenChunk> ParquetWriter::write_chunk(const ColumnSpec& column,
                                                                std::size_t rows,
-                                                               const ParquetChunk& chunk) {
+                                                               const ColumnValues& chunk) {
   WrittenChunk written;
   const std::int64_t begin = offset_;
   const auto write_page = [&](std::int32_t kind, const std::string& page, std::size_t values,
@@ -153,7 +153,7 @@ Result<ParquetWriter::WrittenChunk> ParquetWriter::write_chunk(const ParquetColu
     SONDE_TRY_VOID(write(header));
     return write(packed);
   };
-  if (column.type == ParquetType::Text) {
+  if (column.type == ColumnType::Text) {
     written.dictionary_offset = offset_;
     SONDE_TRY_VOID(
         write_page(kDictionaryPage, dictionary_page(chunk.texts), chunk.texts.size(), kPlain));
@@ -163,13 +163,13 @@ Result<ParquetWriter::WrittenChunk> ParquetWriter::write_chunk(const ParquetColu
     append_presence(page, chunk.present, value_count(column.type, chunk) != rows);
   append_values(page, column.type, chunk);
   written.data_offset = offset_;
-  SONDE_TRY_VOID(write_page(kDataPage, page, rows,
-                            column.type == ParquetType::Text ? kRleDictionary : kPlain));
+  SONDE_TRY_VOID(
+      write_page(kDataPage, page, rows, column.type == ColumnType::Text ? kRleDictionary : kPlain));
   written.compressed = offset_ - begin;
   return written;
 }
 
-Result<void> ParquetWriter::write_group(std::size_t rows, const std::vector<ParquetChunk>& chunks) {
+Result<void> ParquetWriter::write_group(std::size_t rows, const std::vector<ColumnValues>& chunks) {
   Group group{rows, {}};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     SONDE_TRY(const WrittenChunk written, write_chunk(columns_[i], rows, chunks[i]));
@@ -189,12 +189,12 @@ std::string ParquetWriter::metadata() const {
   out.text(4, "schema");
   out.int32(5, static_cast<std::int32_t>(columns_.size()));
   out.end();
-  for (const ParquetColumn& column : columns_) {
+  for (const ColumnSpec& column : columns_) {
     out.begin();
     out.int32(1, physical_type(column.type));
     out.int32(3, column.is_optional ? 1 : 0);
     out.text(4, column.name);
-    if (column.type == ParquetType::Text) out.int32(6, kUtf8);
+    if (column.type == ColumnType::Text) out.int32(6, kUtf8);
     out.end();
   }
   out.int64(3, static_cast<std::int64_t>(all_rows));
@@ -205,7 +205,7 @@ std::string ParquetWriter::metadata() const {
     out.list(1, columns_.size(), Type::Struct);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const WrittenChunk& chunk = group.chunks[i];
-      const bool is_text = columns_[i].type == ParquetType::Text;
+      const bool is_text = columns_[i].type == ColumnType::Text;
       bytes += chunk.uncompressed;
       out.begin();
       out.int64(2, is_text ? chunk.dictionary_offset : chunk.data_offset);

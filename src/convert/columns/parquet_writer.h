@@ -14,33 +14,17 @@
 #include <vector>
 
 #include "base/output_file.h"
+#include "convert/columns/column_chunk.h"
 #include "sonde/result.h"
 
 namespace sonde {
 
-enum class ParquetType : std::uint8_t { Int64, Double, Text };
-
-struct ParquetColumn {
-  std::string name;
-  ParquetType type = ParquetType::Int64;
-  bool is_optional = false;  // values may be NULL
-};
-
-// The values of one column in one group of rows.
-struct ParquetChunk {
-  std::vector<std::int64_t> numbers;    // of Int64, without those that are NULL
-  std::vector<double> reals;            // of Double, likewise
-  std::vector<std::uint32_t> indices;   // of Text, likewise: places in `texts`
-  std::vector<std::string_view> texts;  // each once
-  std::vector<bool> present;            // for each row, if the column is optional
-};
-
 class ParquetWriter {
  public:
-  static Result<ParquetWriter> create(const std::string& path, std::vector<ParquetColumn> columns);
+  static Result<ParquetWriter> create(const std::string& path, std::vector<ColumnSpec> columns);
 
   // One chunk for each column.
-  Result<void> write_group(std::size_t rows, const std::vector<ParquetChunk>& chunks);
+  Result<void> write_group(std::size_t rows, const std::vector<ColumnValues>& chunks);
   Result<void> finish();
 
  private:
@@ -55,15 +39,15 @@ class ParquetWriter {
     std::vector<WrittenChunk> chunks;
   };
 
-  ParquetWriter(OutputFile file, std::vector<ParquetColumn> columns)
+  ParquetWriter(OutputFile file, std::vector<ColumnSpec> columns)
       : file_(std::move(file)), columns_(std::move(columns)) {}
   Result<void> write(std::string_view bytes);
-  Result<WrittenChunk> write_chunk(const ParquetColumn& column, std::size_t rows,
-                                   const ParquetChunk& chunk);
+  Result<WrittenChunk> write_chunk(const ColumnSpec& column, std::size_t rows,
+                                   const ColumnValues& chunk);
   std::string metadata() const;
 
   OutputFile file_;
-  std::vector<ParquetColumn> columns_;
+  std::vector<ColumnSpec> columns_;
   std::vector<Group> groups_;
   std::int64_t offset_ = 0;
 };
