@@ -6,7 +6,8 @@
 //   build/release/bin/bench_view 10 made.sonde   writes them, for bench/view_browser.py
 //
 // 64 tracks: threads with spans nested up to 12 deep, and streams with kernels one after the other.
-// A query is a picture of 60 rows and 1,600 pixels, at places drawn by lot.
+// A query is a picture of 60 rows and 1,600 pixels, at places drawn by lot. As bytes, it is what
+// the server answers: all tiles that the picture touches, up to 2,048 pixels.
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "sonde/trace/builder.h"
 #include "view/timeline/area.h"
 #include "view/timeline/search.h"
+#include "view/timeline/tiles.h"
 #include "view/timeline/timeline_index.h"
 
 namespace sonde::bench {
@@ -117,33 +119,55 @@ Quantiles quantiles(std::vector<double> values) {
   return {values[values.size() / 2], values[values.size() * 95 / 100]};
 }
 
+// The tiles that cover the picture, as a page asks for them.
+std::string request_for(const std::vector<std::uint32_t>& tracks, int level, Nanos from) {
+  const Nanos width = detail::kTileBuckets << level;
+  std::vector<std::uint32_t> words = {static_cast<std::uint32_t>(level),
+                                      static_cast<std::uint32_t>(from / width), 2,
+                                      static_cast<std::uint32_t>(tracks.size())};
+  words.insert(words.end(), tracks.begin(), tracks.end());
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(words[0])};
+}
+
 void measure_queries(const detail::TimelineIndex& index) {
   std::mt19937_64 random(5);
-  std::printf("%14s %10s %10s %12s\n", "picture of", "p50 ms", "p95 ms", "rectangles");
+  std::printf("%14s %10s %10s %12s %18s\n", "picture of", "p50 ms", "p95 ms", "rectangles",
+              "as bytes, p95 ms");
   for (Nanos length = index.length_ns(); length > 1000; length /= 8) {
     int level = 0;
     while ((Nanos{2} << level) * kPixels <= length) ++level;
     std::vector<double> times;
+    std::vector<double> times_of_bytes;
     std::size_t rects = 0;
+    std::vector<detail::Rect> out;
     for (int i = 0; i < 60; ++i) {
       const Nanos width = Nanos{1} << level;
       const Nanos from = static_cast<Nanos>(random() % static_cast<std::uint64_t>(std::max<Nanos>(
                                                            1, index.length_ns() - length))) /
                          width * width;
-      std::vector<detail::Rect> out;
-      const double start = process_cpu_ns();
+      std::vector<std::uint32_t> tracks;
       std::uint32_t rows = 0;
       for (auto track = static_cast<std::uint32_t>(random() % 48);
            track < index.tracks() && rows < kRowsShown; ++track) {
-        index.add_rects(track, level, from, from + width * kPixels, out);
+        tracks.push_back(track);
         rows += index.rows(track);
       }
-      times.push_back((process_cpu_ns() - start) / 1e6);
-      rects = std::max(rects, out.size());
+      const double start = process_cpu_ns();
+      std::size_t drawn = 0;
+      for (const std::uint32_t track : tracks) {
+        out.clear();
+        index.add_rects(track, level, from, from + width * kPixels, out);
+        drawn += out.size();
+      }
+      const double found = process_cpu_ns();
+      static_cast<void>(detail::tiles(index, request_for(tracks, level, from)));
+      times_of_bytes.push_back((process_cpu_ns() - found) / 1e6);
+      times.push_back((found - start) / 1e6);
+      rects = std::max(rects, drawn);
     }
     const Quantiles all = quantiles(times);
-    std::printf("%11.3f ms %10.3f %10.3f %12zu\n", static_cast<double>(length) / 1e6, all.half,
-                all.most, rects);
+    std::printf("%11.3f ms %10.3f %10.3f %12zu %18.3f\n", static_cast<double>(length) / 1e6,
+                all.half, all.most, rects, quantiles(times_of_bytes).most);
   }
 }
 

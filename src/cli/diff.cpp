@@ -25,11 +25,21 @@ int exit_status(Verdict verdict) {
   return kGateFailed;
 }
 
-void write_as(const DiffCommand& command, const Comparison& result, Output& out) {
-  if (command.format == "markdown") return write_diff_markdown(result, command.row_limit, out);
-  if (command.format == "json") return write_diff_json(result, out);
-  if (command.format == "junit") return write_diff_junit(result, out);
-  write_diff_text(result, command.row_limit, out);
+Result<void> write_as(const DiffCommand& command, const Comparison& result, Output& out) {
+  if (command.format == "html" || command.output.ends_with(".html")) {
+    SONDE_TRY(const std::string page, view_page(diff_view(result), command.now.front()));
+    out.for_programs();
+    out.write(page);
+  } else if (command.format == "markdown") {
+    write_diff_markdown(result, command.row_limit, out);
+  } else if (command.format == "json") {
+    write_diff_json(result, out);
+  } else if (command.format == "junit") {
+    write_diff_junit(result, out);
+  } else {
+    write_diff_text(result, command.row_limit, out);
+  }
+  return {};
 }
 
 Result<std::vector<Gate>> gates_of(const DiffCommand& command) {
@@ -112,13 +122,19 @@ Result<int> run_diff(const DiffCommand& command, Output& out) {
   SONDE_TRY(const std::vector<RunSummary> now, read_runs(command.now, command.open));
   const Comparison result = compare_runs(base, now, gates);
   if (command.output.empty()) {
-    write_as(command, result, out);
+    SONDE_TRY_VOID(write_as(command, result, out));
   } else {
     Output text;
-    write_as(command, result, text);
+    SONDE_TRY_VOID(write_as(command, result, text));
     SONDE_TRY_VOID(write_file_whole(command.output, text.take()));
   }
   return exit_status(result.verdict);
+}
+
+PageView diff_view(const Comparison& result) {
+  Output text;
+  write_diff_json(result, text);
+  return {"compare", text.take()};
 }
 
 std::string percent_text(double share) {

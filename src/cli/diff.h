@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "sonde/analyse/compare.h"
 #include "sonde/open.h"
+#include "sonde/view/trace_page.h"
 
 namespace sonde::cli {
 
@@ -17,7 +18,7 @@ struct DiffCommand {
   std::vector<std::string> now;
   OpenOptions open;
   std::vector<std::string> gates;
-  std::string format = "text";  // text, markdown, json or junit
+  std::string format = "text";  // text, markdown, json, junit or html
   std::string output;           // empty: standard output
   std::string record;           // write the base's runs here, as a baseline; empty: compare
   std::string history;          // add the base's runs here, and show changes; empty: compare
@@ -27,6 +28,8 @@ struct DiffCommand {
 Result<void> check(const DiffCommand& command);
 // The exit status: 0, 1 if a gate failed, 3 if one is undecided.
 Result<int> run_diff(const DiffCommand& command, Output& out);
+// For the page of the new version's trace, or a page of its own.
+PageView diff_view(const Comparison& result);
 
 // The runs that files, folders and baselines hold; the ranks of a run are one.
 Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,

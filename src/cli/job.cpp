@@ -94,11 +94,12 @@ void add_notes(Summaries& summaries, JobReport& job) {
                                     : format_text(" and {} more", summaries.skipped.size() - 1)));
 }
 
-void write_job(const JobReport& job, const std::string& format, const std::string& name,
-               Output& out) {
+Result<void> write_job(const JobReport& job, const std::string& format, const std::string& name,
+                       Output& out) {
   if (format == "html") {
+    SONDE_TRY(const std::string page, job_page(job, job_sentences(job), name));
     out.for_programs();
-    out.write(job_page(job, job_sentences(job), name));
+    out.write(page);
   } else if (format == "json") {
     write_job_json(job, out);
   } else if (format == "md") {
@@ -106,6 +107,7 @@ void write_job(const JobReport& job, const std::string& format, const std::strin
   } else {
     write_job_text(job, out);
   }
+  return {};
 }
 
 }  // namespace
@@ -122,6 +124,18 @@ Result<void> check(const JobCommand& command) {
   }
   const Result<std::string> format = job_format(command);
   return format ? Result<void>() : Failure(format.error());
+}
+
+Result<PageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open) {
+  JobCommand command;
+  command.inputs = files;
+  command.open = open;
+  SONDE_TRY(const std::vector<JobFile> found, find_job_files(command.inputs));
+  SONDE_TRY(Summaries summaries, make_summaries(found, command));
+  SONDE_TRY_VOID(refuse_problems(summaries, command));
+  SONDE_TRY(JobReport job, analyse_job(std::move(summaries.ranks)));
+  add_notes(summaries, job);
+  return job_view(job, job_sentences(job));
 }
 
 Result<void> run_job(const JobCommand& command, Output& out) {
@@ -148,12 +162,9 @@ Result<void> run_job(const JobCommand& command, Output& out) {
   SONDE_TRY_VOID(refuse_problems(summaries, command));
   SONDE_TRY(JobReport job, analyse_job(std::move(summaries.ranks), {.hosts = command.hosts}));
   add_notes(summaries, job);
-  if (command.output.empty()) {
-    write_job(job, format, command.inputs.front(), out);
-    return {};
-  }
+  if (command.output.empty()) return write_job(job, format, command.inputs.front(), out);
   Output text;
-  write_job(job, format, command.inputs.front(), text);
+  SONDE_TRY_VOID(write_job(job, format, command.inputs.front(), text));
   return write_file_whole(command.output, text.take());
 }
 

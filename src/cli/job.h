@@ -13,6 +13,7 @@
 #include "sonde/analyse/job.h"
 #include "sonde/open.h"
 #include "sonde/result.h"
+#include "sonde/view/trace_page.h"
 
 namespace sonde::cli {
 
@@ -29,6 +30,8 @@ struct JobCommand {
 };
 Result<void> check(const JobCommand& command);
 Result<void> run_job(const JobCommand& command, Output& out);
+// What all these traces say together, for the page of one of them.
+Result<PageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open);
 
 // The files of a job, sorted. Whether something in a folder is a trace is seen when it is opened.
 struct JobFile {

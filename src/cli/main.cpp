@@ -481,6 +481,17 @@ struct Parser {
   void add_view() {
     CLI::App* command = app.add_subcommand("view", "Show the timeline and all views in a browser");
     add_input(command, "TRACE", kTraceFile, view);
+    command
+        ->add_option("RANKS", view.more,
+                     "Traces of the other ranks of the same job: the page shows who held the "
+                     "others up, and switches between their timelines")
+        ->type_name("");
+    command
+        ->add_option("--against", view.against,
+                     "Runs of the old version: the page shows what changed, as `sonde diff` does")
+        ->type_name("FILE")
+        ->take_all()
+        ->expected(1);
     CLI::Option* output =
         command
             ->add_option("-o,--output", view.output,
@@ -506,7 +517,9 @@ struct Parser {
     command->footer(
         "The page is for this machine only: it listens on 127.0.0.1, and the address holds a "
         "secret "
-        "token.\nExample:\n  sonde view train.sonde\n  sonde view train.sonde -o train.html");
+        "token.\nExample:\n  sonde view train.sonde\n  sonde view train.sonde -o train.html\n  "
+        "sonde "
+        "view rank*.json.gz\n  sonde view new.sonde --against old.sonde");
     command->callback([this] {
       require(check(view));
       action = [this](Output& out) { return run_view(view, out); };
@@ -680,10 +693,14 @@ struct Parser {
         ->expected(1);
     command
         ->add_option("--format", diff.format,
-                     "Output format: text (default), markdown, json or junit; the keys are stable")
-        ->check(CLI::IsMember({"text", "markdown", "json", "junit"}))
+                     "Output format: text (default), markdown, json, junit or html; the keys are "
+                     "stable")
+        ->check(CLI::IsMember({"text", "markdown", "json", "junit", "html"}))
         ->type_name("FORMAT");
-    command->add_option("-o,--output", diff.output, "Write the result here")->type_name("FILE");
+    command
+        ->add_option("-o,--output", diff.output,
+                     "Write the result here; a name that ends in .html is a page")
+        ->type_name("FILE");
     command
         ->add_option("--record", diff.record,
                      "Write the runs of BASE as a small baseline instead of comparing them")

@@ -7,20 +7,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/new_file.h"
+#include "base/readable.h"
 #include "base/text.h"
+#include "cli/diff.h"
+#include "cli/job.h"
 #include "cli/progress.h"
 #include "sonde/export.h"
+#include "sonde/trace/part.h"
 #include "sonde/view/trace_page.h"
 
 #if SONDE_HAS_BOOST
@@ -33,15 +39,37 @@
 namespace sonde::cli {
 namespace {
 
+// The ranks of a job side by side, and what changed since other runs.
+Result<std::vector<PageView>> views_of_several(const ViewCommand& options) {
+  std::vector<PageView> views;
+  if (!options.more.empty()) {
+    std::vector<std::string> files = {options.file};
+    files.insert(files.end(), options.more.begin(), options.more.end());
+    const Progress progress("comparing ranks");
+    SONDE_TRY(PageView ranks, job_view_of(files, options.open));
+    views.push_back(std::move(ranks));
+  }
+  if (!options.against.empty()) {
+    const Progress progress("comparing runs");
+    SONDE_TRY(const std::vector<RunSummary> base, read_runs(options.against, options.open));
+    SONDE_TRY(const std::vector<RunSummary> now, read_runs({options.file}, options.open));
+    views.push_back(diff_view(compare_runs(base, now, {})));
+  }
+  return views;
+}
+
 Result<void> write_page(const ViewCommand& options) {
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   TracePageOptions wanted;
   wanted.at = options.at;
+  SONDE_TRY(wanted.more_views, views_of_several(options));
   if (options.most_spans > 0) wanted.most_spans = options.most_spans;
   if (trace.spans().size() > wanted.most_spans)
     say(options.output + ": shows a stretch of " + counted_text(wanted.most_spans, "span") +
         " of " + count_text(trace.spans().size()) + "; --most-spans sets how many");
+  if (!options.more.empty())
+    say(options.output + ": the timeline is of " + options.file + "; the ranks are compared");
   const Progress progress("writing " + options.output);
   return save_trace_page(trace, options.output, options.file, wanted);
 }
@@ -62,29 +90,140 @@ FileState state_of(const std::string& path) {
   return state;
 }
 
-Result<std::string> perfetto_bytes(const Trace& trace) {
+Result<std::string> perfetto_bytes(const Trace& trace, const TracePart& part) {
   SONDE_TRY(const TemporaryFile file, TemporaryFile::create("sonde-view"));
-  SONDE_TRY_VOID(export_perfetto(trace, file.path()));
+  if (part.is_all()) {
+    SONDE_TRY_VOID(export_perfetto(trace, file.path()));
+  } else {
+    SONDE_TRY(const Trace some, part_of(trace, part));
+    SONDE_TRY_VOID(export_perfetto(some, file.path()));
+  }
   return read_file(file.path());
 }
 
-// The trace that is shown, replaced when its file has grown.
+// The number after "KEY=" in what follows the question mark.
+std::optional<Nanos> number_in(std::string_view target, std::string_view key) {
+  std::size_t at = target.find('?');
+  while (at != std::string_view::npos) {
+    std::string_view rest = target.substr(at + 1);
+    if (rest.starts_with(key) && rest.substr(key.size()).starts_with('=')) {
+      rest.remove_prefix(key.size() + 1);
+      Nanos value = 0;
+      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      if (error == std::errc() && end != rest.data() && value >= 0) return value;
+      return std::nullopt;
+    }
+    at = target.find('&', at + 1);
+  }
+  return std::nullopt;
+}
+
+// One of the traces that are shown, opened when it is first asked for and replaced when its file
+// has grown.
 class Shown {
  public:
-  Shown(const ViewCommand& options, const Trace& trace)
-      : options_(options),
-        state_(state_of(options.file)),
-        service_(std::make_shared<detail::ViewService>(trace, options.file)) {}
+  Shown(const ViewCommand& options, std::string file, std::vector<PageView> more)
+      : options_(options), file_(std::move(file)), more_(std::move(more)) {}
+
+  void show(const Trace& trace) {
+    const FileState state = state_of(file_);
+    replace(std::make_shared<detail::ViewService>(trace, file_, more_), state);
+  }
+  bool is_open() {
+    const std::lock_guard lock(mutex_);
+    return service_ != nullptr;
+  }
 
   detail::Answer answer(std::string_view target, std::string_view body) {
-    if (target == "/api/version") return version();
-    if (target == "/api/perfetto") return perfetto();
+    if (target.starts_with("/api/version")) return version();
+    const Result<void> opened = open();
+    if (!opened) return failed(opened.error().message);
     const std::shared_ptr<const detail::ViewService> service = current();
+    if (target.starts_with("/api/perfetto")) return perfetto(*service, target);
     detail::ViewAnswer answer = service->answer(target, body);
     return {answer.status, answer.type, std::move(answer.body)};
   }
 
-  // Checks the file now and then, until it is stopped.
+  // Reads the file again if it has changed.
+  void refresh() {
+    const FileState now = state_of(file_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (service_ == nullptr || now == state_) return;
+      state_ = now;
+    }
+    if (const Result<Trace> trace = open_trace(file_, options_.open))
+      replace(std::make_shared<detail::ViewService>(*trace, file_, more_), now);
+  }
+
+ private:
+  Result<void> open() {
+    const std::lock_guard lock(opening_);
+    if (is_open()) return {};
+    SONDE_TRY(const Trace trace, open_trace(file_, options_.open));
+    show(trace);
+    return {};
+  }
+  std::shared_ptr<const detail::ViewService> current() {
+    const std::lock_guard lock(mutex_);
+    return service_;
+  }
+  void replace(std::shared_ptr<const detail::ViewService> service, const FileState& state) {
+    const std::lock_guard lock(mutex_);
+    state_ = state;
+    service_ = std::move(service);
+    ++version_;
+  }
+  static detail::Answer failed(const std::string& message) {
+    return {400, "application/json", "{\"error\": " + json_string(message) + "}"};
+  }
+  // The trace or a stretch of it in Perfetto's format, for its own viewer.
+  static detail::Answer perfetto(const detail::ViewService& service, std::string_view target) {
+    TracePart part;
+    part.from_ns = number_in(target, "from");
+    part.to_ns = number_in(target, "to");
+    Result<std::string> bytes = perfetto_bytes(service.answers().trace(), part);
+    if (!bytes) return failed(bytes.error().message);
+    return {200, "application/octet-stream", *std::move(bytes)};
+  }
+  detail::Answer version() {
+    const std::lock_guard lock(mutex_);
+    return {200, "application/json", "{\"version\": " + std::to_string(version_) + "}"};
+  }
+
+  const ViewCommand& options_;
+  const std::string file_;
+  const std::vector<PageView> more_;
+  FileState state_;
+  std::mutex opening_;
+  std::mutex mutex_;
+  std::shared_ptr<const detail::ViewService> service_;
+  std::uint64_t version_ = 0;
+};
+
+// All traces of the command. Requests say which they mean: of=1 is the second.
+class AllShown {
+ public:
+  AllShown(const ViewCommand& options, const Trace& first, const std::vector<PageView>& more)
+      : files_({options.file}) {
+    files_.insert(files_.end(), options.more.begin(), options.more.end());
+    for (const std::string& file : files_)
+      shown_.push_back(std::make_unique<Shown>(options, file, more));
+    shown_.front()->show(first);
+  }
+
+  detail::Answer answer(std::string_view target, std::string_view body) {
+    if (target == "/api/files") return files();
+    const std::size_t of = place(target);
+    if (of < shown_.size()) return shown_[of]->answer(target, body);
+    return {404, "application/json", "{\"error\": \"there is no such trace\"}"};
+  }
+  bool is_slow(std::string_view target) {
+    const std::size_t of = place(target);
+    return detail::ViewService::is_slow(target) || (of < shown_.size() && !shown_[of]->is_open());
+  }
+
+  // Checks the files now and then, until it is stopped.
   void follow(const std::stop_token& stop) {
     using Clock = std::chrono::steady_clock;
     Clock::duration between = std::chrono::seconds(1);
@@ -94,43 +233,26 @@ class Shown {
       std::unique_lock lock(mutex);
       waiting.wait_for(lock, stop, between, [] { return false; });
       if (stop.stop_requested()) return;
-      const FileState now = state_of(options_.file);
-      if (now == state_) continue;
-      state_ = now;
       const Clock::time_point begin = Clock::now();
-      if (Result<Trace> trace = open_trace(options_.file, options_.open))
-        replace(std::make_shared<detail::ViewService>(*trace, options_.file));
+      for (const std::unique_ptr<Shown>& one : shown_) one->refresh();
       // Reading a large file again and again must not keep the machine busy.
       between = std::max<Clock::duration>(between, 4 * (Clock::now() - begin));
     }
   }
 
  private:
-  std::shared_ptr<const detail::ViewService> current() {
-    const std::lock_guard lock(mutex_);
-    return service_;
+  static std::size_t place(std::string_view target) {
+    return static_cast<std::size_t>(number_in(target, "of").value_or(0));
   }
-  void replace(std::shared_ptr<const detail::ViewService> service) {
-    const std::lock_guard lock(mutex_);
-    service_ = std::move(service);
-    ++version_;
-  }
-  // The trace in Perfetto's format, for its own viewer.
-  detail::Answer perfetto() {
-    const Result<std::string> bytes = perfetto_bytes(current()->answers().trace());
-    if (bytes) return {200, "application/octet-stream", *bytes};
-    return {400, "application/json", "{\"error\": " + json_string(bytes.error().message) + "}"};
-  }
-  detail::Answer version() {
-    const std::lock_guard lock(mutex_);
-    return {200, "application/json", "{\"version\": " + std::to_string(version_) + "}"};
+  detail::Answer files() const {
+    std::string list;
+    for (const std::string& file : files_)
+      list += (list.empty() ? "" : ", ") + json_string(readable_line(file));
+    return {200, "application/json", "{\"files\": [" + list + "]}"};
   }
 
-  const ViewCommand& options_;
-  FileState state_;
-  std::mutex mutex_;
-  std::shared_ptr<const detail::ViewService> service_;
-  std::uint64_t version_ = 1;
+  std::vector<std::string> files_;
+  std::vector<std::unique_ptr<Shown>> shown_;
 };
 
 detail::Answer page_part(std::string_view target) {
@@ -153,14 +275,15 @@ void print_address(const detail::ViewServer& server, const std::string& address,
 
 Result<void> serve(const ViewCommand& options, Output& out) {
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
-  std::unique_ptr<Shown> shown;
+  SONDE_TRY(const std::vector<PageView> more, views_of_several(options));
+  std::unique_ptr<AllShown> shown;
   {
     const Progress progress("indexing " + options.file);
-    shown = std::make_unique<Shown>(options, trace);
+    shown = std::make_unique<AllShown>(options, trace, more);
   }
   detail::ServerHandlers handlers;
   handlers.page = page_part;
-  handlers.is_slow = detail::ViewService::is_slow;
+  handlers.is_slow = [&](std::string_view target) { return shown->is_slow(target); };
   handlers.api = [&](std::string_view target, std::string_view body) {
     return shown->answer(target, body);
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 
@@ -10,6 +11,8 @@ namespace sonde::cli {
 // With an output: one file. Without: a server on this machine, until interrupted.
 struct ViewCommand {
   std::string file;
+  std::vector<std::string> more;     // further ranks of the same job
+  std::vector<std::string> against;  // runs of the old version, to compare with
   OpenOptions open;
   std::string output;
   std::string at;  // what to show first, as the page's address has it

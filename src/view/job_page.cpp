@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/readable.h"
-#include "view/job_page_html.h"
 #include "view/page.h"
 
 namespace sonde {
@@ -15,11 +14,10 @@ constexpr std::size_t kMostRanks = 2048;
 
 class JobPage {
  public:
-  JobPage(const JobReport& job, const std::vector<std::string>& sentences, std::string_view name)
-      : job_(job), sentences_(sentences), name_(name) {}
+  JobPage(const JobReport& job, const std::vector<std::string>& sentences)
+      : job_(job), sentences_(sentences) {}
 
   std::string data() {
-    json_.key("name").text(readable_line(name_));
     texts("sentences", sentences_);
     texts("notes", job_.notes);
     json_.key("blamed").number(job_.verdict ? job_.verdict->rank : -1);
@@ -44,7 +42,10 @@ class JobPage {
       const JobClock& clock = job_.clocks[i];
       json_.object([&] {
         number("rank", rank.rank);
+        json_.key("source").text(readable_line(rank.source));
         json_.key("host").text(readable_line(rank.host));
+        number("step", rank.mean_step_ns);
+        number("outlier", rank.is_outlier ? 1 : 0);
         number("wait", rank.wait_ns);
         number("caused", rank.caused_ns);
         number("last", static_cast<std::int64_t>(rank.times_last));
@@ -90,17 +91,18 @@ class JobPage {
 
   const JobReport& job_;
   const std::vector<std::string>& sentences_;
-  std::string_view name_;
   detail::PageJson json_;
 };
 
 }  // namespace
 
-std::string job_page(const JobReport& job, const std::vector<std::string>& sentences,
-                     std::string_view name) {
-  std::string page = detail::kJobPage;
-  detail::replace_mark(page, "{{DATA}}", JobPage(job, sentences, name).data());
-  return page;
+PageView job_view(const JobReport& job, const std::vector<std::string>& sentences) {
+  return {"ranks", JobPage(job, sentences).data()};
+}
+
+Result<std::string> job_page(const JobReport& job, const std::vector<std::string>& sentences,
+                             std::string_view name) {
+  return view_page(job_view(job, sentences), name);
 }
 
 }  // namespace sonde

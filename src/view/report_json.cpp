@@ -74,6 +74,7 @@ class ReportJson {
         json_.key("moments").list(finding.moments, [&](const FindingMoment& moment) {
           json_.object([&] {
             json_.key("text").text(moment_text(report_, moment));
+            json_.key("what").text(moment.what);
             json_.key("begin_ns").number(moment.begin_ns - report_.trace.first_ns());
             json_.key("ns").number(moment.end_ns - moment.begin_ns);
           });
@@ -130,6 +131,7 @@ class ReportJson {
         json_.key("memory_hidden_ns").number(device.memory_hidden_ns);
         json_.key("kernels").number(
             static_cast<std::int64_t>(device.compute.count + device.communication.count));
+        json_.key("gaps_in_all").number(static_cast<std::int64_t>(device.gaps.size()));
         json_.key("gaps").list(longest_gaps(device), [&](const DeviceGap& gap) { one_gap(gap); });
         json_.key("other_work_ns").number(device.other.union_ns);
         json_.key("other_work").number(static_cast<std::int64_t>(device.other.count));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/view/trace_page.h"
 
+#include <utility>
+
 #include "base/json.h"
 #include "base/output_file.h"
 #include "base/readable.h"
+#include "sonde/trace/builder.h"
 #include "view/compressed.h"
 #include "view/page.h"
 #include "view/timeline/page_data.h"
@@ -60,7 +63,7 @@ std::string detail::viewer_page() {
 
 Result<std::string> trace_page(const Trace& trace, std::string_view name,
                                const TracePageOptions& options) {
-  const detail::TraceAnswers answers(trace, std::string(name));
+  const detail::TraceAnswers answers(trace, std::string(name), options.more_views);
   const detail::PageDataOptions wanted{options.most_spans, options.from_ns, options.at};
   SONDE_TRY(const std::vector<std::uint8_t> bytes,
             detail::compressed(detail::page_data(answers, wanted)));
@@ -74,6 +77,14 @@ Result<std::string> trace_page(const Trace& trace, std::string_view name,
       page, "{{DATA}}",
       "<script id=\"data\" type=\"text/plain\">" + detail::base64(bytes) + "</script>");
   return page;
+}
+
+Result<std::string> view_page(PageView view, std::string_view name) {
+  SONDE_TRY(const Trace none, TraceBuilder().build());
+  TracePageOptions options;
+  options.at = "view=" + view.name;
+  options.more_views.push_back(std::move(view));
+  return trace_page(none, name, options);
 }
 
 Result<void> save_trace_page(const Trace& trace, const std::string& path, std::string_view name,

@@ -10,13 +10,16 @@
 #include "analyse/testing/op_trace.h"
 #include "sonde/analyse/report.h"
 #include "sonde/open.h"
+#include "sonde/trace/builder.h"
 #include "view/flame.h"
 #include "view/timeline/page_data.h"
+#include "view/timeline/views.h"
 
 namespace sonde {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::OpTrace;
@@ -50,6 +53,24 @@ TEST(TracePage, CutsAStretchOutOfALargeTrace) {
   const std::string data = detail::page_data(answers, {.most_spans = 100, .from = 0, .at = ""});
   EXPECT_THAT(data, HasSubstr("\"kept\": 100"));
   EXPECT_THAT(data, HasSubstr("\"cut\": [0, "));
+}
+
+TEST(TracePage, HasFurtherViewsBesideItsOwn) {
+  const std::vector<PageView> more = {{"compare", R"({"verdict": "passed"})"}};
+  OpTrace t;
+  t.op("aten::mm", 0, 10);
+  const detail::TraceAnswers answers(t.build(), "t", more);
+  EXPECT_THAT(detail::view_names(answers), Contains("overview"));
+  EXPECT_THAT(detail::view_names(answers), Contains("compare"));
+  EXPECT_EQ(*detail::view_json(answers, "compare"), more[0].json);
+}
+
+TEST(ViewPage, HasOneViewAlone) {
+  const detail::TraceAnswers answers(*TraceBuilder().build(), "t", {{"ranks", "{}"}});
+  EXPECT_THAT(detail::view_names(answers), ElementsAre("ranks"));
+  const Result<std::string> page = view_page({"ranks", "{}"}, "<job>");
+  ASSERT_TRUE(page.has_value());
+  EXPECT_THAT(*page, HasSubstr("<title>&lt;job>"));
 }
 
 TEST(FlameForPage, LeavesOutWhatIsTooNarrowToSee) {

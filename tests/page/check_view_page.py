@@ -42,7 +42,7 @@ TILES = """(async () => {
 class Served:
     """`sonde view` while it runs."""
 
-    def __init__(self, sonde: str, trace: Path, *more: str):
+    def __init__(self, sonde: str, trace: Path, *more: str | Path):
         self.process = subprocess.Popen([sonde, "view", trace, "--no-browser", *more], stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.address = re.search(r"http://\S+", line).group()
@@ -194,6 +194,61 @@ def takes_no_more_than_it_should(served: Served, test: unittest.TestCase):
     test.assertLess(served.peak_memory_mb() - before, 10)
 
 
+def works_by_keys_alone(page: Page, test: unittest.TestCase):
+    """From nothing to a kernel's operator, a table of what is shown, and back."""
+    show(page, "Timeline")
+    page.evaluate("document.activeElement.blur()")
+    for key in ("Escape", "Escape", "Escape", "0", "."):
+        page.press(key)
+    page.wait_for("!!document.querySelector('.panel .facts')")
+    first = text(page, ".panel h2")
+    page.press("j")
+    page.wait_for(f"!!document.querySelector('.panel h2') && document.querySelector('.panel h2').textContent !== {json.dumps(first)}")
+    page.press("x")
+    page.wait_for("document.querySelectorAll('.panel tbody tr').length > 1")
+    page.press("Escape")
+    page.wait_for("!document.querySelector('.panel tbody')")
+
+
+def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestCase):
+    """Several traces: who held the others up, each timeline, and a stretch of one for Perfetto."""
+    files = sorted(traces.glob("rank*.json.gz"))
+    with Served(sonde, files[0], *files[1:]) as served:
+        page = browser.open_address(served.address)
+        settle(page)
+        show(page, "Ranks")
+        test.assertIn("Rank 2 holds the others up", text(page, "main"))
+        test.assertEqual(page.evaluate("document.querySelectorAll('.heat rect').length % 4"), 0)
+        page.evaluate("(() => { const s = document.querySelector('select.file'); s.value = '2'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
+        page.wait_for("window.sonde && sonde.trace.name.endsWith('rank2.pt.trace.json.gz')")
+        settle(page)
+        test.assertEqual(text(page, "nav [aria-current]"), "Ranks")
+        show(page, "Timeline")
+        page.wait_for("Number(document.body.dataset.drawn) > 0")
+        whole, part = page.evaluate("Promise.all([sonde.perfetto(null), sonde.perfetto({ from: 0, to: sonde.trace.length / 50 })]).then((all) => all.map((b) => b.byteLength))")
+        test.assertTrue(0 < part < whole / 2, f"{part} of {whole} bytes")
+
+
+def shows_jobs_and_changes(browser: Browser, sonde: str, traces: Path, folder: Path, test: unittest.TestCase):
+    """`sonde job` and `sonde diff` write the same page, with one view."""
+    files = sorted(traces.glob("rank*.json.gz"))
+    job, diff, both = folder / "job.html", folder / "diff.html", folder / "both.html"
+    subprocess.run([sonde, "job", *files, "-o", job], check=True)
+    subprocess.run([sonde, "diff", files[0], files[2], "-o", diff], check=True)
+    subprocess.run([sonde, "view", files[2], "--against", files[0], "-o", both], check=True)
+    for path, view, words in ((job, "Ranks", "Rank 2 holds the others up"), (diff, "Compare", "Time of a step")):
+        page = browser.open(path)
+        settle(page)
+        test.assertEqual(text(page, "nav"), view)
+        test.assertIn(words, text(page, "main"))
+    page = browser.open(both)
+    settle(page)
+    show(page, "Compare")
+    click_text(page, ".compare td button.link", "timeline")
+    settle(page)
+    test.assertEqual(text(page, "nav [aria-current]"), "Timeline")
+
+
 def shows_hostile_names_as_text(browser: Browser, sonde: str, folder: Path, test: unittest.TestCase):
     events = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10 * i, "dur": 9, "args": {name[:200]: name[:200]}} for i, name in enumerate(HOSTILE)]
     trace, path = folder / "hostile.json", folder / "<b>hostile.html"
@@ -233,6 +288,7 @@ def main() -> int:
                 page.screenshot(options.shots / f"{view.split()[0].lower()}.png")
         answers_the_first_questions(page, test)
         hands(page, test)
+        works_by_keys_alone(page, test)
         has_no_faults(page, test)
         tiles = page.evaluate(TILES)
         refuses_strangers(served, test)
@@ -248,8 +304,10 @@ def main() -> int:
             show(alone, view)
         answers_the_first_questions(alone, test)
         shows_hostile_names_as_text(browser, options.sonde, folder, test)
+        shows_jobs_and_changes(browser, options.sonde, options.trace.parent / "ranks4", folder, test)
         # The page of the server is still open, and asks its own server whether the trace has grown.
         test.assertEqual([p for p in alone.problems() if f"127.0.0.1:{served.port}/api/version" not in p], [])
+        shows_ranks(browser, options.sonde, options.trace.parent / "ranks4", test)
         print(f"{path.stat().st_size / 1e3:.0f} kB as one file, {len(tiles)} tiles compared")
     return 0
 

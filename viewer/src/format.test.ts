@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, momentText, shortName, timeText } from "./format.ts";
+import { bytesText, momentText, narrowName, shortName, timeText } from "./format.ts";
 
 test("times have four digits and the unit that fits", () => {
   assert.equal(timeText(0), "0 ns");
@@ -24,11 +24,25 @@ test("bytes have binary units", () => {
 
 test("kernel names are shortened to what tells them apart", () => {
   const long = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, at::detail::Array<char*, 1> >(int, float)";
-  assert.equal(shortName(long), "vectorized_elementwise_kernel<…>");
+  assert.equal(shortName(long), "vectorized_elementwise_kernel<FillFunctor…>");
+  const copy = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}> >(int)";
+  assert.equal(shortName(copy), "elementwise_kernel<direct_copy_kernel_cuda…>");
+  const foreach = (op: string) => `void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<1>, at::native::(anonymous namespace)::BinaryOpScalarFunctor<float, 1, 1, 0>, ${op}<float>, float>(int)`;
+  assert.equal(shortName(foreach("std::plus")), "multi_tensor_apply_kernel<plus…>");
+  assert.equal(shortName(foreach("std::multiplies")), "multi_tensor_apply_kernel<multiplies…>");
+  assert.equal(shortName("void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nn_align1>(cutlass_80_simt_sgemm_64x64_8x5_nn_align1::Params)"), "cutlass_80_simt_sgemm_64x64_8x5_nn_align1");
   assert.equal(shortName("void (anonymous namespace)::softmax_warp_forward<float, float, 10>(float*, int)"), "softmax_warp_forward<…>");
   assert.equal(shortName("<built-in method item of Tensor object at 0x7f00>"), "<built-in method item of Tensor object at 0x7f00>");
   assert.equal(shortName("aten::mm"), "aten::mm");
   assert.equal(shortName("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
   assert.equal(shortName("torch/nn/modules/module.py(1501): _call_impl"), "torch/nn/modules/module.py(1501): _call_impl");
   assert.equal(shortName("autograd::engine::evaluate_function: MulBackward0"), "autograd::engine::evaluate_function: MulBackward0");
+});
+
+test("where there is little room, the function is shown rather than its file", () => {
+  assert.equal(narrowName("torch/nn/modules/module.py(1783): _call_impl"), "_call_impl");
+  assert.equal(narrowName("nn.Module: Block_0"), "Block_0");
+  assert.equal(narrowName("<built-in method run_backward of torch._C._EngineBase object at 0x7f>"), "run_backward");
+  assert.equal(narrowName("aten::mm"), "mm");
+  assert.equal(narrowName("forward"), "forward");
 });

@@ -56,6 +56,17 @@ export function largeText(n: number): string {
   return countText(n);
 }
 
+/** From the first angle bracket to the one that closes it. */
+function argumentsOf(name: string): string {
+  const begin = name.indexOf("<");
+  let depth = 0;
+  for (let i = begin; i < name.length; i++) {
+    if (name[i] === "<") depth++;
+    else if (name[i] === ">" && name[i - 1] !== "-" && --depth === 0) return name.slice(begin, i);
+  }
+  return "";
+}
+
 /** Removes what stands between matching angle brackets, and keeps that it did. */
 function withoutTemplates(name: string): string {
   let out = "";
@@ -75,11 +86,42 @@ function withoutTemplates(name: string): string {
   return depth === 0 ? out : name;
 }
 
+// What stands in the arguments of many templates and says nothing about this one: types, namespaces, wrappers.
+const DULL = new Set(
+  ("float double int long short char bool void unsigned signed const true false auto std at native c10 cuda detail thrust cub anonymous namespace array Array operator lambda " +
+    "Half BFloat16 complex Scalar size_t binary_internal gpu_kernel_impl gpu_kernel_impl_nocast ReduceOp func_wrapper_t BinaryFunctor AUnaryFunctor BUnaryFunctor").split(" "),
+);
+const DULL_ENDS = /(Metadata|Iterator|IteratorBase|_t|^(Unary|Binary|Ternary|Pointwise)Op\w*Functor)$/;
+
+/** The first template argument that tells instances apart: FillFunctor, direct_copy_kernel_cuda, multiplies. */
+function tellingArgument(name: string): string {
+  const begin = name.indexOf("<");
+  for (const [word] of name.slice(begin).matchAll(/(?<!\w)[A-Za-z_]\w*/g)) if (!DULL.has(word) && !DULL_ENDS.test(word)) return word;
+  return "";
+}
+
 /**
  * The part of a long C++ name that tells kernels apart:
- * `void at::native::vectorized_elementwise_kernel<4, …>(int, …)` is `vectorized_elementwise_kernel<…>`.
+ * `void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, …>(int, …)` is
+ * `vectorized_elementwise_kernel<FillFunctor…>`.
  */
 export function shortName(name: string): string {
+  const known = shortNames.get(name);
+  if (known !== undefined) return known;
+  if (shortNames.size > 20_000) shortNames.clear();
+  const text = shortened(name);
+  shortNames.set(name, text);
+  return text;
+}
+const shortNames = new Map<string, string>();
+
+/** What to show where there is little room: the function of `torch/nn/modules/module.py(1783): _call_impl`. */
+export function narrowName(name: string): string {
+  const found = /^.*\.py\(\d+\): (.+)$/.exec(name) ?? /^nn\.Module: (.+)$/.exec(name) ?? /^<built-in (?:method|function) ([\w.]+).*>$/.exec(name) ?? /^autograd::engine::evaluate_function: (.+)$/.exec(name) ?? /^aten::(.+)$/.exec(name);
+  return found === null ? shortName(name) : found[1];
+}
+
+function shortened(name: string): string {
   if (name.length < 24 || !(name.includes("<") || name.includes("(")) || name.includes(".py") || name.startsWith("<")) return name;
   let text = withoutTemplates(name.replaceAll("(anonymous namespace)::", ""));
   const call = text.indexOf("(");
@@ -87,5 +129,9 @@ export function shortName(name: string): string {
   text = text.replace(/^(void|int|float|double|auto|static|__global__)\s+/, "").trim();
   const at = text.lastIndexOf("::");
   if (at >= 0 && /^[\w:<>…~]+$/.test(text)) text = text.slice(at + 2);
-  return text === "" ? name : text;
+  if (text === "") return name;
+  if (!text.endsWith("<…>")) return text;
+  const telling = tellingArgument(argumentsOf(name));
+  if (telling === "") return text;
+  return /^Kernel2?<…>$/.test(text) ? telling : `${text.slice(0, -2)}${telling}…>`;
 }

@@ -6,22 +6,28 @@ import { LocalSource } from "./source/local.ts";
 import type { Source } from "./source/source.ts";
 import { goTo } from "./state.ts";
 
-async function open(): Promise<Source> {
+async function open(of: number): Promise<Source> {
   const data = document.getElementById("data")?.textContent ?? "";
-  return data === "" ? HttpSource.open(takeToken()) : LocalSource.open(data);
+  return data === "" ? HttpSource.open(takeToken(), of) : LocalSource.open(data);
 }
 
-async function start(): Promise<void> {
+/** Which of several traces the address names. */
+function named(): number {
+  const of = Number(new URLSearchParams(location.hash.slice(1)).get("of"));
+  return Number.isSafeInteger(of) && of > 0 ? of : 0;
+}
+
+async function start(of: number): Promise<void> {
   const app = document.getElementById("app")!;
   try {
-    const source = await open();
+    const source = await open(of);
     render(null, app);
     // For tests and measurements: the source, and a way to move.
     Object.assign(window, { sonde: source, sondeShow: (from: number, to: number) => goTo({ from, to }, source) });
-    render(<Shell source={source} reload={() => void start()} />, app);
+    render(<Shell source={source} reload={(other) => void start(other)} />, app);
   } catch (error) {
     render(<p class="waiting" role="alert">{(error as Error).message}</p>, app);
   }
 }
 
-void start();
+void start(named());

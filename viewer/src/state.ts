@@ -31,10 +31,17 @@ export const message = signal("");
 export const helpOpen = signal(false);
 /** Text that a table view is filtered by, set by links to it. */
 export const tableFilter = signal("");
+/** Asks the timeline for a table of what is on the screen. */
+export const selectShown = signal(0);
+/** Asks the timeline to select a span of the next track, of the previous one, or the first. */
+export const walkTracks = signal<{ by: number } | null>(null);
 /** Of the memory view: "cuda:0"; empty: the one with the highest peak. */
 export const memoryDevice = signal("");
 
 let before: Stretch[] = [];
+let lastMove = Number.NEGATIVE_INFINITY;
+const ONE_MOVE = 600;
+let traceShown = 0;
 
 /** Ends of the trace with a little room, so that its first and last spans can be seen. */
 export function wholeOf(source: Source): Stretch {
@@ -56,7 +63,16 @@ export function goTo(wanted: Stretch, source: Source): void {
   stretch.value = clamped(wanted, source);
 }
 
+/** A small move, of which many follow each other: together they are one to undo. */
+export function moveTo(wanted: Stretch, source: Source): void {
+  const now = performance.now();
+  if (now - lastMove > ONE_MOVE) before = [...before.slice(-99), stretch.value];
+  lastMove = now;
+  stretch.value = clamped(wanted, source);
+}
+
 export function undo(): boolean {
+  lastMove = Number.NEGATIVE_INFINITY;
   const last = before.pop();
   if (last !== undefined) stretch.value = last;
   return last !== undefined;
@@ -84,6 +100,9 @@ export function stateText(): string {
   if (query.value !== "") parts.push(`q=${encodeURIComponent(query.value)}`);
   if (pinned.value.size > 0) parts.push(`pin=${[...pinned.value].join(".")}`);
   if (collapsed.value.size > 0) parts.push(`fold=${[...collapsed.value].join(".")}`);
+  if (trackFilter.value !== "") parts.push(`tracks=${encodeURIComponent(trackFilter.value)}`);
+  if (marks.value.length > 0) parts.push(`marks=${marks.value.map((mark) => `${Math.round(mark.from)},${Math.round(mark.to - mark.from)}`).join(",")}`);
+  if (traceShown > 0) parts.push(`of=${traceShown}`);
   return parts.join("&");
 }
 
@@ -97,6 +116,10 @@ export function restore(text: string, source: Source): Restored {
   const parameters = new URLSearchParams(text);
   const numbers = (value: string | null) => (value ?? "").split(/[,.]/).filter((part) => part !== "").map(Number).filter(Number.isFinite);
   const [from, length] = numbers(parameters.get("t"));
+  traceShown = source.of;
+  trackFilter.value = parameters.get("tracks") ?? "";
+  const ends = numbers(parameters.get("marks"));
+  marks.value = ends.flatMap((begin, i) => (i % 2 === 0 && ends[i + 1] >= 0 ? [{ from: begin, to: begin + ends[i + 1] }] : []));
   stretch.value = length > 0 ? clamped({ from, to: from + length }, source) : wholeOf(source);
   if (parameters.has("view")) tab.value = parameters.get("view") ?? "timeline";
   memoryDevice.value = parameters.get("device") ?? "";

@@ -11,11 +11,19 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sonde/result.h"
 #include "sonde/trace.h"
 
 namespace sonde {
+
+// A view that is not of the page's own trace: "ranks" with what job_view() of sonde/view/job_page.h
+// gives, or "compare" with the JSON of `sonde diff`.
+struct PageView {
+  std::string name;
+  std::string json;
+};
 
 struct TracePageOptions {
   // A page with more spans gets large: a stretch of time with so many is cut out, and the page says
@@ -25,6 +33,7 @@ struct TracePageOptions {
   Nanos from_ns = 0;
   // What the page shows first, such as "view=memory": the text that its "Copy link" gives.
   std::string at = "";
+  std::vector<PageView> more_views = {};
 };
 
 // `name` is what the page calls the trace, such as its file; it and all names in the trace may
@@ -34,5 +43,8 @@ Result<std::string> trace_page(const Trace& trace, std::string_view name,
 // The same as a file, which appears complete or not at all.
 Result<void> save_trace_page(const Trace& trace, const std::string& path, std::string_view name,
                              const TracePageOptions& options = {});
+
+// A page with this view alone.
+Result<std::string> view_page(PageView view, std::string_view name);
 
 }  // namespace sonde

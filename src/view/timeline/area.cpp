@@ -24,11 +24,13 @@ class AreaMaker {
         spans_(answers.trace().spans()),
         from_(from),
         to_(to),
-        by_name_(answers.trace().strings().size() + 1) {}
+        by_name_(answers.trace().strings().size() + 1),
+        sums_(by_name_.size()) {}
 
   Area make(std::span<const std::uint32_t> tracks) {
     for (const std::uint32_t track : tracks)
       if (track < index_.tracks()) add_track(track);
+    add_sums();
     std::sort(ranges_.begin(), ranges_.end());
     add_bytes();
     Area out;
@@ -44,6 +46,14 @@ class AreaMaker {
   }
 
  private:
+  // Small, so that those of thousands of names stay close to the processor.
+  struct Sum {
+    std::uint32_t count = 0;
+    std::uint32_t first = 0;  // a span
+    Nanos total_ns = 0;
+    Nanos inner_ns = 0;  // of the spans inside
+  };
+
   AreaRow& row_of(std::uint32_t span) {
     const StringId name = spans_.name[SpanId(span)];
     return by_name_[name.valid() ? name.index() : by_name_.size() - 1];
@@ -80,8 +90,54 @@ class AreaMaker {
       const auto next = std::lower_bound(lane.begin(), lane.end(), begin);
       if (next != lane.begin() && times_.end(*(next - 1)) > from_) add(*(next - 1));
     }
-    for (std::uint32_t span = begin; span < end; ++span) add(span);
+    add_whole(begin, end);
+    for (std::uint32_t row = 0; row < index_.rows(track); ++row) {
+      const std::span<const std::uint32_t> lane = index_.lane(track, row);
+      const auto next = std::lower_bound(lane.begin(), lane.end(), end);
+      if (next != lane.begin() && *(next - 1) >= begin) cut_end(*(next - 1));
+    }
     ranges_.push_back({begin, end});
+  }
+
+  // Spans that begin in the area, as if they also ended there.
+  void add_whole(std::uint32_t begin, std::uint32_t end) {
+    const StringId* const names = spans_.name.data();
+    const SpanId* const parents = spans_.parent.data();
+    const std::size_t none = sums_.size() - 1;
+    const auto sum_of = [&](std::uint32_t span) -> Sum& {
+      return sums_[names == nullptr ? none : std::min<std::size_t>(names[span].value(), none)];
+    };
+    for (std::uint32_t span = begin; span < end; ++span) {
+      const Nanos length_ns = times_.length(span);
+      Sum& sum = sum_of(span);
+      if (sum.count++ == 0) sum.first = span;
+      add_to(sum.total_ns, length_ns);
+      const SpanId parent = parents == nullptr ? SpanId() : parents[span];
+      if (parent.valid() && (parent.value() >= begin || is_inside(parent.value())))
+        add_to(sum_of(parent.value()).inner_ns, length_ns);
+    }
+  }
+  void add_sums() {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Sum& sum = sums_[i];
+      AreaRow& row = by_name_[i];
+      if (row.count == 0 && sum.count > 0) row.of = span_class(spans_.kind[SpanId(sum.first)]);
+      row.count += sum.count;
+      add_to(row.total_ns, sum.total_ns);
+      add_to(row.self_ns, sum.total_ns);
+      take_from(row.self_ns, sum.inner_ns);
+    }
+  }
+  // Takes back what the last span of a row has after the area.
+  void cut_end(std::uint32_t span) {
+    const Nanos after_ns = times_.end(span) - to_;
+    if (after_ns <= 0) return;
+    AreaRow& row = row_of(span);
+    take_from(row.total_ns, after_ns);
+    take_from(row.self_ns, after_ns);
+    const SpanId parent = spans_.parent[SpanId(span)];
+    if (parent.valid() && is_inside(parent.value()))
+      add_to(row_of(parent.value()).self_ns, after_ns);
   }
 
   void add(std::uint32_t span) {
@@ -129,6 +185,7 @@ class AreaMaker {
   const Nanos from_;
   const Nanos to_;
   std::vector<AreaRow> by_name_;  // the last is for spans without a name
+  std::vector<Sum> sums_;         // the same, of spans that begin in the area
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges_;  // spans that begin in the area
 };
 

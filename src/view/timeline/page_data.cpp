@@ -43,6 +43,7 @@ class PageData {
     choose_spans();
     add_spans();
     add_flows();
+    add_copies();
     header();
     const std::string head = json_.done();
     const auto bytes = static_cast<std::uint32_t>(head.size());
@@ -163,6 +164,16 @@ class PageData {
     }
   }
 
+  void add_copies() {
+    const CopyTable& table = trace_.copies();
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const SpanId span = table.span[i];
+      if (!span.valid() || table.bytes[i] <= 0 || place_of_[span.value()] == kNotKept) continue;
+      put_number(copies_, place_of_[span.value()]);
+      put_number(copies_, static_cast<std::uint64_t>(table.bytes[i]));
+    }
+  }
+
   void header() {
     json_.key("trace").json(trace_json(answers_, curves_, spans_of_track_));
     json_.key("at").text(options_.at);
@@ -174,9 +185,9 @@ class PageData {
     views();
     curve_values_into();
     moments();
-    columns_ = {{"start", &start_},   {"length", &length_}, {"name", &name_},
-                {"look", &look_},     {"row", &row_},       {"facts", &facts_},
-                {"launch", &launch_}, {"flows", &flows_},   {"spans", &rows_}};
+    columns_ = {{"start", &start_}, {"length", &length_}, {"name", &name_},     {"look", &look_},
+                {"row", &row_},     {"facts", &facts_},   {"launch", &launch_}, {"flows", &flows_},
+                {"spans", &rows_},  {"copies", &copies_}};
     json_.key("columns").object([&] {
       std::size_t at = 0;
       for (const Column& column : columns_) {
@@ -197,7 +208,7 @@ class PageData {
 
   void views() {
     json_.key("views").object([&] {
-      for (const std::string_view name : view_names())
+      for (const std::string_view name : view_names(answers_))
         if (Result<std::string> view = view_json(answers_, name)) json_.key(name).json(*view);
     });
   }
@@ -249,7 +260,7 @@ class PageData {
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> fact_numbers_;
   std::vector<const std::string*> fact_texts_;
-  std::string start_, length_, name_, look_, row_, facts_, launch_, flows_, rows_;
+  std::string start_, length_, name_, look_, row_, facts_, launch_, flows_, rows_, copies_;
   std::vector<Column> columns_;
   PageJson json_;
 };

@@ -18,6 +18,7 @@
 //   facts    place in the header's facts; 0: none
 //   launch   1 + the span that launched it; 0: none. For work and waits of devices only
 //   flows    three numbers an arrow: from, to, kind
+//   copies   two numbers a copy or fill: its place, its bytes
 //   spans    its row in the whole trace, less the row before: only if a part was cut out
 
 #include <cstdint>

@@ -12,7 +12,8 @@ using Lane = std::span<const std::uint32_t>;
 
 constexpr double kSpansPerCell = 16;
 constexpr std::size_t kTopCells = 64;
-constexpr int kBucketBits = 31;  // so that the number of a bucket fits
+constexpr int kBucketBits = 31;        // so that the number of a bucket fits
+constexpr std::ptrdiff_t kAhead = 12;  // cells whose times are fetched while others are added
 
 int bits_of(Nanos time_ns) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<Nanos>(time_ns, 0))));
@@ -121,7 +122,12 @@ void add_spans(Lane lane, const SpanTimes& times, int level, Nanos from, Nanos t
                        [&](std::uint32_t span, Nanos at) { return times.begin(span) < at; });
   auto i = static_cast<std::size_t>(found - lane.begin());
   if (i > 0 && times.end(lane[i - 1]) > from) --i;
+  const auto fetch_ahead = [&] {
+    const std::size_t ahead = i + kAhead;
+    if (ahead < lane.size()) times.prefetch(lane[ahead]);
+  };
   while (i < lane.size()) {
+    fetch_ahead();
     const Nanos begin = times.begin(lane[i]);
     if (begin >= to) break;
     Nanos end = times.end(lane[i]);
@@ -131,6 +137,7 @@ void add_spans(Lane lane, const SpanTimes& times, int level, Nanos from, Nanos t
     const Nanos edge = later(begin >> level << level, bucket_ns);
     ++i;
     for (; longest_ns < bucket_ns && i < lane.size(); ++i) {
+      fetch_ahead();
       const Nanos length_ns = times.length(lane[i]);
       if (times.begin(lane[i]) >= edge || length_ns >= bucket_ns) break;
       end = times.end(lane[i]);
@@ -184,6 +191,8 @@ void LanePyramid::add_cells(std::span<const std::uint32_t> lane, const SpanTimes
   if (cell != cells.begin() && count_of(cell - 1) == 1 && times.end((cell - 1)->longest) > from)
     --cell;
   for (; cell != cells.end(); ++cell) {
+    if (cells.end() - cell > kAhead && count_of(cell + kAhead) == 1)
+      times.prefetch((cell + kAhead)->longest);
     const Nanos begin = static_cast<Nanos>(cell->bucket) << shift;
     if (begin >= to) break;
     Rect rect{place(begin), 0, cell->longest, count_of(cell), row, 255};

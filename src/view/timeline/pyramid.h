@@ -36,6 +36,11 @@ struct SpanTimes {
   }
   Nanos length(std::uint32_t span) const { return duration_ns == nullptr ? 0 : duration_ns[span]; }
   Nanos end(std::uint32_t span) const { return begin(span) + length(span); }
+  // Has the memory brought closer before it is needed.
+  void prefetch(std::uint32_t span) const {
+    if (start_ns != nullptr) __builtin_prefetch(start_ns + span);
+    if (duration_ns != nullptr) __builtin_prefetch(duration_ns + span);
+  }
 };
 
 // A time this much later, or the last that there is.

@@ -62,21 +62,18 @@ class Searcher {
         kinds_(matching_kinds(query.kinds)) {}
 
   Found run() {
-    const SpanTable& spans = trace_.spans();
-    const bool any_kind = query_.kinds.empty();
-    const StringId* name = spans.name.data();
-    const SpanTimes& times = answers_.index().times();
-    for (std::uint32_t i = 0; i < spans.size(); ++i) {
-      const StringId of = name == nullptr ? StringId() : name[i];
-      if (names_[of.valid() ? of.index() : names_.size() - 1] == 0) continue;
-      const Nanos length_ns = times.length(i);
-      if (length_ns < query_.least_ns || length_ns > query_.most_ns) continue;
-      if (!any_kind && !kinds_[static_cast<std::uint8_t>(spans.kind[SpanId(i)])]) continue;
-      if (!query_.arguments.empty() && !has_arguments(SpanId(i))) continue;
-      ++out_.count;
-      add_to(out_.total_ns, length_ns);
-      if (out_.first.size() < kMostSorted) out_.first.push_back(SpanId(i));
+    // Names first: of 100 million spans, most are looked at no further.
+    const auto count = static_cast<std::uint32_t>(trace_.spans().size());
+    const StringId* const name = trace_.spans().name.data();
+    const std::uint8_t* const matches = names_.data();
+    const std::size_t none = names_.size() - 1;
+    if (name == nullptr) {
+      for (std::uint32_t i = 0; matches[none] != 0 && i < count; ++i) consider(i);
+    } else {
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (matches[std::min<std::size_t>(name[i].value(), none)] != 0) consider(i);
     }
+    const SpanTimes& times = answers_.index().times();
     const std::size_t kept = std::min(out_.first.size(), kMostHits);
     const auto earlier = [&](SpanId a, SpanId b) {
       const Nanos at = times.begin(a.value());
@@ -90,6 +87,17 @@ class Searcher {
   }
 
  private:
+  // A span whose name fits.
+  void consider(std::uint32_t i) {
+    const Nanos length_ns = answers_.index().times().length(i);
+    if (length_ns < query_.least_ns || length_ns > query_.most_ns) return;
+    if (!query_.kinds.empty() && !kinds_[static_cast<std::uint8_t>(trace_.spans().kind[SpanId(i)])])
+      return;
+    if (!query_.arguments.empty() && !has_arguments(SpanId(i))) return;
+    ++out_.count;
+    add_to(out_.total_ns, length_ns);
+    if (out_.first.size() < kMostSorted) out_.first.push_back(SpanId(i));
+  }
   // Its facts as text; calls with the same inputs are looked at once.
   bool has_arguments(SpanId span) {
     const ArgumentListId list = trace_.spans().arguments[span];

@@ -187,6 +187,20 @@ TEST(Area, AddsUpWhatIsInside) {
   EXPECT_EQ(found.rows[1].total_ns, 3000);
 }
 
+TEST(Area, CountsNothingAfterItsEnd) {
+  const TraceAnswers answers(testing::sketch(R"(
+      main  aaaaaaaaaa
+      main  .bb..bb...
+  )"),
+                             "drawn");
+  const std::uint32_t track = 0;
+  const Area found = area(answers, {&track, 1}, 0, 6000);
+  ASSERT_THAT(found.rows, SizeIs(2));
+  EXPECT_EQ(found.rows[0].total_ns + found.rows[1].total_ns, 6000 + 3000);
+  EXPECT_EQ(found.rows[0].self_ns, 3000);
+  EXPECT_EQ(found.rows[1].self_ns, 3000);
+}
+
 std::vector<std::uint32_t> found_by(const TraceAnswers& answers, std::string_view text) {
   const Result<Query> query = parse_query(text);
   std::vector<std::uint32_t> out;

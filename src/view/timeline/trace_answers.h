@@ -14,6 +14,7 @@
 #include "sonde/analyse/events.h"
 #include "sonde/analyse/memory.h"
 #include "sonde/analyse/report.h"
+#include "sonde/view/trace_page.h"
 #include "view/timeline/rows_of_span.h"
 #include "view/timeline/timeline_index.h"
 
@@ -58,11 +59,14 @@ struct QueueChange {
 class TraceAnswers {
  public:
   // `name` is what pages call the trace, such as its file.
-  TraceAnswers(const Trace& trace, std::string name) : index_(trace), name_(std::move(name)) {}
+  // `more` are views that are not of this trace.
+  TraceAnswers(const Trace& trace, std::string name, std::vector<PageView> more = {})
+      : index_(trace), name_(std::move(name)), more_views_(std::move(more)) {}
 
   const Trace& trace() const { return index_.trace(); }
   const TimelineIndex& index() const { return index_; }
   const std::string& name() const { return name_; }
+  const std::vector<PageView>& more_views() const { return more_views_; }
 
   const SpanRows& rows() const;
   const Launches& launches() const;
@@ -75,6 +79,7 @@ class TraceAnswers {
  private:
   TimelineIndex index_;
   std::string name_;
+  std::vector<PageView> more_views_;
   Lazy<SpanRows> rows_;
   Lazy<Launches> launches_;
   Lazy<Report> report_;

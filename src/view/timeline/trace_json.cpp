@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "sonde/version.h"
 #include "view/page.h"
+#include "view/timeline/views.h"
 
 namespace sonde::detail {
 namespace {
@@ -43,6 +44,7 @@ class TraceJson {
     json_.key("first").text(std::to_string(trace_.first_ns()));
     json_.key("length").number(index_.length_ns());
     json_.key("spans").number(static_cast<std::int64_t>(trace_.spans().size()));
+    json_.key("views").list(view_names(answers_), [&](std::string_view name) { json_.text(name); });
     processes();
     tracks();
     json_.key("curves").list(curves, [&](const Curve& one) { json_.object([&] { curve(one); }); });

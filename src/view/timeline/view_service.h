@@ -36,7 +36,7 @@ struct ViewAnswer {
 
 class ViewService {
  public:
-  ViewService(const Trace& trace, std::string name);
+  ViewService(const Trace& trace, std::string name, std::vector<PageView> more = {});
 
   ViewAnswer answer(std::string_view target, std::string_view body) const;
   // Whether an answer may take seconds, so that it should not hold up others.

@@ -33,13 +33,18 @@ constexpr View kViews[] = {
 
 }  // namespace
 
-std::vector<std::string_view> view_names() {
+std::vector<std::string_view> view_names(const TraceAnswers& answers) {
   std::vector<std::string_view> out;
-  for (const View& view : kViews) out.push_back(view.name);
+  const bool is_alone = answers.trace().spans().size() == 0 && !answers.more_views().empty();
+  if (!is_alone)
+    for (const View& view : kViews) out.push_back(view.name);
+  for (const PageView& view : answers.more_views()) out.push_back(view.name);
   return out;
 }
 
 Result<std::string> view_json(const TraceAnswers& answers, std::string_view name) {
+  for (const PageView& view : answers.more_views())
+    if (view.name == name) return view.json;
   for (const View& view : kViews)
     if (view.name == name) return view.json(answers);
   return Failure(ErrorCode::NotFound, "there is no view '" + std::string(name) + "'");

@@ -13,8 +13,9 @@
 
 namespace sonde::detail {
 
-// Those that a page without a server carries with it. "operators-shapes" is one of its own.
-std::vector<std::string_view> view_names();
+// Those that a page without a server carries with it. "operators-shapes" is one of its own. Only
+// the views that are not of the trace, if the trace is empty.
+std::vector<std::string_view> view_names(const TraceAnswers& answers);
 
 // An error if there is no view of that name.
 Result<std::string> view_json(const TraceAnswers& answers, std::string_view name);

@@ -5,7 +5,7 @@ import { search, selectSpan, walk } from "../actions.ts";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { panBy, zoomAt } from "../timeline/hands.ts";
-import { VIEWS } from "../views/views.tsx";
+import { viewsOf } from "../views/views.tsx";
 
 export const KEYS: [string, string][] = [
   ["W S", "zoom in, zoom out"],
@@ -17,14 +17,16 @@ export const KEYS: [string, string][] = [
   ["double click", "zoom to a span"],
   ["f", "fit the selection, or all"],
   ["0", "show all"],
-  [", .", "previous, next span of the row"],
+  [", .", "previous, next span of the row; the first one shown"],
+  ["j k", "the next, previous track"],
   ["[ ]", "the span around it, the first inside"],
   ["g", "follow the first link: kernel to operator, operator to kernel"],
+  ["x", "table of all that is shown"],
   ["m", "mark the selection; again: remove it"],
   ["u", "undo moving"],
   ["/", "search"],
   ["Enter, Shift+Enter", "next, previous hit"],
-  ["1 … 8", "views"],
+  ["1 … 9", "views"],
   ["t", "light or dark"],
   ["Esc", "close, clear"],
   ["?", "these keys"],
@@ -67,7 +69,7 @@ function close(source: Source): void {
 
 function act(source: Source, event: KeyboardEvent): boolean {
   const span = state.selected.value;
-  const view = VIEWS[Number(event.key) - 1];
+  const view = viewsOf(source)[Number(event.key) - 1];
   if (/^[1-9]$/.test(event.key) && view !== undefined) state.tab.value = view.name;
   else if (event.key === "?") state.helpOpen.value = !state.helpOpen.value;
   else if (event.key === "/") document.getElementById("search")?.focus();
@@ -79,6 +81,9 @@ function act(source: Source, event: KeyboardEvent): boolean {
   else if (event.key === "m") mark();
   else if (event.key === "u" || event.key === "Backspace") state.undo();
   else if (event.key === "Enter" && (event.target as HTMLElement).tagName !== "BUTTON") walk(source, event.shiftKey ? -1 : 1);
+  else if (event.key === "x") state.selectShown.value++;
+  else if (event.key === "j" || event.key === "k") state.walkTracks.value = { by: event.key === "j" ? 1 : -1 };
+  else if ((event.key === "." || event.key === ",") && span === null) state.walkTracks.value = { by: 0 };
   else if (event.key === "." && span !== null) step(source, span.next);
   else if (event.key === "," && span !== null) step(source, span.previous);
   else if (event.key === "]" && span !== null) step(source, span.child);

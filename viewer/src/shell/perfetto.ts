@@ -25,13 +25,14 @@ function whenReady(other: Window): Promise<void> {
   });
 }
 
-export function openInPerfetto(source: Source): void {
+/** `part` is a stretch of time; null: all of the trace. */
+export function openInPerfetto(source: Source, part: { from: number; to: number } | null): void {
   const other = window.open(PERFETTO);
   if (other === null) {
     showError("The browser did not open a window for Perfetto.");
     return;
   }
-  Promise.all([source.perfetto(), whenReady(other)]).then(([buffer]) => {
+  Promise.all([source.perfetto(part), whenReady(other)]).then(([buffer]) => {
     other.postMessage({ perfetto: { buffer, title: source.trace.name } }, PERFETTO, [buffer]);
   }, showError);
 }

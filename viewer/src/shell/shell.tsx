@@ -7,7 +7,7 @@ import { copyText, search, selectArea, selectSpan, walk } from "../actions.ts";
 import { countText, shortName, timeText } from "../format.ts";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
-import { VIEWS } from "../views/views.tsx";
+import { viewsOf } from "../views/views.tsx";
 import { KEYS, startKeys } from "./keys.ts";
 import { openInPerfetto } from "./perfetto.ts";
 
@@ -75,9 +75,9 @@ function useRefresh(source: Source, reload: () => void): void {
   }, [source]);
 }
 
-export function Shell({ source, reload }: { source: Source; reload: () => void }) {
+export function Shell({ source, reload }: { source: Source; reload: (of: number) => void }) {
   useAddress(source);
-  useRefresh(source, reload);
+  useRefresh(source, () => reload(source.of));
   useEffect(() => startKeys(source), [source]);
   useSignalEffect(() => {
     document.documentElement.dataset.theme = state.theme.value;
@@ -90,10 +90,11 @@ export function Shell({ source, reload }: { source: Source; reload: () => void }
   useEffect(() => {
     document.title = `${source.trace.name.split("/").pop()} - Sonde`;
   }, [source]);
-  const view = VIEWS.find((one) => one.name === state.tab.value) ?? VIEWS[0];
+  const views = viewsOf(source);
+  const view = views.find((one) => one.name === state.tab.value) ?? views[0];
   return (
     <div class="shell">
-      <Top source={source} current={view.name} />
+      <Top source={source} current={view.name} reload={reload} />
       <main><view.show source={source} /></main>
       <Message />
       <Spoken />
@@ -102,16 +103,35 @@ export function Shell({ source, reload }: { source: Source; reload: () => void }
   );
 }
 
-function Top({ source, current }: { source: Source; current: string }) {
-  const name = source.trace.name.split("/").pop() ?? "";
-  const command = () => `sonde view ${quoted(source.trace.name)} --at ${quoted(state.stateText())}`;
+/** The file, or a choice of files. Another one is shown with the same view. */
+function FileName({ source, reload }: { source: Source; reload: (of: number) => void }) {
+  const last = (path: string) => path.split("/").pop() ?? "";
+  if (source.files.length < 2) return <span class="file">{last(source.trace.name)}</span>;
+  const choose = (of: number) => {
+    history.replaceState(null, "", `#view=${state.tab.value}&of=${of}`);
+    state.selected.value = null;
+    state.area.value = null;
+    reload(of);
+  };
+  return (
+    <select class="file" aria-label="Trace" value={source.of} onChange={(e) => choose(Number(e.currentTarget.value))}>
+      {source.files.map((file, i) => <option key={file} value={i} title={file}>{last(file)}</option>)}
+    </select>
+  );
+}
+
+function Top({ source, current, reload }: { source: Source; current: string; reload: (of: number) => void }) {
+  const views = viewsOf(source);
+  const hasTimeline = views[0].name === "timeline";
+  const files = source.files.length > 1 ? source.files : [source.trace.name];
+  const command = () => `sonde view ${files.map(quoted).join(" ")} --at ${quoted(state.stateText())}`;
   return (
     <header class="top">
-      <span class="brand" title={source.trace.name}><b>Sonde</b> <span class="file">{name}</span></span>
+      <span class="brand" title={source.trace.name}><b>Sonde</b> <FileName source={source} reload={reload} /></span>
       <nav aria-label="Views">
-        {VIEWS.map((view) => <button key={view.name} type="button" aria-current={view.name === current ? "page" : undefined} onClick={() => { state.tab.value = view.name; }}>{view.title}</button>)}
+        {views.map((view) => <button key={view.name} type="button" aria-current={view.name === current ? "page" : undefined} onClick={() => { state.tab.value = view.name; }}>{view.title}</button>)}
       </nav>
-      <form class="find" onSubmit={(e) => { e.preventDefault(); state.tab.value = "timeline"; }}>
+      {hasTimeline ? <form class="find" onSubmit={(e) => { e.preventDefault(); state.tab.value = "timeline"; }}>
         <input
           id="search"
           type="search"
@@ -127,10 +147,10 @@ function Top({ source, current }: { source: Source; current: string }) {
           }}
         />
         {state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
-      </form>
-      <input class="tracks-filter" type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />
-      <button type="button" title="Copies a command that opens this view" onClick={() => void copyText(command())}>Copy link</button>
-      {source.canExport && <button type="button" title="Opens ui.perfetto.dev and hands it this trace; the trace stays in your browser" onClick={() => openInPerfetto(source)}>Perfetto</button>}
+      </form> : <span class="spacer" />}
+      {current === "timeline" && <input class="tracks-filter" type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />}
+      {hasTimeline && <button type="button" title="Copies a command that opens this view" onClick={() => void copyText(command())}>Copy link</button>}
+      {source.canExport && <button type="button" title="Opens ui.perfetto.dev and hands it this trace; the trace stays in your browser" onClick={() => openInPerfetto(source, null)}>Perfetto</button>}
       <button type="button" aria-label="Light or dark" title="Light or dark (t)" onClick={() => { state.theme.value = state.theme.value === "dark" ? "light" : "dark"; }}>◐</button>
       <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => { state.helpOpen.value = true; }}>?</button>
     </header>

@@ -40,11 +40,22 @@ export class HttpSource implements Source {
   private constructor(
     readonly trace: TraceInfo,
     private readonly token: string,
+    readonly files: string[],
+    readonly of: number,
   ) {}
 
-  static async open(token: string): Promise<HttpSource> {
-    const response = await HttpSource.fetch(token, "trace");
-    return new HttpSource((await response.json()) as TraceInfo, token);
+  /** `of` is which of the traces is meant, if `sonde view` shows several. */
+  static async open(token: string, of: number): Promise<HttpSource> {
+    const [trace, files] = await Promise.all([HttpSource.fetch(token, HttpSource.path("trace", of)), HttpSource.fetch(token, "files")]);
+    return new HttpSource((await trace.json()) as TraceInfo, token, ((await files.json()) as { files: string[] }).files, of);
+  }
+
+  private static path(path: string, of: number): string {
+    return of === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}of=${of}`;
+  }
+
+  private ask(path: string, body?: Uint32Array<ArrayBuffer>): Promise<Response> {
+    return HttpSource.fetch(this.token, HttpSource.path(path, this.of), body);
   }
 
   private static async fetch(token: string, path: string, body?: Uint32Array<ArrayBuffer>): Promise<Response> {
@@ -60,12 +71,12 @@ export class HttpSource implements Source {
   }
 
   private async json<T>(path: string, body?: Uint32Array<ArrayBuffer>): Promise<T> {
-    return (await (await HttpSource.fetch(this.token, path, body)).json()) as T;
+    return (await (await this.ask(path, body)).json()) as T;
   }
 
   async tiles(request: TileRequest): Promise<Tile[]> {
     const { level, first, count, tracks } = request;
-    const response = await HttpSource.fetch(this.token, "tiles", Uint32Array.from([level, first, count, tracks.length, ...tracks]));
+    const response = await this.ask("tiles", Uint32Array.from([level, first, count, tracks.length, ...tracks]));
     return parseTiles(await response.arrayBuffer());
   }
 
@@ -86,7 +97,7 @@ export class HttpSource implements Source {
   }
 
   async curve(id: number, from: number, to: number, n: number): Promise<Float32Array> {
-    const response = await HttpSource.fetch(this.token, `curve?id=${id}&from=${from}&to=${to}&n=${n}`);
+    const response = await this.ask(`curve?id=${id}&from=${from}&to=${to}&n=${n}`);
     return new Float32Array(await response.arrayBuffer());
   }
 
@@ -102,8 +113,9 @@ export class HttpSource implements Source {
     return this.json(`view?name=${encodeURIComponent(name)}`);
   }
 
-  perfetto(): Promise<ArrayBuffer> {
-    return HttpSource.fetch(this.token, "perfetto").then((response) => response.arrayBuffer());
+  perfetto(part: { from: number; to: number } | null): Promise<ArrayBuffer> {
+    const path = part === null ? "perfetto" : `perfetto?from=${Math.max(0, Math.floor(part.from))}&to=${Math.ceil(part.to)}`;
+    return this.ask(path).then((response) => response.arrayBuffer());
   }
 
   async version(): Promise<number | null> {

@@ -23,6 +23,8 @@ export class LocalSource implements Source {
   readonly cut: [number, number] | null;
   readonly at: string;
   readonly canExport = false;
+  readonly files: string[] = [];
+  readonly of = 0;
   private readonly start: Float64Array;
   private readonly length: Float64Array;
   private readonly name: Uint32Array;
@@ -38,6 +40,7 @@ export class LocalSource implements Source {
   private readonly flows: [number, number, number][] = [];
   private readonly changes = new Map<number, Float64Array>();
   private launches: Map<number, number[]> | null = null;
+  private readonly bytes = new Map<number, number>();
 
   static async open(text: string): Promise<LocalSource> {
     return new LocalSource(await readPageData(text));
@@ -61,6 +64,7 @@ export class LocalSource implements Source {
     this.original = new Uint32Array(this.cut === null ? 0 : n);
     this.readSpans();
     for (const flows = data.column("flows"); !flows.done; ) this.flows.push([flows.next(), flows.next(), flows.next()]);
+    for (const copies = data.column("copies"); !copies.done; ) this.bytes.set(copies.next(), copies.next());
   }
 
   private readSpans(): void {
@@ -253,6 +257,7 @@ export class LocalSource implements Source {
         row.count++;
         row.total += length;
         row.self += length;
+        if (this.start[i] >= from) row.bytes += this.bytes.get(i) ?? 0;
         const parent = this.parent[i];
         if (parent !== NONE && isInside(parent)) rowOf(parent).self -= length;
       }

@@ -37,6 +37,8 @@ export interface TraceInfo {
   first: string;
   length: number;
   spans: number;
+  /** Names of the views besides the timeline that there is data for. */
+  views: string[];
   processes: ProcessInfo[];
   tracks: TrackInfo[];
   curves: CurveInfo[];
@@ -166,6 +168,9 @@ export interface Source {
   readonly cut: [number, number] | null;
   /** What the page is asked to show first. */
   readonly at: string;
+  /** The traces that can be shown, if they are several, and which of them this is. */
+  readonly files: string[];
+  readonly of: number;
   tiles(request: TileRequest): Promise<Tile[]>;
   names(ids: number[]): Promise<string[]>;
   span(id: number): Promise<SpanDetails>;
@@ -179,8 +184,8 @@ export interface Source {
   view(name: string): Promise<unknown>;
   /** Whether perfetto() works: it takes a server. */
   readonly canExport: boolean;
-  /** The trace in Perfetto's format. */
-  perfetto(): Promise<ArrayBuffer>;
+  /** The trace, or a stretch of it, in Perfetto's format. */
+  perfetto(part: { from: number; to: number } | null): Promise<ArrayBuffer>;
   /** Changes when the trace has; null where it cannot. */
   version(): Promise<number | null>;
 }

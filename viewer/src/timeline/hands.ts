@@ -25,13 +25,13 @@ const LEAST_DRAG = 4;
 export function zoomAt(source: Source, part: number, factor: number): void {
   const { from, to } = state.stretch.value;
   const at = from + (to - from) * part;
-  state.stretch.value = state.clamped({ from: at - (at - from) * factor, to: at + (to - at) * factor }, source);
+  state.moveTo({ from: at - (at - from) * factor, to: at + (to - at) * factor }, source);
 }
 
 export function panBy(source: Source, part: number): void {
   const { from, to } = state.stretch.value;
   const by = (to - from) * part;
-  state.stretch.value = state.clamped({ from: from + by, to: to + by }, source);
+  state.moveTo({ from: from + by, to: to + by }, source);
 }
 
 export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void {

@@ -25,6 +25,7 @@ export function processTitle(trace: TraceInfo, index: number): string {
   const process = trace.processes[index];
   if (process === undefined) return "Without a process";
   const rank = process.rank >= 0 ? `Rank ${process.rank} · ` : "";
+  if (process.pid < 0) return `${rank}${process.name || "Process not named by the trace"}`;
   return `${rank}${process.name || "process"} ${process.pid}`;
 }
 
@@ -98,9 +99,11 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
     y += HEAD;
     const isFolded = options.collapsed.has(`p${process}`);
     if (!isFolded) {
-      trace.curves.forEach((curve, i) => {
-        if (curve.process === process && !options.pinned.has(`c${i}`)) addCurve(i, false);
-      });
+      // The host's memory last: that of devices is what runs out.
+      const curves = trace.curves.map((curve, i) => ({ curve, i })).filter(({ curve, i }) => curve.process === process && !options.pinned.has(`c${i}`));
+      const isHost = (curve: CurveInfo) => (curve.kind === "memory" && curve.name.startsWith("cpu") ? 1 : curve.kind === "counter" ? 2 : 0);
+      curves.sort((a, b) => isHost(a.curve) - isHost(b.curve));
+      for (const { i } of curves) addCurve(i, false);
       const tracks = trace.tracks.map((info, i) => ({ info, i })).filter(({ info, i }) => (info.process ?? -1) === process && !options.pinned.has(`t${i}`));
       tracks.sort((a, b) => order(a.info, b.info));
       for (const { i } of tracks) addTrack(i, false);

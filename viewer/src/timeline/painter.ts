@@ -3,7 +3,7 @@
 // a few milliseconds this way, also without a GPU.
 
 import { type Palette, paletteIndex } from "../colours.ts";
-import { shortName } from "../format.ts";
+import { narrowName, shortName } from "../format.ts";
 import { TILE_BUCKETS, type Tile } from "../source/source.ts";
 import type { Stretch } from "../state.ts";
 import { LANE } from "./layout.ts";
@@ -134,23 +134,29 @@ export class Painter {
     for (const label of found) {
       const name = this.names(label.name);
       if (name === undefined) continue;
-      const text = this.fitted(ctx, shortName(name), label.width - 7);
+      const text = this.fitted(ctx, shortName(name), narrowName(name), label.width - 7);
       ctx.fillStyle = dark && label.dim ? "#c3cbd5" : "#12161b";
       if (text !== "") ctx.fillText(text, label.x + 4, label.y + (LANE - 2) / 2 + 0.5);
     }
     this.labels = found.length;
   }
 
-  /** As much of the text as fits. */
-  private fitted(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  /** The name, or if there is no room for it, as much of its narrow form as fits. */
+  private fitted(ctx: CanvasRenderingContext2D, name: string, narrow: string, room: number): string {
+    if (this.widthOf(ctx, name) <= room) return name;
+    const width = this.widthOf(ctx, narrow);
+    if (width <= room) return narrow;
+    const kept = Math.floor((narrow.length * room) / width) - 1;
+    return kept < 2 ? "" : `${narrow.slice(0, kept)}…`;
+  }
+
+  private widthOf(ctx: CanvasRenderingContext2D, text: string): number {
     let width = this.widths.get(text);
     if (width === undefined) {
       if (this.widths.size > 20_000) this.widths.clear();
       width = ctx.measureText(text).width;
       this.widths.set(text, width);
     }
-    if (width <= room) return text;
-    const kept = Math.floor((text.length * room) / width) - 1;
-    return kept < 2 ? "" : `${text.slice(0, kept)}…`;
+    return width;
   }
 }

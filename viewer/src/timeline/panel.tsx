@@ -4,6 +4,7 @@
 import { findOnTimeline, selectSpan, showInTable } from "../actions.ts";
 import { CLASSES, classColour } from "../colours.ts";
 import { bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
+import { openInPerfetto } from "../shell/perfetto.ts";
 import { Table } from "../shell/table.tsx";
 import type { AreaRow, Hit, Link, Source, SpanDetails } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -27,6 +28,7 @@ function Welcome({ source }: { source: Source }) {
     <aside class="panel welcome" aria-label="Details">
       <p>
         <b>{timeText(source.trace.length)}</b>, <b>{countText(source.trace.spans)}</b> spans. Click a span for its details, drag for a table of what is inside, press <kbd>?</kbd> for keys.
+        {source.trace.spans === 0 && <> Nothing was recorded: the Ledger may say why.</>}
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
       <p class="legend">
@@ -132,6 +134,7 @@ function AreaPanel({ source }: { source: Source }) {
         <span class="quiet">from {momentText(area.from, 1000)}{answer === null ? "" : `, ${countText(answer.rows.reduce((sum, row) => sum + row.count, 0))} spans of ${countText(answer.names)} names`}</span>
         <span class="spacer" />
         <button type="button" onClick={() => state.goTo({ from: area.from, to: area.to }, source)}>Zoom to it</button>
+        {source.canExport && <button type="button" title="Hands this stretch of time, with all tracks, to ui.perfetto.dev" onClick={() => openInPerfetto(source, area)}>To Perfetto</button>}
         <button type="button" aria-label="Close" onClick={() => { state.area.value = null; }}>×</button>
       </header>
       {answer === null ? <p class="waiting" role="status">Adding up…</p> : (
@@ -142,7 +145,7 @@ function AreaPanel({ source }: { source: Source }) {
           sort={3}
           text={(row) => row.name}
           columns={[
-            { title: "Name", value: (row) => row.name, show: (row) => <span class="name" title={row.name}><Swatch of={row.class} /> {shortName(row.name)}</span> },
+            { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched" title={row.name}><Swatch of={row.class} />{shortName(row.name)}</span> },
             { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
             { title: "Total", value: (row) => row.total, show: (row) => timeText(row.total), hint: "Time within the area, with what is inside" },
             { title: "Self", value: (row) => row.self, show: (row) => timeText(row.self), bar: true, hint: "Without the spans inside" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The timeline: names of tracks on the left, what happened on the right, on one axis of time.
 
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { untracked, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { selectArea, selectSpan, showError } from "../actions.ts";
 import { makePalette } from "../colours.ts";
@@ -76,6 +76,7 @@ export function Timeline({ source }: { source: Source }) {
   const size = useSignal({ width: 800, height: 400 });
   const top = useSignal(0);
   const moving = useRef(false);
+  const shownAsked = useRef(state.selectShown.peek());
   const redraw = useSignal(0);
   const layout = useComputed(() => makeLayout(source.trace, { pinned: state.pinned.value, collapsed: state.collapsed.value, filter: state.trackFilter.value }));
 
@@ -107,9 +108,27 @@ export function Timeline({ source }: { source: Source }) {
 
   useSignalEffect(() => {
     redraw.value;
+    const began = performance.now();
     draw(canvas.current!, stage(), parts.painter, moving.current, drag.value);
-    document.body.dataset.drawn = String(parts.painter.rects);
-    document.body.dataset.pending = String(parts.tiles.pending);
+    // For tests and measurements.
+    Object.assign(document.body.dataset, { drawn: parts.painter.rects, labels: parts.painter.labels, pending: parts.tiles.pending, frames: ++frames, took: performance.now() - began });
+  });
+
+  useSignalEffect(() => {
+    if (state.selectShown.value === shownAsked.current) return;
+    shownAsked.current = state.selectShown.value;
+    const now = untracked(stage);
+    const { from, to } = state.stretch.peek();
+    const tracks = visibleTracks(now).map((entry) => entry.track);
+    if (tracks.length > 0) void selectArea(source, { from: Math.max(0, from), to: Math.min(to, source.trace.length + 1), tracks });
+  });
+
+  useSignalEffect(() => {
+    const asked = state.walkTracks.value;
+    if (asked === null) return;
+    state.walkTracks.value = null;
+    const id = untracked(() => spanOfTrack(stage(), asked.by));
+    if (id >= 0) void selectSpan(source, id, false);
   });
 
   // A selected span is scrolled into view.
@@ -142,6 +161,45 @@ export function Timeline({ source }: { source: Source }) {
       </div>
     </section>
   );
+}
+
+let frames = 0;
+
+type TrackEntry = Entry & { kind: "track" };
+
+function visibleTracks(stage: Stage): TrackEntry[] {
+  return stage.layout.entries.filter((entry): entry is TrackEntry => entry.kind === "track" && entry.y + entry.height > stage.top && entry.y < stage.top + stage.height);
+}
+
+/** A span in the middle of the next or previous track that has one on the screen; by 0: of the first track that can be seen. */
+function spanOfTrack(stage: Stage, by: number): number {
+  const { from, to } = state.stretch.value;
+  const level = levelOf((to - from) / stage.width, stage.source.trace.length);
+  const all = stage.layout.entries.filter((entry): entry is TrackEntry => entry.kind === "track");
+  const selected = state.selected.value;
+  let at = selected === null || by === 0 ? -1 : all.findIndex((entry) => entry.track === selected.track);
+  if (at < 0) at = all.indexOf(visibleTracks(stage)[0]) - (by || 1);
+  const middle = selected === null ? (from + to) / 2 : Math.min(Math.max(selected.start + selected.length / 2, from), to);
+  for (let i = at + (by || 1); i >= 0 && i < all.length; i += by || 1) {
+    const tiles = stage.tiles.best(all[i].track, level, Math.max(from, 0), Math.min(to, stage.source.trace.length)) ?? [];
+    let best = -1;
+    let distance = Number.POSITIVE_INFINITY;
+    for (const tile of tiles) {
+      const bucket = 2 ** tile.level;
+      for (let k = 0; k < tile.n; k++) {
+        const begin = (tile.tile * 1024 + tile.begin[k]) * bucket;
+        const end = (tile.tile * 1024 + tile.end[k]) * bucket;
+        if ((tile.look[k] & 0xffff) !== 0 || end < from || begin > to) continue;
+        const away = Math.max(begin - middle, middle - end, 0);
+        if (away < distance) {
+          distance = away;
+          best = tile.span[k];
+        }
+      }
+    }
+    if (best >= 0) return best;
+  }
+  return -1;
 }
 
 function Head({ entry }: { entry: Entry }) {

@@ -3,7 +3,7 @@
 
 import { useSignal } from "@preact/signals";
 import { findOnTimeline } from "../actions.ts";
-import { countText, percentText, shortName, timeText } from "../format.ts";
+import { countText, narrowName, percentText, shortName, timeText } from "../format.ts";
 import { useView, Waiting } from "../shell/fetched.tsx";
 import type { Source } from "../source/source.ts";
 
@@ -21,6 +21,13 @@ interface Box {
 }
 
 const LEAST_PART = 0.0015;
+const LETTER = 6.4;
+
+/** The narrow form of a name where the box is too small for all of it. */
+function fitting(name: string, part: number): string {
+  const short = shortName(name);
+  return short.length * LETTER < part * window.innerWidth ? short : narrowName(name);
+}
 
 /** Boxes of a node and all inside it, the longest to the left. */
 function boxesOf(graph: Graph, root: number): Box[] {
@@ -85,7 +92,7 @@ export function Flame({ source }: { source: Source }) {
       {chosen !== undefined && (
         <p class="path">
           {pathOf(graph, focus.value).map((node) => <span key={node}><button type="button" class="link" onClick={() => { root.value = focus.value = node; }}>{shortName(name(node))}</button> </span>)}
-          <span class="quiet">{timeText(chosen[2])}, {percentText(chosen[2], whole)} of all, {timeText(chosen[3])} of its own, {countText(chosen[4])} times. </span>
+          <span class="quiet">{timeText(chosen[2])}{focus.value === 0 ? " in all. Click a box to enlarge it." : `, ${percentText(chosen[2], whole)} of all, ${timeText(chosen[3])} of its own${chosen[4] > 0 ? `, ${countText(chosen[4])} ${chosen[4] === 1 ? "time" : "times"}` : ""}.`} </span>
           {focus.value !== 0 && <button type="button" class="link" onClick={() => findOnTimeline(source, name(focus.value))}>on the timeline</button>}
         </p>
       )}
@@ -100,7 +107,7 @@ export function Flame({ source }: { source: Source }) {
             onFocus={() => { focus.value = box.node; }}
             onClick={() => { root.value = focus.value = box.node; }}
           >
-            {box.width > 0.02 ? shortName(name(box.node)) : <span class="hidden">{shortName(name(box.node))}</span>}
+            {box.width > 0.02 ? fitting(name(box.node), box.width) : <span class="hidden">{shortName(name(box.node))}</span>}
           </button>
         ))}
       </div>

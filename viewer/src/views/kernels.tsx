@@ -28,12 +28,13 @@ export function Kernels({ source }: { source: Source }) {
   if (data === null) return <Waiting error={error} />;
   if (data.rows.length === 0) return <p class="waiting">This trace has no work of a device. Record with <code>sonde run --gpu</code>.</p>;
   const all = data.rows.reduce((sum, row) => sum + row.ns, 0);
+  const hasOccupancy = data.rows.some((row) => row.occupancy >= 0);
   const tensor = data.rows.filter((row) => row.tensor_cores).reduce((sum, row) => sum + row.ns, 0);
   return (
     <div class="page">
       <header class="bar">
         <h1>Kernels</h1>
-        <p class="quiet">{timeText(all)} of device work{tensor > 0 ? `, ${percentText(tensor, all)} of it in kernels whose names say that they use tensor cores` : ""}. Occupancy is estimated and weighted by time.</p>
+        <p class="quiet">{timeText(all)} of device work{tensor > 0 ? `, ${percentText(tensor, all)} of it in kernels whose names say that they use tensor cores` : ""}.{hasOccupancy ? " Occupancy is estimated and weighted by time." : ""}</p>
       </header>
       <Table<Row>
         caption="Kernels, copies and fills"
@@ -44,16 +45,16 @@ export function Kernels({ source }: { source: Source }) {
         filter={state.tableFilter.value}
         onFilter={(text) => { state.tableFilter.value = text; }}
         columns={[
-          { title: "Name", value: (row) => row.name, show: (row) => <div class="name" title={row.name}><span><Swatch of={row.class} /> {shortName(row.name)}</span>{row.operators.length > 0 && <small class="quiet">{row.operators.map((op) => <button key={op} type="button" class="link" onClick={() => showInTable("operators", op)}>{op}</button>)}</small>}</div> },
+          { title: "Name", value: (row) => row.name, show: (row) => <div class="name" title={row.name}><span class="swatched"><Swatch of={row.class} />{shortName(row.name)}</span>{row.operators.length > 0 && <small class="quiet">{row.operators.map((op) => <button key={op} type="button" class="link" onClick={() => showInTable("operators", op)}>{op}</button>)}</small>}</div> },
           { title: "Total", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true },
           { title: "Share", value: (row) => row.ns / all, show: (row) => percentText(row.ns, all) },
           { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
           { title: "Mean", value: (row) => row.ns / row.count, show: (row) => timeText(row.ns / row.count) },
           { title: "Shortest", value: (row) => row.least, show: (row) => timeText(row.least) },
           { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => void selectSpan(source, row.longest, true)}>{timeText(row.most)}</button> },
-          { title: "Blocks per SM", value: (row) => row.blocks_per_sm, show: (row) => (row.blocks_per_sm >= 0 ? row.blocks_per_sm.toFixed(2) : "") },
-          { title: "Occupancy", value: (row) => row.occupancy, show: (row) => (row.occupancy >= 0 ? `${row.occupancy.toFixed(0)} %` : "") },
-          { title: "Tensor cores", value: (row) => (row.tensor_cores ? "yes" : ""), hint: "As far as the kernel's name says" },
+          ...(data.rows.some((row) => row.blocks_per_sm >= 0) ? [{ title: "Blocks per SM", value: (row: Row) => row.blocks_per_sm, show: (row: Row) => (row.blocks_per_sm >= 0 ? row.blocks_per_sm.toFixed(2) : "") }] : []),
+          ...(hasOccupancy ? [{ title: "Occupancy", value: (row: Row) => row.occupancy, show: (row: Row) => (row.occupancy >= 0 ? `${row.occupancy.toFixed(0)} %` : "") }] : []),
+          ...(tensor > 0 ? [{ title: "Tensor cores", value: (row: Row) => (row.tensor_cores ? "yes" : ""), hint: "As far as the kernel's name says" }] : []),
         ]}
         actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name)}>timeline</button>}
       />

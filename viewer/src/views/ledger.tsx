@@ -57,7 +57,7 @@ export function Ledger({ source }: { source: Source }) {
         );
       })}
       <Card title="Clocks">
-        <table><tbody>{source.trace.processes.map((process, i) => <tr key={i}><td>{processTitle(source.trace, i)}</td><td class="n">{process.clock_error > 0 ? `times may be off by ${timeText(process.clock_error)}` : "no error is known"}</td></tr>)}</tbody></table>
+        <table><tbody>{source.trace.processes.map((process, i) => <tr key={i}><td>{processTitle(source.trace, i)}</td><td class="n">{process.clock_error > 0 ? `times may be off by ${timeText(process.clock_error)}` : "the trace does not say how far times may be off"}</td></tr>)}</tbody></table>
       </Card>
       {data.metadata.length > 0 && (
         <Card title="Metadata">

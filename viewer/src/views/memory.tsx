@@ -7,6 +7,7 @@ import { findOnTimeline, showError, showStretch } from "../actions.ts";
 import { seriesColour } from "../colours.ts";
 import { bytesText, countText, momentText, percentText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { barStyle } from "../shell/table.tsx";
 import type { Moment, Share, Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { drawCurve, type Piece } from "../timeline/charts.ts";
@@ -70,11 +71,42 @@ function Shares({ title, shares, whole, source, note }: { title: string; shares:
           {shares.slice(0, 25).map((share) => (
             <tr key={share.name}>
               <td class="wrap">{share.name === "" ? "(no stack was recorded)" : share.name.startsWith("(") || share.name.includes(" < ") ? share.name : <button type="button" class="link" onClick={() => findOnTimeline(source, share.name)}>{share.name}</button>}</td>
-              <td class="n" data-bar="" style={{ backgroundSize: `${(100 * share.bytes) / Math.max(whole, 1)}% 100%` }}>{bytesText(share.bytes)}</td>
+              <td class="n" data-bar="" style={barStyle(share.bytes / Math.max(whole, 1))}>{bytesText(share.bytes)}</td>
               <td class="n">{percentText(share.bytes, whole)}</td>
               <td class="n">{countText(share.blocks)}</td>
             </tr>
           ))}
+        </tbody>
+      </table>
+      {shares.length > 25 && <p class="quiet">and {countText(shares.length - 25)} more</p>}
+    </Card>
+  );
+}
+
+const FRAMES = 4;
+
+/** Stacks, the innermost frame first; the rest of a deep one on demand. */
+function Stacks({ shares, whole }: { shares: Share[]; whole: number }) {
+  if (shares.every((share) => share.name === "")) return null;
+  return (
+    <Card title="By stack">
+      <table>
+        <thead><tr><th scope="col">Allocated in</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Share</th><th scope="col" class="n">Blocks</th></tr></thead>
+        <tbody>
+          {shares.slice(0, 25).map((share) => {
+            const frames = share.name.split(" < ");
+            return (
+              <tr key={share.name}>
+                <td class="wrap">
+                  {share.name === "" ? "(no stack was recorded)" : frames.slice(0, FRAMES).join(" ← ")}
+                  {frames.length > FRAMES && <details><summary>{countText(frames.length - FRAMES)} more frames</summary>{frames.slice(FRAMES).map((frame, i) => <div key={i} class="quiet">{frame}</div>)}</details>}
+                </td>
+                <td class="n" data-bar="" style={barStyle(share.bytes / Math.max(whole, 1))}>{bytesText(share.bytes)}</td>
+                <td class="n">{percentText(share.bytes, whole)}</td>
+                <td class="n">{countText(share.blocks)}</td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
       {shares.length > 25 && <p class="quiet">and {countText(shares.length - 25)} more</p>}
@@ -117,6 +149,8 @@ export function Memory({ source }: { source: Source }) {
       {curve >= 0 && <Curve key={curve} source={source} curve={curve} peak={moment.at} onPick={pick} />}
       <p class="legend">
         {data.categories.map((name, i) => moment.by_category[i] > 0 && <span key={name}><i class="swatch" style={{ background: seriesColour(i, dark) }} /> {name.replaceAll("_", " ")} {bytesText(moment.by_category[i])}</span>)}
+        {moment.unseen > 0 && <span><i class="swatch" style={{ background: seriesColour(data.categories.length, dark) }} /> held since before recording {bytesText(moment.unseen)}</span>}
+        {moment.reserved > 0 && <span><i class="swatch dashed" /> reserved by the allocator {bytesText(moment.reserved)}</span>}
       </p>
       <p>
         {isPeak ? "Below is what was alive at the peak. Click the curve to see another moment." : <>Below are the <b>{bytesText(moment.live)}</b> that were alive at {momentText(moment.at, 1000)}. </>}
@@ -125,7 +159,6 @@ export function Memory({ source }: { source: Source }) {
       <div class="cards">
         <Shares source={source} title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} shares={moment.by_op} whole={moment.live} />
         <Shares source={source} title="By module" shares={moment.by_module} whole={moment.live} />
-        <Shares source={source} title="By stack" shares={moment.by_stack} whole={moment.live} />
         {device.steps.length > 0 && (
           <Card title="Steps">
             <table>
@@ -143,6 +176,7 @@ export function Memory({ source }: { source: Source }) {
           </Card>
         )}
       </div>
+      <Stacks shares={moment.by_stack} whole={moment.live} />
     </div>
   );
 }

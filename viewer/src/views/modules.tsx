@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { selectSpan } from "../actions.ts";
 import { countText, timeText } from "../format.ts";
 import { useView, Waiting } from "../shell/fetched.tsx";
+import { barStyle } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 
 interface Row {
@@ -32,7 +33,7 @@ export function Modules({ source }: { source: Source }) {
     if (hidden.has(row.parent) || closed.value.has(row.parent)) hidden.add(i);
   });
   const most = { host: Math.max(1, ...rows.map((row) => row.host)), device: Math.max(1, ...rows.map((row) => row.device)) };
-  const bar = (value: number, of: number) => ({ backgroundSize: `${((100 * value) / of).toFixed(1)}% 100%` });
+  const bar = (value: number, of: number) => barStyle(value / of);
   const toggle = (i: number) => {
     const next = new Set(closed.value);
     if (!next.delete(i)) next.add(i);

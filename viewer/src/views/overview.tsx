@@ -4,7 +4,9 @@
 import { findOnTimeline, selectSpan, showStretch } from "../actions.ts";
 import { bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { barStyle } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
 import { CAUSES, DOINGS } from "../timeline/charts.ts";
 import { Steps, type StepRow } from "./steps.tsx";
 
@@ -28,7 +30,7 @@ interface Finding {
   spans?: Example[];
   /** Causes, the longest first, and when it was seen. */
   groups?: string[];
-  moments?: (string | { text: string; begin_ns: number; ns: number })[];
+  moments?: { text: string; what: string; begin_ns: number; ns: number }[];
 }
 
 interface DeviceRow {
@@ -43,6 +45,7 @@ interface DeviceRow {
   memory_ns: number;
   memory_hidden_ns: number;
   kernels: number;
+  gaps_in_all?: number;
   gaps: { begin_ns: number; ns: number; cause: number; host: number; after: number; after_name: string }[];
 }
 
@@ -87,6 +90,7 @@ export function Overview({ source }: { source: Source }) {
         {data.recording_ns > 0 && ` Recording cost the recorded threads ${timeText(data.recording_ns)}, ${percentText(data.recording_ns, data.length_ns)} of the time.`}
         {gone.map((line) => <span key={line} class="line">{line}</span>)}
       </p>
+      <Answers source={source} data={data} />
       <Findings source={source} data={data} />
       <Steps source={source} steps={data.steps} all={data.steps_in_all} median={data.median_step_ns} />
       {data.devices.map((device) => <Device key={device.device} source={source} device={device} />)}
@@ -136,22 +140,93 @@ function Findings({ source, data }: { source: Source; data: Data }) {
   );
 }
 
-/** Where to look: causes as text, moments and spans as links to the timeline. */
-function Evidence({ source, finding }: { source: Source; finding: Finding }) {
-  const spans = finding.spans ?? [];
-  const groups = finding.groups ?? [];
+interface Seen {
+  key: string;
+  at: number;
+  ns: number;
+  name: string;
+  show: () => void;
+}
+
+/** When it was seen: moments lead to the stretch, spans to the span. Often both mean the same; then moments are enough. */
+function seenOf(source: Source, finding: Finding): Seen[] {
   const moments = finding.moments ?? [];
+  if (moments.length > 0) return moments.map((moment) => ({ key: `m${moment.begin_ns}`, at: moment.begin_ns, ns: moment.ns, name: moment.what, show: () => showStretch(source, moment.begin_ns, moment.begin_ns + moment.ns) }));
+  return (finding.spans ?? []).map((span) => ({ key: `s${span.id}`, at: span.at_ns, ns: span.ns, name: span.name, show: () => void selectSpan(source, span.id, true) }));
+}
+
+const FIRST_SEEN = 3;
+
+function SeenRows({ seen }: { seen: Seen[] }) {
   return (
-    <>
-      {groups.length > 0 && <ul class="causes">{groups.map((group) => <li key={group}>{group}</li>)}</ul>}
-      {moments.length + spans.length > 0 && (
-        <p class="evidence">
-          <b>{spans.length > 0 && spans.length < finding.count ? "Where, worst first: " : "Where: "}</b>
-          {moments.map((moment) => (typeof moment === "string" ? <span key={moment}>{moment} </span> : <button key={moment.text} type="button" class="link" onClick={() => showStretch(source, moment.begin_ns, moment.begin_ns + moment.ns)}>{moment.text}</button>))}
-          {spans.map((span) => <button key={span.id} type="button" class="link" title={span.name} onClick={() => void selectSpan(source, span.id, true)}>{shortName(span.name)} {timeText(span.ns)} at {momentText(span.at_ns, 1000)}</button>)}
-        </p>
+    <table class="seen">
+      <tbody>
+        {seen.map((one) => (
+          <tr key={one.key}>
+            <td class="n"><button type="button" class="link" onClick={one.show}>at {momentText(one.at, 1000)}</button></td>
+            <td class="n">{timeText(one.ns)}</td>
+            <td class="wrap" title={one.name}>{shortName(one.name)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Where to look: causes as text, the worst moments as links to the timeline. */
+function Evidence({ source, finding }: { source: Source; finding: Finding }) {
+  const groups = finding.groups ?? [];
+  const seen = seenOf(source, finding);
+  return (
+    <div class="evidence">
+      {groups.length > 0 && <div><b>Causes</b><ul class="causes">{groups.map((group) => <li key={group}>{group}</li>)}</ul></div>}
+      {seen.length > 0 && (
+        <div>
+          <b>{seen.length < finding.count ? "Worst moments" : "Moments"}</b>
+          <SeenRows seen={seen.slice(0, FIRST_SEEN)} />
+          {seen.length > FIRST_SEEN && <details><summary>{seen.length - FIRST_SEEN} more</summary><SeenRows seen={seen.slice(FIRST_SEEN)} /></details>}
+        </div>
       )}
-    </>
+    </div>
+  );
+}
+
+/** The first questions, answered in a line each. */
+function Answers({ source, data }: { source: Source; data: Data }) {
+  const slowest = data.steps.length > 1 ? data.steps.reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst)) : null;
+  const gaps = data.devices.flatMap((device) => device.gaps.map((gap) => ({ device: device.device, ...gap }))).sort((a, b) => b.ns - a.ns);
+  const peak = data.memory.reduce<Data["memory"][number] | null>((most, one) => (most === null || one.bytes > most.bytes ? one : most), null);
+  return (
+    <div class="answers">
+      {slowest !== null && (
+        <section class="card">
+          <h2>Slowest step</h2>
+          <p><button type="button" class="link" onClick={() => showStretch(source, slowest.begin_ns, slowest.begin_ns + slowest.host_ns)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; {timeText(data.median_step_ns)} is usual.</p>
+          <p class="quiet">{slowest.why === "" ? "No step stands out." : `${slowest.why}.`}</p>
+        </section>
+      )}
+      {data.devices.map((device) => (
+        <section key={device.device} class="card">
+          <h2>Device {device.device}</h2>
+          <p>Busy {percentText(device.busy_ns, device.extent_ns)} of {timeText(device.extent_ns)}, from its first work to its last.</p>
+          {device.gaps.length > 0 && <p class="quiet">Idle in {countText(device.gaps_in_all ?? device.gaps.length)} gaps.</p>}
+        </section>
+      ))}
+      {gaps.length > 0 && (
+        <section class="card">
+          <h2>Longest idle</h2>
+          <p>Device {gaps[0].device}, <button type="button" class="link" onClick={() => showStretch(source, gaps[0].begin_ns, gaps[0].begin_ns + gaps[0].ns)}>{timeText(gaps[0].ns)} at {momentText(gaps[0].begin_ns, 1000)}</button>.</p>
+          <p class="quiet">{CAUSES[gaps[0].cause]}{gaps[0].cause === 0 ? `, which ${DOINGS[gaps[0].host]}` : ""}.</p>
+        </section>
+      )}
+      {peak !== null && (
+        <section class="card">
+          <h2>Memory peak</h2>
+          <p><button type="button" class="link" onClick={() => { state.memoryDevice.value = peak.device; state.tab.value = "memory"; }}>{bytesText(peak.bytes)} on {peak.device}</button></p>
+          <p class="quiet">Most of it held by {peak.owner}: {bytesText(peak.owner_bytes)}.</p>
+        </section>
+      )}
+    </div>
   );
 }
 
@@ -173,9 +248,9 @@ function Device({ source, device }: { source: Source; device: DeviceRow }) {
         {countText(device.kernels)} kernels. Computing {timeText(device.compute_ns)}{device.communication_ns > 0 ? `, communicating ${timeText(device.communication_ns)}, of which ${timeText(device.communication_hidden_ns)} while computing` : ""}{device.memory_ns > 0 ? `, copying ${timeText(device.memory_ns)}, of which ${timeText(device.memory_hidden_ns)} while computing` : ""}.
       </p>
       {device.gaps.length > 0 && (
-        <details>
+        <details open>
           <summary>Where it idled longest, and why</summary>
-          <table>
+          <table class="gaps">
             <thead><tr><th scope="col">At</th><th scope="col" class="n">Idle</th><th scope="col">Why</th><th scope="col">Ended by</th></tr></thead>
             <tbody>
               {device.gaps.map((gap) => (
@@ -205,7 +280,7 @@ function Names({ source, title, rows }: { source: Source; title: string; rows: N
           {rows.map((row) => (
             <tr key={row.name}>
               <td class="wrap">{row.rest === 1 ? row.name : <button type="button" class="link" title={row.name} onClick={() => findOnTimeline(source, row.name)}>{shortName(row.name)}</button>}</td>
-              <td class="n" data-bar="" style={{ backgroundSize: `${(100 * row.ns) / most}% 100%` }}>{timeText(row.ns)}</td>
+              <td class="n" data-bar="" style={barStyle(row.ns / most)}>{timeText(row.ns)}</td>
               <td class="n">{countText(row.count)}</td>
             </tr>
           ))}

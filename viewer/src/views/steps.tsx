@@ -4,6 +4,7 @@
 import { showStretch } from "../actions.ts";
 import { bytesText, countText, timeText } from "../format.ts";
 import { Card } from "../shell/fetched.tsx";
+import { barStyle } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 
 export interface StepRow {
@@ -43,7 +44,7 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
           {listed.map((step) => (
             <tr key={step.begin_ns}>
               <td><button type="button" class="link" onClick={() => show(step)}>{step.step}</button></td>
-              <td class="n" data-bar="" style={{ backgroundSize: `${(100 * step.host_ns) / most}% 100%` }}>{timeText(step.host_ns)}</td>
+              <td class="n" data-bar="" style={barStyle(step.host_ns / most)}>{timeText(step.host_ns)}</td>
               <td class="n">{timeText(step.in_operators_ns)}</td>
               <td class="n">{step.busy_ns >= 0 ? timeText(step.busy_ns) : ""}</td>
               <td class="n">{step.copies_ns > 0 ? timeText(step.copies_ns) : ""}</td>

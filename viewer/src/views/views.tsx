@@ -4,6 +4,7 @@
 import type { ComponentType } from "preact";
 import type { Source } from "../source/source.ts";
 import { TimelineView } from "../timeline/view.tsx";
+import { Compare } from "./compare.tsx";
 import { Flame } from "./flame.tsx";
 import { Kernels } from "./kernels.tsx";
 import { Ledger } from "./ledger.tsx";
@@ -11,6 +12,7 @@ import { Memory } from "./memory.tsx";
 import { Modules } from "./modules.tsx";
 import { Operators } from "./operators.tsx";
 import { Overview } from "./overview.tsx";
+import { Ranks } from "./ranks.tsx";
 
 export interface View {
   name: string;
@@ -26,5 +28,12 @@ export const VIEWS: View[] = [
   { name: "modules", title: "Modules", show: Modules },
   { name: "flame", title: "Flame graph", show: Flame },
   { name: "memory", title: "Memory", show: Memory },
+  { name: "ranks", title: "Ranks", show: Ranks },
+  { name: "compare", title: "Compare", show: Compare },
   { name: "ledger", title: "Ledger", show: Ledger },
 ];
+
+/** Those that the page has data for. A page of `sonde job` or `sonde diff` has no timeline. */
+export function viewsOf(source: Source): View[] {
+  return VIEWS.filter(({ name }) => source.trace.views.includes(name === "timeline" ? "overview" : name));
+}

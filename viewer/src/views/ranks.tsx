@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ranks of a job side by side: who held the others up, when, and what it did longer than they did.
+
+import { countText, shortName, timeText } from "../format.ts";
+import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { barStyle } from "../shell/table.tsx";
+import type { Source } from "../source/source.ts";
+
+interface Rank {
+  rank: number;
+  source: string;
+  host: string;
+  step: number;
+  outlier: number;
+  wait: number;
+  caused: number;
+  last: number;
+  aligned: number;
+  offset: number;
+  error: number;
+}
+
+interface Step {
+  step: number;
+  duration: number;
+  /** rank, duration, waited, held others up */
+  ranks: [number, number, number, number][];
+}
+
+interface Data {
+  sentences: string[];
+  notes: string[];
+  /** The rank that held the others up; -1: none did. */
+  blamed: number;
+  all_ranks: number;
+  ranks: Rank[];
+  all_steps: number;
+  steps: Step[];
+  causes: { cause: string; name: string; extra: number; own: number; others: number }[];
+}
+
+export function Ranks({ source }: { source: Source }) {
+  const { data, error } = useView<Data>(source, "ranks");
+  if (data === null) return <Waiting error={error} />;
+  return (
+    <div class="page scroll">
+      <header class="bar"><h1>Ranks</h1><p class="quiet">{countText(data.all_ranks)} ranks, {countText(data.all_steps)} steps</p></header>
+      {data.sentences.map((sentence, i) => <p key={sentence} class={i === 0 ? "verdict" : ""}>{sentence}</p>)}
+      {data.causes.length > 0 && (
+        <Card title={data.blamed >= 0 ? `What rank ${data.blamed} did longer than the others` : "What the late rank did longer than the others"}>
+          <table>
+            <thead><tr><th scope="col">What</th><th scope="col" class="n">Longer by</th><th scope="col" class="n">Its own time</th><th scope="col" class="n">That of others</th></tr></thead>
+            <tbody>
+              {data.causes.map((cause) => (
+                <tr key={cause.cause + cause.name}>
+                  <td class="wrap" title={cause.name}>{cause.cause}: {shortName(cause.name)}</td>
+                  <td class="n" data-bar="" style={barStyle(cause.extra / Math.max(data.causes[0].extra, 1))}>{timeText(cause.extra)}</td>
+                  <td class="n">{timeText(cause.own)}</td>
+                  <td class="n">{timeText(cause.others)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Card>
+      )}
+      <HeatMap data={data} />
+      <RankTable source={source} data={data} />
+      {data.notes.length > 0 && <Card title="Notes"><ul>{data.notes.map((note) => <li key={note}>{note}</li>)}</ul></Card>}
+    </div>
+  );
+}
+
+/** One row a rank, one column a step: orange where it held others up, blue where it waited. */
+function HeatMap({ data }: { data: Data }) {
+  if (data.steps.length === 0) return null;
+  const places = new Map(data.ranks.map((rank, i) => [rank.rank, i]));
+  const cell = Math.max(3, Math.min(64, Math.floor(1100 / data.steps.length)));
+  const line = data.ranks.length > 64 ? 6 : 18;
+  const every = Math.ceil(40 / cell);
+  return (
+    <Card title="Steps and ranks">
+      <p class="legend"><span><i class="swatch held" /> held others up</span><span><i class="swatch waited" /> waited for others</span><span class="quiet">Darker is a larger part of the step.{data.all_steps > data.steps.length ? ` The first ${countText(data.steps.length)} steps.` : ""}</span></p>
+      <svg class="heat" role="img" aria-label="Of each step and rank, how long it waited and held others up; the table below has the sums" width={70 + cell * data.steps.length} height={20 + line * data.ranks.length}>
+        {line > 10 && data.ranks.map((rank, i) => <text key={rank.rank} x={62} y={20 + i * line + 12} text-anchor="end" class={rank.rank === data.blamed ? "blamed" : ""}>rank {rank.rank}</text>)}
+        {data.steps.map((step, column) => column % every === 0 && <text key={step.step} x={70 + column * cell} y={12}>{step.step}</text>)}
+        {data.steps.map((step, column) => step.ranks.map(([rank, duration, wait, caused]) => {
+          const row = places.get(rank);
+          if (row === undefined) return null;
+          const part = Math.min(1, (caused > 0 ? caused : wait) / Math.max(step.duration, 1));
+          return (
+            <rect key={`${step.step}.${rank}`} class={caused > 0 ? "held" : "waited"} x={70 + column * cell} y={20 + row * line} width={Math.max(cell - 1, 1)} height={line - 1} fill-opacity={(0.08 + 0.92 * part).toFixed(3)}>
+              <title>{`Step ${step.step}, rank ${rank}: ${timeText(duration)}, waited ${timeText(wait)}, held others up ${timeText(caused)}`}</title>
+            </rect>
+          );
+        }))}
+      </svg>
+    </Card>
+  );
+}
+
+function RankTable({ source, data }: { source: Source; data: Data }) {
+  const most = Math.max(1, ...data.ranks.map((rank) => Math.max(rank.wait, rank.caused)));
+  const isShown = (rank: Rank) => source.trace.spans > 0 && rank.source !== "" && rank.source === source.trace.name;
+  return (
+    <Card title="Who waited, and who held others up">
+      <table>
+        <thead><tr><th scope="col">Rank</th><th scope="col">Host</th><th scope="col" class="n">Held others up</th><th scope="col" class="n">Waited</th><th scope="col" class="n">Came last</th><th scope="col" class="n">Mean step</th><th scope="col" class="n">Clock moved by</th><th scope="col">Trace</th></tr></thead>
+        <tbody>
+          {data.ranks.map((rank) => (
+            <tr key={rank.rank} class={rank.rank === data.blamed ? "blamed" : ""}>
+              <td>{rank.rank}{rank.outlier === 1 && <span class="badge">differs</span>}</td>
+              <td>{rank.host}</td>
+              <td class="n" data-bar={rank.caused > 0 ? "" : undefined} style={barStyle(rank.caused / most)}>{rank.caused > 0 ? timeText(rank.caused) : ""}</td>
+              <td class="n" data-bar={rank.wait > 0 ? "" : undefined} style={barStyle(rank.wait / most)}>{timeText(rank.wait)}</td>
+              <td class="n">{rank.last > 0 ? countText(rank.last) : ""}</td>
+              <td class="n">{rank.step > 0 ? timeText(rank.step) : ""}</td>
+              <td class="n">{rank.aligned === 1 ? `${rank.offset >= 0 ? "+" : ""}${timeText(rank.offset)} ± ${timeText(rank.error)}` : "not joined to the others"}</td>
+              <td class="wrap">{isShown(rank) ? <b>{rank.source} (shown)</b> : rank.source}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {data.all_ranks > data.ranks.length && <p class="quiet">The first {countText(data.ranks.length)} of {countText(data.all_ranks)} ranks.</p>}
+    </Card>
+  );
+}
