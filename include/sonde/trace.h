@@ -61,6 +61,7 @@ class Trace {
   const ExtraTable& extras() const noexcept { return whole().tables.extras; }
   const ArgumentListTable& argument_lists() const noexcept { return whole().tables.argument_lists; }
   const TensorUseTable& tensor_uses() const noexcept { return whole().tables.tensor_uses; }
+  const TensorRoleTable& tensor_roles() const noexcept { return whole().tables.tensor_roles; }
 
   // How much there is of what. Does not decode the events if the file knows.
   TraceCounts counts() const;

@@ -92,6 +92,15 @@ PyObject* module_begin(PyObject* /*module*/, PyObject* args) {
   return range.position != 0 ? hold(range_type, range) : none();
 }
 
+PyObject* tensor_role(PyObject* /*module*/, PyObject* args) {
+  unsigned long long address = 0;
+  unsigned int purpose = 0;
+  const char* name = nullptr;
+  if (PyArg_ParseTuple(args, "KIs", &address, &purpose, &name) == 0) return nullptr;
+  sonde_tensor_role(address, purpose, name);
+  return none();
+}
+
 PyObject* range_end(PyObject* self, PyObject* /*none*/) {
   auto& range = value_of<sonde_range>(self);
   if (range.position != 0) sonde_range_end(range);
@@ -209,6 +218,8 @@ PyMethodDef range_functions[] = {
     {"module_number", module_number, METH_VARARGS,
      "module_number(parent, name, class_name): the number of a part of a network."},
     {"module_begin", module_begin, METH_VARARGS, "module_begin(number, name): a call of it."},
+    {"tensor_role", tensor_role, METH_VARARGS,
+     "tensor_role(storage_address, purpose, name): what a tensor is for."},
     {"emit", emit, METH_VARARGS, "emit('nvtx' or 'itt', record_shapes)."},
     {"itt_available", itt_available, METH_NOARGS, nullptr},
     {"itt_push", itt_push, METH_VARARGS, nullptr},

@@ -52,6 +52,22 @@ TEST(OpRecording, KeepsWhatAnOperatorIs) {
   EXPECT_EQ(trace.tracks().logical_id[spans.track[forward]], 3);
 }
 
+TEST(OpRecording, KeepsWhatTheProgramSaysOfTensors) {
+  const Trace trace = record_once([] {
+    sonde_tensor_role(0x1000, SONDE_TENSOR_PARAMETER, "weight");
+    sonde_tensor_role(0x2000, SONDE_TENSOR_OPTIMIZER_STATE, "exp_avg");
+    sonde_tensor_role(0, SONDE_TENSOR_GRADIENT, "of nothing");
+  });
+  const TensorRoleTable& roles = trace.tensor_roles();
+  ASSERT_EQ(roles.size(), 2U);
+  EXPECT_EQ(roles.storage_address[0], 0x1000U);
+  EXPECT_EQ(roles.purpose[0], TensorPurpose::Parameter);
+  EXPECT_EQ(trace.string(roles.name[0]), "weight");
+  EXPECT_EQ(roles.purpose[1], TensorPurpose::OptimizerState);
+  EXPECT_TRUE(roles.track[1].valid());
+  EXPECT_LE(roles.time_ns[0], roles.time_ns[1]);
+}
+
 TEST(OpRecording, CallsOfPythonFunctionsAreNoOperators) {
   const Trace trace = record_once([] {
     const sonde_op call = {sizeof(call), op_name("f.py(1): f"), SONDE_SCOPE_PYTHON_CALL, -1, 0, 0};

@@ -106,15 +106,24 @@ struct DecodedMoments {
     std::uint32_t window;  // of a begin, index into DecodeContext::windows
   };
 
+  // What a tensor is for.
+  struct Role {
+    std::int64_t time_ns;
+    std::uint64_t storage;
+    std::uint32_t name;
+    TensorPurpose purpose;
+  };
+
   std::vector<Moment> instants;
   std::vector<Moment> counters;
   std::vector<FlowEnd> flows;
   std::vector<AsyncEdge> asyncs;
+  std::vector<Role> roles;
   AllocationTable allocations;  // their spans count from 0 as well; tracks are not known
 
   bool empty() const {
     return instants.empty() && counters.empty() && flows.empty() && asyncs.empty() &&
-           allocations.empty();
+           roles.empty() && allocations.empty();
   }
 };
 

@@ -417,6 +417,13 @@ class Assembler {
     builder_.allocations().append(std::move(allocations));
     shift(decoded.ops.tensors.span, first);
     builder_.tensor_uses().append(std::move(decoded.ops.tensors));
+    for (const DecodedMoments::Role& role : decoded.moments.roles) {
+      builder_.tensor_roles().push_back({.time_ns = role.time_ns,
+                                         .track = track,
+                                         .purpose = role.purpose,
+                                         .name = recording_.names[role.name].name,
+                                         .storage_address = role.storage});
+    }
   }
 
   static void shift(Column<SpanId>& spans, std::uint32_t by) {

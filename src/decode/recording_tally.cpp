@@ -301,7 +301,7 @@ void RecordingTally::moment(Thread& thread, std::uint64_t ticks, ExtendedKind ki
     ++thread.counts.counters;
   } else if (kind == ExtendedKind::Allocation) {
     ++thread.counts.allocations;
-  } else {
+  } else if (kind != ExtendedKind::TensorRole) {
     has_flows_ = true;
   }
 }
@@ -361,6 +361,7 @@ void RecordingTally::extended(Thread& thread, std::uint64_t ticks, ExtendedKind 
     case ExtendedKind::Allocation:
     case ExtendedKind::FlowOut:
     case ExtendedKind::FlowIn:
+    case ExtendedKind::TensorRole:
       return moment(thread, ticks, kind);
     case ExtendedKind::EndRangeOf:
     case ExtendedKind::AsyncBegin:

@@ -61,6 +61,7 @@ std::size_t least_payload_words(ExtendedKind kind) {
     case ExtendedKind::SourceLoss:
     case ExtendedKind::GraphNode:
     case ExtendedKind::OpShort:
+    case ExtendedKind::TensorRole:
       return 2;
     case ExtendedKind::OpTensors:
       return 3;
@@ -432,6 +433,7 @@ class ThreadDecoder {
       case ExtendedKind::Allocation:
       case ExtendedKind::FlowOut:
       case ExtendedKind::FlowIn:
+      case ExtendedKind::TensorRole:
         moment(ticks, kind, payload);
         break;
     }
@@ -514,6 +516,16 @@ class ThreadDecoder {
     }
   }
 
+  void tensor_role(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
+    const auto purpose = static_cast<TensorPurpose>(payload[1] >> 32);
+    if (!is_known(purpose)) {
+      ++out_.counts.undecodable;
+      return;
+    }
+    const std::uint64_t name = payload[1] & 0xffffffff;
+    out_.moments.roles.push_back({time_ns, payload[0], name == 0 ? 0 : name_of(name), purpose});
+  }
+
   void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
     AllocationTable& rows = out_.moments.allocations;
     if (rows.empty()) make_room(rows);
@@ -558,6 +570,9 @@ class ThreadDecoder {
         break;
       case ExtendedKind::Allocation:
         allocation(time, payload);
+        break;
+      case ExtendedKind::TensorRole:
+        tensor_role(time, payload);
         break;
       default:
         out_.moments.flows.push_back(

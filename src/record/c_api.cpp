@@ -38,6 +38,7 @@ class TextWithEnd {
 };
 
 std::atomic<void (*)()> when_missed{nullptr};
+std::atomic<void (*)(const char*, std::uint32_t)> when_steps_end{nullptr};
 
 // In the layout of ExtendedKind::OpBegin. Trailing fields that have their default are left out.
 struct OpPayload {
@@ -225,6 +226,18 @@ void sonde_when_missed(void (*begin)(void)) {
   when_missed.store(begin);
 }
 
+void sonde_steps_ended(const char* rule, uint32_t count) {
+  if (auto* const listener = when_steps_end.load(std::memory_order_acquire)) listener(rule, count);
+}
+
+int sonde_wants_steps(void) {
+  return when_steps_end.load(std::memory_order_acquire) != nullptr ? 1 : 0;
+}
+
+void sonde_when_steps_end(void (*listener)(const char* rule, uint32_t count)) {
+  when_steps_end.store(listener);
+}
+
 void sonde_op_inputs(const uint64_t* words, size_t word_count) {
   if (!session_records() || word_count == 0 || word_count > kMaxPayloadWords) return;
   write_record(ExtendedKind::OpInputs, words, static_cast<std::uint32_t>(word_count), Loss::Other);
@@ -263,6 +276,13 @@ void sonde_allocated(const sonde_allocation* given) {
       std::uint64_t{allocation->device_type} | (std::uint64_t{allocation->flags} << 8) |
           (static_cast<std::uint64_t>(static_cast<std::uint32_t>(allocation->device_index)) << 32)};
   write_record(ExtendedKind::Allocation, payload, 5, Loss::Other);
+}
+
+void sonde_tensor_role(uint64_t storage_address, uint32_t purpose, const char* name) {
+  if (!session_records() || storage_address == 0) return;
+  const std::uint64_t payload[2] = {
+      storage_address, sonde_name(name, std::strlen(name)) | (std::uint64_t{purpose} << 32)};
+  write_record(ExtendedKind::TensorRole, payload, 2, Loss::Other);
 }
 
 uint32_t sonde_frame(const char* function, const char* file, uint32_t line) {

@@ -16,6 +16,9 @@ inline constexpr std::string_view kAccumulateGrad = "torch::autograd::Accumulate
 
 // A step of a schedule; its number follows.
 inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
+// The key of the metadata that says by which range the steps of a trace were recognised, if the
+// program did not mark them.
+inline constexpr std::string_view kStepsInferredFrom = "steps_inferred_from";
 // All steps together, in tables.
 inline constexpr std::string_view kAllSteps = "ProfilerStep*";
 // N of a name ProfilerStep#N, -1 of any other. 07 and +7 do not count: they would not be written

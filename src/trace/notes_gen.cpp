@@ -33,6 +33,7 @@ std::string_view table_note(TableKind table) {
     case TableKind::Extras: return "Values without a column: arguments of scopes, ranges and instants, and other values of another tool's file.";
     case TableKind::ArgumentLists: return "The arguments of one call, by position. Any number of calls share one list.";
     case TableKind::TensorUses: return "Which tensor was passed where in a call. op_arguments cannot say this, because its rows are shared.";
+    case TableKind::TensorRoles: return "What tensors are for, told by modules and optimizers of the program. A tensor is known by its storage at that time.";
     case TableKind::None: break;
   }
   return {};
@@ -211,6 +212,11 @@ ColumnNote column_note(TableKind table, std::string_view column) {
       if (column == "tensor_address") return {"", "Of the tensor object", false};
       if (column == "storage_address") return {"", "Of the first byte of its storage", false};
       if (column == "storage_offset") return {"elements", "", false};
+      break;
+    case TableKind::TensorRoles:
+      if (column == "time_ns") return {"ns", "", false};
+      if (column == "name") return {"", "Of the parameter in its module, or of the state in its optimizer", false};
+      if (column == "storage_address") return {"", "Of the first byte of its storage", false};
       break;
     case TableKind::None: break;
   }

@@ -116,6 +116,7 @@ void check_times(Checks& checks, TraceTables& tables) {
   add("processes", "start_ns", tables.processes.start_ns);
   add("spans", "start_ns", tables.spans.start_ns);
   add("allocations", "time_ns", tables.allocations.time_ns);
+  add("tensor_roles", "time_ns", tables.tensor_roles.time_ns);
   add("counters", "time_ns", tables.counters.time_ns);
   add("instants", "time_ns", tables.instants.time_ns);
   add("flows", "from_ns", tables.flows.from_ns);

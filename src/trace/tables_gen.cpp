@@ -292,6 +292,35 @@ bool is_known(ArgumentRole value) {
   return false;
 }
 
+std::string_view to_string(TensorPurpose value) {
+  switch (value) {
+    case TensorPurpose::None: return "none";
+    case TensorPurpose::Parameter: return "parameter";
+    case TensorPurpose::Gradient: return "gradient";
+    case TensorPurpose::OptimizerState: return "optimizer_state";
+  }
+  return "?";
+}
+
+std::optional<TensorPurpose> parse_tensor_purpose(std::string_view text) {
+  if (text == "none") return TensorPurpose::None;
+  if (text == "parameter") return TensorPurpose::Parameter;
+  if (text == "gradient") return TensorPurpose::Gradient;
+  if (text == "optimizer_state") return TensorPurpose::OptimizerState;
+  return std::nullopt;
+}
+
+bool is_known(TensorPurpose value) {
+  switch (value) {
+    case TensorPurpose::None:
+    case TensorPurpose::Parameter:
+    case TensorPurpose::Gradient:
+    case TensorPurpose::OptimizerState:
+      return true;
+  }
+  return false;
+}
+
 std::string_view to_string(ArgumentKind value) {
   switch (value) {
     case ArgumentKind::None: return "none";
@@ -734,6 +763,7 @@ std::string_view to_string(TableKind value) {
     case TableKind::Extras: return "extras";
     case TableKind::ArgumentLists: return "argument_lists";
     case TableKind::TensorUses: return "tensor_uses";
+    case TableKind::TensorRoles: return "tensor_roles";
   }
   return "?";
 }
@@ -765,6 +795,7 @@ std::optional<TableKind> parse_table_kind(std::string_view text) {
   if (text == "extras") return TableKind::Extras;
   if (text == "argument_lists") return TableKind::ArgumentLists;
   if (text == "tensor_uses") return TableKind::TensorUses;
+  if (text == "tensor_roles") return TableKind::TensorRoles;
   return std::nullopt;
 }
 
@@ -796,6 +827,7 @@ bool is_known(TableKind value) {
     case TableKind::Extras:
     case TableKind::ArgumentLists:
     case TableKind::TensorUses:
+    case TableKind::TensorRoles:
       return true;
   }
   return false;
@@ -2087,6 +2119,41 @@ void TensorUseTable::reserve(std::size_t rows) {
   visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
 }
 
+TensorRoleId TensorRoleTable::push_back(const TensorRoleRow& values) {
+  time_ns.push_back(values.time_ns);
+  track.push_back(values.track);
+  purpose.push_back(values.purpose);
+  name.push_back(values.name);
+  storage_address.push_back(values.storage_address);
+  return TensorRoleId(size() - 1);
+}
+
+TensorRoleRow TensorRoleTable::row(std::size_t at) const {
+  TensorRoleRow values;
+  values.time_ns = time_ns[at];
+  values.track = track[at];
+  values.purpose = purpose[at];
+  values.name = name[at];
+  values.storage_address = storage_address[at];
+  return values;
+}
+
+void TensorRoleTable::append(TensorRoleTable&& other) {
+  time_ns.append(std::move(other.time_ns));
+  track.append(std::move(other.track));
+  purpose.append(std::move(other.purpose));
+  name.append(std::move(other.name));
+  storage_address.append(std::move(other.storage_address));
+}
+
+void TensorRoleTable::resize(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.resize(rows); });
+}
+
+void TensorRoleTable::reserve(std::size_t rows) {
+  visit_columns([rows](const char*, auto& column) { column.reserve(rows); });
+}
+
 std::size_t TraceTables::rows(TableKind table) const noexcept {
   switch (table) {
     case TableKind::None: return 0;
@@ -2115,6 +2182,7 @@ std::size_t TraceTables::rows(TableKind table) const noexcept {
     case TableKind::Extras: return extras.size();
     case TableKind::ArgumentLists: return argument_lists.size();
     case TableKind::TensorUses: return tensor_uses.size();
+    case TableKind::TensorRoles: return tensor_roles.size();
   }
   return 0;
 }

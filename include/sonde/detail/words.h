@@ -57,12 +57,13 @@ enum class ExtendedKind : std::uint8_t {
   GraphNode = 24,   // [node id, id of the node it was copied from or 0]: made by the innermost span
   DeviceAllocation = 25,  // src/wire/device.h has the rest
   Metadata = 26,          // [name id of the key | name id of the JSON text << 32]
-  OpShort = 27,    // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
-                   // OpBegin without a forward thread, whose numbers fit in 32 bits
-  MoreText = 28,   // [bytes padded with zeros]: continues a text that did not fit in its record;
-                   // the first record has the length, and a text with less is cut
-  Arguments = 29,  // [key id | ArgumentType << 32 | extra << 40, value] for each, of the span or
-                   // instant recorded last; ArgumentType says what the fields hold
+  OpShort = 27,     // [name id | scope << 32, record function id | (sequence number + 1) << 32]: an
+                    // OpBegin without a forward thread, whose numbers fit in 32 bits
+  MoreText = 28,    // [bytes padded with zeros]: continues a text that did not fit in its record;
+                    // the first record has the length, and a text with less is cut
+  Arguments = 29,   // [key id | ArgumentType << 32 | extra << 40, value] for each, of the span or
+                    // instant recorded last; ArgumentType says what the fields hold
+  TensorRole = 30,  // [storage address, name id | TensorPurpose << 32]: what a tensor is for
 };
 
 // A typed argument. Only the last one of a record may continue in MoreText.

@@ -79,6 +79,15 @@ typedef struct sonde_allocation { /* NOLINT(readability-identifier-naming): a C 
 } sonde_allocation;
 void sonde_allocated(const sonde_allocation* allocation);
 
+/* What the tensor in this storage is for, as the program itself says: `name` is that of the
+ * parameter in its module, or of the state in its optimizer; it may be "". */
+enum { /* NOLINT(readability-identifier-naming): C names */
+       SONDE_TENSOR_PARAMETER = 1,
+       SONDE_TENSOR_GRADIENT = 2,
+       SONDE_TENSOR_OPTIMIZER_STATE = 3
+};
+void sonde_tensor_role(uint64_t storage_address, uint32_t purpose, const char* name);
+
 /* Places in code, by numbers as in sonde_name. Make each once and keep it: making one takes a
  * lock and some microseconds. All texts may be "". */
 uint32_t sonde_frame(const char* function, const char* file, uint32_t line);
@@ -98,6 +107,13 @@ uint32_t sonde_module(uint32_t parent, const char* name, const char* class_name,
  * it is or belongs to; 0: unknown. Everything inside it, and the gradients of that, belong to it
  * too. */
 void sonde_op_place(uint32_t stack, uint32_t module);
+
+/* Steps of the program. Whoever recognises that a step ends says so on the thread that iterates:
+ * how many have ended since the last call, and by which rule it knows. The listener, one per
+ * process, is called before this returns; null: nobody wants to know. */
+void sonde_steps_ended(const char* rule, uint32_t count);
+int sonde_wants_steps(void);
+void sonde_when_steps_end(void (*listener)(const char* rule, uint32_t count));
 
 /* The tensor library's number of this thread. */
 void sonde_thread_is(uint64_t logical_number);

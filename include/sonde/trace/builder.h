@@ -51,6 +51,7 @@ class TraceBuilder {
   ExtraTable& extras() noexcept { return data_.tables.extras; }
   ArgumentListTable& argument_lists() noexcept { return data_.tables.argument_lists; }
   TensorUseTable& tensor_uses() noexcept { return data_.tables.tensor_uses; }
+  TensorRoleTable& tensor_roles() noexcept { return data_.tables.tensor_roles; }
 
   StringPool& strings() noexcept { return data_.strings; }
   StringId intern(std::string_view text) { return data_.strings.intern(text); }

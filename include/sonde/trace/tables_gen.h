@@ -121,6 +121,17 @@ std::string_view to_string(ArgumentRole value);
 std::optional<ArgumentRole> parse_argument_role(std::string_view text);
 bool is_known(ArgumentRole value);
 
+// What a tensor is for, as the program itself says.
+enum class TensorPurpose : std::uint8_t {
+  None = 0,
+  Parameter = 1,  // Of a module
+  Gradient = 2,  // Of a parameter
+  OptimizerState = 3,
+};
+std::string_view to_string(TensorPurpose value);
+std::optional<TensorPurpose> parse_tensor_purpose(std::string_view text);
+bool is_known(TensorPurpose value);
+
 // What an argument is.
 enum class ArgumentKind : std::uint8_t {
   None = 0,  // Absent, undefined, or of a kind that was not recorded
@@ -299,6 +310,7 @@ enum class TableKind : std::uint8_t {
   Extras = 23,
   ArgumentLists = 24,
   TensorUses = 25,
+  TensorRoles = 26,
 };
 std::string_view to_string(TableKind value);
 std::optional<TableKind> parse_table_kind(std::string_view text);
@@ -587,6 +599,10 @@ struct TensorUseTag {
   static constexpr TableKind kTable = TableKind::TensorUses;
 };
 using TensorUseId = Id<TensorUseTag>;
+struct TensorRoleTag {
+  static constexpr TableKind kTable = TableKind::TensorRoles;
+};
+using TensorRoleId = Id<TensorRoleTag>;
 
 // A recorded process. A distributed run has one row for each rank.
 struct ProcessRow {
@@ -2147,6 +2163,53 @@ struct TensorUseTable {
   }
 };
 
+// What tensors are for, told by modules and optimizers of the program. A tensor is known by its storage at that time.
+struct TensorRoleRow {
+  Nanos time_ns = 0;
+  TrackId track{};
+  TensorPurpose purpose = TensorPurpose::None;
+  StringId name{};  // Of the parameter in its module, or of the state in its optimizer
+  std::uint64_t storage_address = 0;  // Of the first byte of its storage
+};
+
+struct TensorRoleTable {
+  using Row = TensorRoleRow;
+  static constexpr TableKind kTable = TableKind::TensorRoles;
+  Column<Nanos> time_ns;
+  Column<TrackId> track;
+  Column<TensorPurpose> purpose{TensorPurpose::None};
+  Column<StringId> name;
+  Column<std::uint64_t> storage_address;
+
+  std::size_t size() const noexcept { return time_ns.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  TensorRoleId push_back(const TensorRoleRow& values);
+  TensorRoleRow row(std::size_t at) const;
+  TensorRoleRow row(TensorRoleId at) const { return row(at.index()); }
+  void append(TensorRoleTable&& other);  // the other is empty afterwards
+  void resize(std::size_t rows);
+  void reserve(std::size_t rows);
+  // Calls visit("name", column) for every column.
+  template <typename Visit>
+  void visit_columns(Visit&& visit) {
+    visit_each(*this, visit);
+  }
+  template <typename Visit>
+  void visit_columns(Visit&& visit) const {
+    visit_each(*this, visit);
+  }
+
+ private:
+  template <typename Self, typename Visit>
+  static void visit_each(Self& self, Visit& visit) {
+    visit("time_ns", self.time_ns);
+    visit("track", self.track);
+    visit("purpose", self.purpose);
+    visit("name", self.name);
+    visit("storage_address", self.storage_address);
+  }
+};
+
 // Every table of a trace.
 struct TraceTables {
   ProcessTable processes;
@@ -2174,6 +2237,7 @@ struct TraceTables {
   ExtraTable extras;
   ArgumentListTable argument_lists;
   TensorUseTable tensor_uses;
+  TensorRoleTable tensor_roles;
 
   // Rows of a table; 0 for TableKind::None.
   std::size_t rows(TableKind table) const noexcept;
@@ -2215,6 +2279,7 @@ struct TraceTables {
     visit("extras", self.extras);
     visit("argument_lists", self.argument_lists);
     visit("tensor_uses", self.tensor_uses);
+    visit("tensor_roles", self.tensor_roles);
   }
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Finds the block of each allocation, each free and each use of a tensor.
+// Finds the block of each allocation, each free, each use of a tensor, and each tensor of which the
+// program says what it is for.
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "analyse/memory/address_map.h"
@@ -23,7 +25,10 @@ struct Call {
 class BlockFollower {
  public:
   explicit BlockFollower(const Trace& trace)
-      : trace_(trace), allocations_(trace.allocations()), uses_(trace.tensor_uses()) {}
+      : trace_(trace),
+        allocations_(trace.allocations()),
+        uses_(trace.tensor_uses()),
+        roles_(trace.tensor_roles()) {}
 
   FollowedBlocks run() {
     const std::vector<Call> calls = order_calls();
@@ -31,13 +36,17 @@ class BlockFollower {
     out_.span_of_allocation = spans_of_allocations(trace_, out_.in_order);
     out_.block_of_allocation.assign(allocations_.size(), kNoBlock);
     out_.block_of_use.assign(uses_.size(), kNoBlock);
+    order_roles();
     auto call = calls.begin();
     for (const AllocationId row : out_.in_order) {
       const Nanos time_ns = allocations_.time_ns[row];
       for (; call != calls.end() && call->start_ns <= time_ns; ++call) follow_call(*call);
+      follow_roles_until(time_ns);
       follow_allocation(row);
     }
     for (; call != calls.end(); ++call) follow_call(*call);
+    follow_roles_until(std::numeric_limits<Nanos>::max());
+    out_.told.resize(out_.blocks.size(), MemoryCategory::Unknown);
     return std::move(out_);
   }
 
@@ -70,6 +79,57 @@ class BlockFollower {
     run_sort(out_.in_order, [this](AllocationId a, AllocationId b) {
       return allocations_.time_ns[a] < allocations_.time_ns[b];
     });
+  }
+
+  void order_roles() {
+    for (std::uint32_t row = 0; row < roles_.size(); ++row) roles_in_order_.emplace_back(row);
+    run_sort(roles_in_order_, [this](TensorRoleId a, TensorRoleId b) {
+      return roles_.time_ns[a] < roles_.time_ns[b];
+    });
+  }
+
+  void follow_roles_until(Nanos time_ns) {
+    for (; next_role_ < roles_in_order_.size(); ++next_role_) {
+      const TensorRoleId row = roles_in_order_[next_role_];
+      if (roles_.time_ns[row] > time_ns) return;
+      const ProcessId process = process_of(roles_.track[row]);
+      const std::uint64_t address = roles_.storage_address[row];
+      const MemoryCategory category = category_of(roles_.purpose[row]);
+      const std::uint32_t block = find_anywhere(process, address);
+      if (block != kNoBlock)
+        tell(block, category);
+      else
+        untold_[{process, address}] = category;  // from before the recording, and not used yet
+    }
+  }
+
+  static MemoryCategory category_of(TensorPurpose purpose) {
+    switch (purpose) {
+      case TensorPurpose::Parameter:
+        return MemoryCategory::Parameter;
+      case TensorPurpose::Gradient:
+        return MemoryCategory::Gradient;
+      case TensorPurpose::OptimizerState:
+        return MemoryCategory::OptimizerState;
+      case TensorPurpose::None:
+        break;
+    }
+    return MemoryCategory::Unknown;
+  }
+
+  // What was said first counts.
+  void tell(std::uint32_t block, MemoryCategory category) {
+    if (out_.told.size() <= block) out_.told.resize(block + 1, MemoryCategory::Unknown);
+    if (out_.told[block] == MemoryCategory::Unknown) out_.told[block] = category;
+  }
+
+  // For a block that existed before the recording.
+  void tell_what_was_said(std::uint32_t block, ProcessId process, std::uint64_t address) {
+    if (untold_.empty()) return;
+    const auto found = untold_.find({process, address});
+    if (found == untold_.end()) return;
+    tell(block, found->second);
+    untold_.erase(found);
   }
 
   ProcessId process_of(TrackId track) const {
@@ -139,6 +199,7 @@ class BlockFollower {
       out_.ended_by_birth.push_back(before);
       ++out_.devices[device].problems.double_births;
     }
+    if (!untold_.empty()) untold_.erase({process_of(allocations_.track[row]), address});
     const std::uint32_t block = add_block(device, address, size);
     out_.blocks[block].birth = row;
     out_.blocks[block].span = out_.span_of_allocation[row.index()];
@@ -151,6 +212,7 @@ class BlockFollower {
     MemoryProblems& problems = out_.devices[device].problems;
     if (block == AddressMap::kNone) {
       block = add_block(device, address, size);
+      tell_what_was_said(block, process_of(allocations_.track[row]), address);
     } else if (!is_alive(block)) {
       ++problems.double_frees;
       return;
@@ -198,7 +260,10 @@ class BlockFollower {
       device = device_number(process, type, trace_.op_arguments().device_index[argument]);
       block = find_alive(device, address);
     }
-    if (block == kNoBlock) block = add_block(device, address, 0);
+    if (block == kNoBlock) {
+      block = add_block(device, address, 0);
+      tell_what_was_said(block, process, address);
+    }
     out_.is_tensor[block] = 1;
     out_.block_of_use[use.index()] = block;
     grow_to(block, argument);
@@ -228,6 +293,11 @@ class BlockFollower {
   const Trace& trace_;
   const AllocationTable& allocations_;
   const TensorUseTable& uses_;
+  const TensorRoleTable& roles_;
+  std::vector<TensorRoleId> roles_in_order_;
+  std::size_t next_role_ = 0;
+  // What was said of addresses at which no block is known.
+  std::map<std::pair<ProcessId, std::uint64_t>, MemoryCategory> untold_;
   FollowedBlocks out_;
   std::vector<AddressMap> last_block_;  // by device: the newest block at each address
   std::vector<std::int64_t> bytes_;     // by device: allocated so far

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Finds what blocks were for, with the passes of PyTorch's memory profiler in the same order.
-// PyTorch also asks Python's modules and optimisers; here, parameters and the state of optimisers
-// are found by following the data flow.
+// Where the program says what a tensor is for (tensor_roles), that counts. Otherwise parameters and
+// the state of optimisers are found by following the data flow.
 
 #include <algorithm>
 #include <string_view>
@@ -22,7 +22,8 @@ class Categoriser {
       : trace_(trace), followed_(followed), flow_(flow) {}
 
   std::vector<MemoryCategory> run() {
-    by_block_.assign(followed_.blocks.size(), kUnknown);
+    by_block_ = followed_.told;
+    by_block_.resize(followed_.blocks.size(), kUnknown);
     by_version_.assign(flow_.versions_first.back(), kUnknown);
     set_gradients();
     set_temporaries();
@@ -57,6 +58,9 @@ class Categoriser {
   bool is_gradient(const Edge& edge) const {
     return by_block_[edge.block] == MemoryCategory::Gradient;
   }
+  void set_block(std::uint32_t block, MemoryCategory category) {
+    if (followed_.told[block] == kUnknown) by_block_[block] = category;
+  }
   void set_version(std::uint32_t version, MemoryCategory category) {
     if (by_version_[version] == kUnknown) by_version_[version] = category;
   }
@@ -69,14 +73,14 @@ class Categoriser {
       if (!in_backward(leaf) || trace_.name(span) != kAccumulateGrad) continue;
       accumulate_leaves_.push_back(static_cast<std::uint32_t>(leaf));
       for (const Edge& edge : edges(leaf)) {
-        if (edge.version < 0 && !edge.freed) by_block_[edge.block] = MemoryCategory::Gradient;
+        if (edge.version < 0 && !edge.freed) set_block(edge.block, MemoryCategory::Gradient);
       }
       const SpanId child(span.index() + 1);
       if (child.index() >= spans.size() || spans.parent[child] != span) continue;
       const std::string_view name = trace_.name(child);
       if (name != "aten::detach" && name != "aten::add_") continue;
       const std::uint32_t block = first_argument(child);
-      if (block != kNoBlock) by_block_[block] = MemoryCategory::Gradient;
+      if (block != kNoBlock) set_block(block, MemoryCategory::Gradient);
     }
   }
 
@@ -201,7 +205,7 @@ class Categoriser {
     const Set used = used_for_gradients();
     for_each_version([&](std::uint32_t block, std::uint32_t version) {
       if (candidate[version] != 0 && used[version] != 0 && depends_[block] != 0)
-        by_block_[block] = MemoryCategory::Parameter;
+        set_block(block, MemoryCategory::Parameter);
     });
   }
 
@@ -258,7 +262,7 @@ class Categoriser {
           made_of_gradients[edge.block] = 1;
         } else if (edge.written && !is_gradient(edge) && has_gradient[edge.block] == 0 &&
                    outlives(edge.block, leaf)) {
-          by_block_[edge.block] = MemoryCategory::OptimizerState;
+          set_block(edge.block, MemoryCategory::OptimizerState);
         }
       }
     }

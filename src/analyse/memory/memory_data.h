@@ -35,6 +35,7 @@ struct FollowedBlocks {
   std::vector<MemoryBlock> blocks;
   std::vector<std::uint16_t> device_of_block;
   std::vector<std::uint8_t> is_tensor;  // some operator received it
+  std::vector<MemoryCategory> told;     // what the program itself says it is for
 
   std::vector<AllocationId> in_order;              // allocations in time order
   std::vector<SpanId> span_of_allocation;          // the innermost span around it

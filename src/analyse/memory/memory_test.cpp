@@ -236,6 +236,37 @@ TEST(MemoryCategories, AreNotToldWithoutGradients) {
   EXPECT_EQ(only_device(profile).peak.by_category[7], 3 * kTensor);
 }
 
+// A call of a module, as in inference: no gradients, no optimizer.
+TEST(MemoryCategories, AreWhatTheProgramSays) {
+  MemoryTrace t;
+  t.role(0, 0x100, TensorPurpose::Parameter);  // from before, seen later
+  t.op("aten::mm", 1, 10, {0x100, 0x200});
+  t.alloc(2, 0x300, kTensor);
+  t.alloc(3, 0x400, kTensor);
+  t.role(20, 0x300, TensorPurpose::OptimizerState);
+  t.role(20, 0x500, TensorPurpose::Parameter);
+  t.alloc(21, 0x500, kTensor);  // another tensor than the one that was meant
+  const MemoryProfile profile = memory_profile(t.build());
+  const auto categories = last_categories(only_device(profile));
+  EXPECT_EQ(categories.at(0x100), MemoryCategory::Parameter);
+  EXPECT_EQ(categories.at(0x200), MemoryCategory::Unknown);
+  EXPECT_EQ(categories.at(0x300), MemoryCategory::OptimizerState);
+  EXPECT_EQ(categories.at(0x500), MemoryCategory::Unknown);
+  expect_identities(only_device(profile));
+}
+
+// One recorded step: the data flow alone cannot tell momentum from a parameter.
+TEST(MemoryCategories, OfTheProgramCountMoreThanTheDataFlow) {
+  MemoryTrace t;
+  training_step(t, 0, 0x1000);
+  t.role(90, kMomentum, TensorPurpose::OptimizerState);
+  t.role(90, kWeight, TensorPurpose::Parameter);
+  const auto categories = last_categories(only_device(memory_profile(t.build())));
+  EXPECT_EQ(categories.at(kMomentum), MemoryCategory::OptimizerState);
+  EXPECT_EQ(categories.at(kWeight), MemoryCategory::Parameter);
+  EXPECT_EQ(categories.at(0x1002), MemoryCategory::Activation);
+}
+
 TEST(MemoryCategories, AreGuessedFromLivesWhereTensorsAreNotKnown) {
   MemoryTrace t;
   t.op("aten::mm", 0, 10);

@@ -61,6 +61,13 @@ class MemoryTrace {
   void out_of_memory(Nanos time_us, std::int64_t bytes) {
     add_allocation(time_us, 0, bytes, AllocationFlags::kOutOfMemory);
   }
+  // The program says what the tensor at this address is for.
+  void role(Nanos time_us, std::uint64_t address, TensorPurpose purpose) {
+    ops_.builder().tensor_roles().push_back({.time_ns = time_us * 1000,
+                                             .track = ops_.main(),
+                                             .purpose = purpose,
+                                             .storage_address = address});
+  }
   // Sets what was allocated before.
   void had(std::int64_t bytes) { allocated_ += bytes; }
 
