@@ -27,6 +27,7 @@
 #include "base/own_process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "collect/inferred_steps.h"
 #include "collect/last_thread.h"
 #include "collect/record_options.h"
 #include "record/recorder.h"
@@ -84,6 +85,7 @@ struct AgentForkHandlers {
     [[maybe_unused]] const Session* parents = agent.session_.release();
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
+    agent.step_ = {};
     // A sandbox may end the child for the files and sockets that a recording needs.
     if (!agent.options_.follow_children || agent.forks_in_sandbox_) return;
     sonde_when_missed(begin_at_first_operator);
@@ -112,6 +114,9 @@ void Agent::attach(const char* torch_library) {
                            options.error().message);
     }
     options_ = *std::move(options);
+    // Before the adapter, which looks for steps only if somebody wants to know.
+    sonde_when_steps_end(
+        [](const char* rule, std::uint32_t count) { instance().end_steps(rule, count); });
     attach_cuda();
     open_opencl_layer(options_.report);
   }
@@ -184,6 +189,7 @@ Result<void> Agent::open_session(bool start_due) {
   for (const auto& [key, json] : record_metadata(options_.record))
     SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;
+  step_rule_known_ = false;
   advance();
   return {};
 }
@@ -271,6 +277,7 @@ void Agent::run(bool is_forked) {
 std::int64_t Agent::advance() {
   const std::int64_t now = now_ns();
   if (first_start_due_) {
+    if (steps_ < options_.from_step) return -1;  // end_steps() comes here again
     const std::int64_t begin = options_.started_ns + options_.after_ns;
     if (options_.after_ns > 0 && now < begin) return begin - now;
     static_cast<void>(start());
@@ -296,12 +303,41 @@ Result<void> Agent::start() {
   first_start_due_ = false;
   if (session_->recording()) return {};
   window_began_ns_ = now_ns();
+  window_began_step_ = steps_;
   if (observer_ != nullptr) observer_->start();
   return session_->begin_window(-1);
 }
 
+void Agent::end_steps(const std::string& rule, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  if (session_ == nullptr) return;  // a child of fork() that does not record yet
+  // From the first step that the program marks itself, nothing else counts.
+  program_marks_steps_ = program_marks_steps_ || is_marked_step(rule);
+  if (program_marks_steps_ && !is_marked_step(rule)) return;
+  steps_ += count;
+  end_step_span();
+  const bool is_over = options_.steps > 0 && steps_ - window_began_step_ >= options_.steps;
+  if (session_->recording() && is_over)
+    stop();
+  else
+    advance();
+  if (!session_->recording() || is_marked_step(rule)) return;
+  const std::string name = step_name(steps_);
+  step_ = sonde_range_begin(name.data(), name.size());
+  if (std::exchange(step_rule_known_, true)) return;
+  std::string json;
+  append_json_string(json, rule);
+  static_cast<void>(session_->set_metadata(inferred_steps_key(), json));
+}
+
+void Agent::end_step_span() {
+  if (step_.position != 0) sonde_range_end(step_);
+  step_ = {};
+}
+
 void Agent::stop() {
   first_start_due_ = false;
+  end_step_span();
   if (observer_ != nullptr) observer_->stop();
   session_->end_window();
 }

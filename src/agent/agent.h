@@ -17,6 +17,7 @@
 #include "collect/session.h"
 #include "sonde/profile/execution_trace.h"
 #include "sonde/result.h"
+#include "sonde/sonde.h"
 
 namespace sonde {
 
@@ -49,6 +50,9 @@ class Agent {
   void heed_signals();
   Result<void> start();
   void stop();
+  // Called by the thread of the program that ended a step.
+  void end_steps(const std::string& rule, std::uint32_t count);
+  void end_step_span();
 
   std::string answer(const std::string& request);
   Result<std::string> obey(const std::string& request);
@@ -65,6 +69,11 @@ class Agent {
   bool forks_in_sandbox_ = false;  // at the last fork()
   bool first_start_due_ = false;   // the one requested by the options
   std::int64_t window_began_ns_ = 0;
+  std::int64_t steps_ = 0;  // that have ended
+  std::int64_t window_began_step_ = 0;
+  sonde_range step_ = {};  // the span of the step that runs; position 0: none
+  bool program_marks_steps_ = false;
+  bool step_rule_known_ = false;  // by the session
   ControlServer server_;
 };
 

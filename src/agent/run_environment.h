@@ -22,9 +22,11 @@ constexpr const char* kRunPolicy = "SONDE_RUN_POLICY";                   // spil
 constexpr const char* kRunAsk = "SONDE_RUN_ASK";        // the text of record_options.h
 constexpr const char* kRunPaused = "SONDE_RUN_PAUSED";  // 1: wait for `sonde ctl` or a signal
 constexpr const char* kRunKeepCommand = "SONDE_RUN_KEEP_COMMAND_LINE";  // 1: including its secrets
-constexpr const char* kRunStarted = "SONDE_RUN_STARTED";  // CLOCK_MONOTONIC at the start, ns
-constexpr const char* kRunAfter = "SONDE_RUN_AFTER";      // ns after that
-constexpr const char* kRunFor = "SONDE_RUN_FOR";          // ns
+constexpr const char* kRunStarted = "SONDE_RUN_STARTED";     // CLOCK_MONOTONIC at the start, ns
+constexpr const char* kRunAfter = "SONDE_RUN_AFTER";         // ns after that
+constexpr const char* kRunFor = "SONDE_RUN_FOR";             // ns
+constexpr const char* kRunFromStep = "SONDE_RUN_FROM_STEP";  // numbers of steps
+constexpr const char* kRunSteps = "SONDE_RUN_STEPS";
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
 

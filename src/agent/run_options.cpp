@@ -83,10 +83,10 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
   if (!options.cuda_library.empty()) variables.emplace_back(kRunCuda, options.cuda_library);
   if (options.paused) variables.emplace_back(kRunPaused, "1");
   if (options.keep_command_line) variables.emplace_back(kRunKeepCommand, "1");
-  const std::pair<const char*, std::int64_t> numbers[] = {{kRunAfter, options.after_ns},
-                                                          {kRunFor, options.for_ns},
-                                                          {kRunSignalStart, options.signal_start},
-                                                          {kRunSignalStop, options.signal_stop}};
+  const std::pair<const char*, std::int64_t> numbers[] = {
+      {kRunAfter, options.after_ns},           {kRunFor, options.for_ns},
+      {kRunFromStep, options.from_step},       {kRunSteps, options.steps},
+      {kRunSignalStart, options.signal_start}, {kRunSignalStop, options.signal_stop}};
   for (const auto& [name, value] : numbers) {
     if (value != 0) variables.emplace_back(name, std::to_string(value));
   }
@@ -108,6 +108,8 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   SONDE_TRY_VOID(reader.number(kRunStarted, options.started_ns));
   SONDE_TRY_VOID(reader.number(kRunAfter, options.after_ns));
   SONDE_TRY_VOID(reader.number(kRunFor, options.for_ns));
+  SONDE_TRY_VOID(reader.number(kRunFromStep, options.from_step));
+  SONDE_TRY_VOID(reader.number(kRunSteps, options.steps));
   SONDE_TRY_VOID(reader.number(kRunSignalStart, options.signal_start));
   SONDE_TRY_VOID(reader.number(kRunSignalStop, options.signal_stop));
   if (const char* text = reader.text(kRunPolicy)) {

@@ -27,6 +27,8 @@ struct RunOptions {
   std::int64_t started_ns = 0;  // CLOCK_MONOTONIC at the program's start
   std::int64_t after_ns = 0;    // begin this long after started_ns
   std::int64_t for_ns = 0;      // then end after this long; 0: do not end
+  std::int64_t from_step = 0;   // begin when so many steps have ended
+  std::int64_t steps = 0;       // then end after so many; 0: do not end
   int signal_start = 0;         // 0: none; the same as signal_stop: toggles
   int signal_stop = 0;
   bool follow_children = true;

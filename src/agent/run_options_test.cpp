@@ -31,6 +31,8 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   sent.started_ns = 1;
   sent.after_ns = 2;
   sent.for_ns = 3;
+  sent.from_step = 4;
+  sent.steps = 5;
   sent.signal_start = 10;
   sent.signal_stop = 12;
   sent.report = "/tmp/report";

@@ -560,6 +560,16 @@ struct Parser {
                "alternately",
                options.signal_stop, parse_signal);
     after->excludes(paused)->excludes(start);
+    CLI::Option* from_step =
+        command
+            ->add_option("--from-step", options.from_step,
+                         "Start recording when so many steps of the program have ended")
+            ->type_name("N")
+            ->check(CLI::PositiveNumber);
+    from_step->excludes(after)->excludes(paused)->excludes(start);
+    command->add_option("--steps", options.steps, "Stop recording after so many steps")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
   }
 
   void add_run() {

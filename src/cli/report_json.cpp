@@ -27,6 +27,8 @@ class JsonReport {
     json_.key("profiler_ns").value(report_.profiler_ns);
     json_.key("steady").begin_object();
     json_.key("rule").value(to_string(report_.step_rule));
+    if (report_.step_rule == StepRule::Inferred)
+      json_.key("inferred_from").value(report_.steps_inferred_from);
     json_.key("steps").value(report_.steady_steps);
     json_.key("warm_up_steps").value(report_.warm_up_steps);
     json_.key("warm_up_ns").value(report_.warm_up_ns);

@@ -356,6 +356,12 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
                      "recording was never started, or nothing ran while it was on. It waited for "
                      "signal {}, which the program must not handle itself",
                      signal_text(options.signal_start));
+  if (options.from_step > 0) {
+    return format_text(
+        "no {} steps were seen. A step ends with a step of an optimizer of torch, with the next "
+        "batch of a DataLoader, or with a step of a profiler",
+        options.from_step);
+  }
   if (options.after_ns > 0) return "nothing ran after " + duration_text(options.after_ns);
   return program + " ran no operator and no scope";
 }

@@ -16,6 +16,7 @@
 #include "profiler/message.h"
 #include "profiler/transition.h"
 #include "sonde/record.h"
+#include "sonde/source/op.h"
 #include "trace/known_names.h"
 
 namespace sonde {
@@ -122,6 +123,7 @@ class Profiler::Impl {
            "; the cycle ends here");
     }
     run(transition(previous, action_), self);
+    if (options_.schedule.given()) sonde_steps_ended(kStepPrefix.data(), 1);
     open_step_scope();
   }
 

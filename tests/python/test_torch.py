@@ -195,6 +195,50 @@ def test_sonde_run_shows_pythons_lines(tmp_path):
     assert add.stack == [f"{script}(4): work", f"{script}(6): <module>"]
 
 
+TRAINING = """
+import torch
+net = torch.nn.Linear(4, 2)
+optimizers = [torch.optim.SGD(net.parameters(), lr=0.1), torch.optim.Adam(net.parameters())]
+for number in range(8):
+    with torch.autograd.profiler.record_function(f"batch {number}"):
+        net(torch.ones(3, 4)).sum().backward()
+        for optimizer in optimizers:
+            optimizer.step()
+"""
+INFERENCE = """
+import torch
+net = torch.nn.Linear(4, 2)
+with torch.no_grad():
+    for batch in torch.utils.data.DataLoader(torch.ones(24, 4), batch_size=2):
+        net(batch).relu().sum()
+"""
+
+
+def run_of(program, tmp_path, *options):
+    script = tmp_path / "script.py"
+    script.write_text(program)
+    subprocess.run([os.environ["SONDE"], "run", "-q", *options, "-o", str(tmp_path / "run.sonde"), "--", sys.executable, str(script)], check=True)
+    return sonde.open(tmp_path / "run.sonde")
+
+
+def test_sonde_run_records_the_steps_that_one_asks_for(tmp_path):
+    trace = run_of(TRAINING, tmp_path, "--from-step", "3", "--steps", "2")
+    names = [event.trace_name for event in trace.events()]
+    # A step ends with the first optimizer's. What ends there has begun before the window.
+    assert [name for name in names if name.startswith("batch")] == ["batch 3", "batch 4"]
+    assert [name for name in names if name.startswith("ProfilerStep")] == ["ProfilerStep#3", "ProfilerStep#4"]
+    assert trace.metadata["steps_inferred_from"] == "Optimizer.step#SGD.step"
+
+
+def test_sonde_run_knows_the_steps_of_a_program_without_optimizers(tmp_path):
+    trace = run_of(INFERENCE, tmp_path)
+    steps = [event.trace_name for event in trace.events() if event.trace_name.startswith("ProfilerStep")]
+    assert steps == [f"ProfilerStep#{number}" for number in range(3, 13)]
+    report = trace.report()
+    assert report["steady"]["rule"] == "inferred"
+    assert "The program marks no steps; enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ tells them apart" in " ".join(str(report).split())
+
+
 def module_path(trace, span):
     """`Net.fc1` for an operator in it."""
     names = []

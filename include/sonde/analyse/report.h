@@ -83,6 +83,7 @@ struct Report {
   // everything from the first span to the last. Without what another profiler cost.
   Nanos measured_ns = 0;
   StepRule step_rule = StepRule::None;
+  std::string steps_inferred_from;  // the range by which they were recognised, if they were
   std::size_t steady_steps = 0;
   std::size_t warm_up_steps = 0;  // before them
   Nanos warm_up_ns = 0;

@@ -25,9 +25,10 @@ namespace sonde {
 enum class StepRule : std::uint8_t {
   None,      // there are none
   Recorded,  // ProfilerStep#N and the like
+  Inferred,  // the recorder recognised them by a range such as Optimizer.step#SGD.step
   Repeated,  // one thread repeats the same sequence of operators
 };
-std::string_view to_string(StepRule rule) noexcept;  // "none", "recorded", "repeated"
+std::string_view to_string(StepRule rule) noexcept;  // "none", "recorded", "inferred", …
 
 struct StepTime {
   std::int64_t step = -1;

@@ -96,6 +96,7 @@ void find_steady_part(detail::ReportData& data, Report& report) {
   data.steady = detail::steady_part(data.trace, report.steps, data.program().main_thread());
   const detail::SteadyPart& steady = data.steady;
   report.step_rule = steady.rule;
+  report.steps_inferred_from = steady.inferred_from;
   report.steady_steps = steady.steps;
   report.warm_up_steps = steady.warm_up_steps;
   report.warm_up_ns = steady.warm_up_ns;

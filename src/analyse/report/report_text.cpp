@@ -35,13 +35,16 @@ std::vector<std::string> introduction(const Report& report) {
   std::vector<std::string> lines;
   add_profiler(report, lines);
   if (report.step_rule == StepRule::None) return lines;
-  std::string text =
-      report.step_rule == StepRule::Recorded
-          ? format_text("Findings are about {}", counted_text(report.steady_steps, "recorded step"))
-          : format_text(
-                "No steps were recorded, but the same operators repeat: findings are about "
-                "{}",
-                counted_text(report.steady_steps, "iteration"));
+  std::string text;
+  if (report.step_rule == StepRule::Recorded)
+    text = format_text("Findings are about {}", counted_text(report.steady_steps, "recorded step"));
+  else if (report.step_rule == StepRule::Inferred)
+    text = format_text("The program marks no steps; {} tells them apart. Findings are about {}",
+                       report.steps_inferred_from, counted_text(report.steady_steps, "step"));
+  else
+    text =
+        format_text("No steps were recorded, but the same operators repeat: findings are about {}",
+                    counted_text(report.steady_steps, "iteration"));
   text += format_text(", {} in total", duration_text(report.measured_ns));
   if (report.warm_up_steps > 0)
     text += format_text(", without {} of warm-up ({})", counted_text(report.warm_up_steps, "step"),

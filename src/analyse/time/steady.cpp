@@ -5,7 +5,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "analyse/flags.h"
 #include "analyse/sum.h"
+#include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
@@ -185,7 +187,8 @@ SteadyPart steady_part(const Trace& trace, const StepTimes& times, TrackId main)
   std::vector<Coverage::Stretch> steps;
   TrackId thread = main;
   if (!times.steps.empty()) {
-    part.rule = StepRule::Recorded;
+    part.inferred_from = metadata_text(trace, kStepsInferredFrom);
+    part.rule = part.inferred_from.empty() ? StepRule::Recorded : StepRule::Inferred;
     for (const StepTime& step : times.steps) steps.push_back({step.begin_ns, step.end_ns, 0});
     if (times.steps.front().span.valid()) thread = trace.spans().track[times.steps.front().span];
   } else {

@@ -19,6 +19,7 @@ namespace sonde::detail {
 
 struct SteadyPart {
   StepRule rule = StepRule::None;
+  std::string inferred_from;      // the range that inferred steps were recognised by
   Coverage covers;                // the steady steps; everything if there are none
   std::size_t steps = 0;          // in it
   std::size_t warm_up_steps = 0;  // before it

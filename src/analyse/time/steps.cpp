@@ -173,6 +173,8 @@ std::string_view to_string(StepRule rule) noexcept {
   switch (rule) {
     case StepRule::Recorded:
       return "recorded";
+    case StepRule::Inferred:
+      return "inferred";
     case StepRule::Repeated:
       return "repeated";
     case StepRule::None:

@@ -17,6 +17,7 @@
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
+#include "collect/torch/step_finder.h"
 #include "collect/torch/tool_ranges.h"
 #include "sonde/detail/put_record.h"
 #include "sonde/source/op.h"
@@ -291,6 +292,7 @@ void attach() {
     static_cast<void>(at::hasGlobalCallbacks());
     std::atexit([] {
       torch_source().end();
+      end_finding_steps();
       end_tool_ranges();
       end_execution_trace();
     });
@@ -300,6 +302,7 @@ void attach() {
   sonde_add_plugin(&kPlugin);
   attach_tool_ranges();
   attach_execution_trace();
+  find_steps();
 }
 
 namespace {

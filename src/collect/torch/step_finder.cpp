@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/torch/step_finder.h"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <ATen/record_function.h>
+
+#include "sonde/source/op.h"
+
+namespace sonde::torch {
+namespace {
+
+constexpr const char* kMarkedPrefix = "ProfilerStep#";
+constexpr const char* kOptimizerPrefix = "Optimizer.step#";
+constexpr const char* kBatchPrefix = "enumerate(DataLoader)#";
+// So many batches without a step of an optimizer: the program does not train.
+constexpr int kBatchesWithoutOptimizer = 4;
+
+bool begins_with(const char* text, const char* beginning) {
+  return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
+}
+
+class StepFinder {
+ public:
+  void range_begins(const char* name) {
+    if (!begins_with(name, kBatchPrefix)) return;
+    const std::lock_guard lock(mutex_);
+    ++batches_;
+    has_new_batch_ = true;
+    if (rule_.empty() && batches_ >= kBatchesWithoutOptimizer) {
+      choose(name);
+      return sonde_steps_ended(rule_.c_str(), kBatchesWithoutOptimizer - 1);
+    }
+    if (is_rule(name)) sonde_steps_ended(rule_.c_str(), 1);
+  }
+
+  void range_ends(const char* name) {
+    const bool is_marked = begins_with(name, kMarkedPrefix);
+    if (!is_marked && !begins_with(name, kOptimizerPrefix)) return;
+    const std::lock_guard lock(mutex_);
+    if (is_marked) {
+      if (rule_ != kMarkedPrefix) choose(kMarkedPrefix);
+      sonde_steps_ended(kMarkedPrefix, 1);
+      return;
+    }
+    if (rule_.empty()) choose(name);
+    // A program with two optimizers steps both for one batch.
+    if (!is_rule(name) || (batches_ > 0 && !has_new_batch_)) return;
+    has_new_batch_ = false;
+    sonde_steps_ended(rule_.c_str(), 1);
+  }
+
+ private:
+  void choose(const char* name) {
+    rule_ = name;
+    thread_ = std::this_thread::get_id();
+  }
+  bool is_rule(const char* name) const {
+    return rule_ == name && thread_ == std::this_thread::get_id();
+  }
+
+  std::mutex mutex_;
+  std::string rule_;        // the name of the range that steps are known by
+  std::thread::id thread_;  // where it was seen first
+  int batches_ = 0;
+  bool has_new_batch_ = false;
+};
+
+// Leaked: ranges may end while the program's statics are destroyed.
+StepFinder& step_finder() {
+  static auto* const finder = new StepFinder;
+  return *finder;
+}
+
+std::unique_ptr<at::ObserverContext> on_marked_begin(const at::RecordFunction& fn) {
+  step_finder().range_begins(fn.name());
+  return nullptr;
+}
+
+void on_marked_end(const at::RecordFunction& fn, at::ObserverContext* /*context*/) {
+  step_finder().range_ends(fn.name());
+}
+
+bool is_finding = false;
+at::CallbackHandle step_callback = 0;
+
+}  // namespace
+
+void find_steps() {
+  if (is_finding || sonde_wants_steps() == 0) return;
+  is_finding = true;
+  step_callback = at::addGlobalCallback(at::RecordFunctionCallback(&on_marked_begin, &on_marked_end)
+                                            .scopes({at::RecordScope::USER_SCOPE}));
+}
+
+void end_finding_steps() {
+  if (is_finding) at::removeCallback(step_callback);
+  is_finding = false;
+}
+
+}  // namespace sonde::torch
