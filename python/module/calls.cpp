@@ -65,11 +65,18 @@ struct OpenCall {
   bool is_c;
   bool is_recorded;
 };
-thread_local std::vector<OpenCall>* open_calls = nullptr;
+struct ThreadCalls {
+  std::vector<OpenCall> open;
+  unsigned recording = 0;  // the one that they belong to
+};
+thread_local ThreadCalls* thread_calls = nullptr;
 
-std::vector<OpenCall>& open_here() {
-  if (open_calls == nullptr) open_calls = new std::vector<OpenCall>;
-  return *open_calls;
+// Counts the recordings, from 1.
+unsigned recording = 0;
+
+ThreadCalls& calls_of_thread() {
+  if (thread_calls == nullptr) thread_calls = new ThreadCalls;
+  return *thread_calls;
 }
 
 std::string attribute_text(PyObject* object, const char* name) {
@@ -165,8 +172,32 @@ void end_top(std::vector<OpenCall>& open) {
   open.pop_back();
 }
 
+// Begins the calls that were open on this thread before its first event in a recording: those of
+// `frame` and of its callers. They are seen from now on.
+void begin_open_calls(std::vector<OpenCall>& open, PyObject* frame) {
+  std::vector<Ref> codes;  // the innermost first
+  for (Ref at = Ref::borrow(frame); at && at.get() != Py_None;
+       at = Ref(PyObject_GetAttrString(at.get(), "f_back"))) {
+    codes.emplace_back(PyObject_GetAttrString(at.get(), "f_code"));
+  }
+  PyErr_Clear();
+  for (auto code = codes.rbegin(); code != codes.rend(); ++code) {
+    if (*code) open.push_back({false, begin_call(name_of_code(code->get()))});
+  }
+}
+
 int on_event(PyObject* /*object*/, PyFrameObject* frame, int what, PyObject* argument) {
-  std::vector<OpenCall>& open = open_here();
+  ThreadCalls& calls = calls_of_thread();
+  std::vector<OpenCall>& open = calls.open;
+  if (calls.recording != recording) {
+    calls.recording = recording;
+    open.clear();
+    const Ref caller(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_back"));
+    const bool is_new = what == kCall;
+    if (!is_new) begin_open_calls(open, reinterpret_cast<PyObject*>(frame));
+    if (is_new && caller && caller.get() != Py_None) begin_open_calls(open, caller.get());
+    PyErr_Clear();
+  }
   switch (what) {
     case kCall: {
       const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
@@ -232,7 +263,9 @@ PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
   CallNames& names = call_names();
   if (!copy_texts(prefixes, names.prefixes)) return nullptr;
   names.own = own;
-  std::vector<OpenCall>& open = open_here();
+  ThreadCalls& calls = calls_of_thread();
+  calls.recording = ++recording;
+  std::vector<OpenCall>& open = calls.open;
   open.clear();
   for (Py_ssize_t i = 0; i < PyList_Size(codes); ++i)
     open.push_back({false, begin_call(name_of_code(PyList_GetItem(codes, i)))});
@@ -243,14 +276,13 @@ PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
 // Calls that are open on other threads end with the recording.
 PyObject* calls_stop(PyObject* /*module*/, PyObject* /*none*/) {
   set_hook(nullptr);
-  std::vector<OpenCall>& open = open_here();
+  std::vector<OpenCall>& open = calls_of_thread().open;
   while (!open.empty()) end_top(open);
   return none();
 }
 
 // For a thread that has just begun.
 PyObject* calls_here(PyObject* /*module*/, PyObject* /*none*/) {
-  open_here().clear();
   setters().here(on_event, nullptr);
   return none();
 }

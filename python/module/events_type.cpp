@@ -344,7 +344,65 @@ PyObject* nvprof(PyObject* /*module*/, PyObject* args) {
   return *events ? new_events(**events) : raise(events->error());
 }
 
+// From python/sonde/_events.py: the fields of average_tuple().
+bool parse_average(PyObject* tuple, EventAverage& row) {
+  const char* key = nullptr;
+  const char* overload = nullptr;
+  const char* shapes = nullptr;
+  const char* arguments = nullptr;
+  PyObject* stack = nullptr;
+  int device = 0;
+  int scope = 0;
+  int flags[3] = {};
+  unsigned long long count = 0;
+  long long bytes[4] = {};
+  unsigned long long flops = 0;
+  if (PyArg_ParseTuple(tuple, "sssOsiipppKddddLLLLK", &key, &overload, &shapes, &stack, &arguments,
+                       &device, &scope, &flags[0], &flags[1], &flags[2], &count, &row.cpu_total_us,
+                       &row.self_cpu_us, &row.device_total_us, &row.self_device_us, &bytes[0],
+                       &bytes[1], &bytes[2], &bytes[3], &flops) == 0 ||
+      !parse_columns(stack, row.stack))
+    return false;
+  row.key = key;
+  row.overload_name = overload;
+  row.input_shapes = shapes;
+  row.arguments = arguments;
+  row.device_type = static_cast<DeviceType>(device);
+  row.scope = static_cast<RecordScope>(scope);
+  row.is_async = flags[0] != 0;
+  row.is_user_annotation = flags[1] != 0;
+  row.has_parent = flags[2] != 0;
+  row.count = count;
+  row.cpu_memory_bytes = bytes[0];
+  row.self_cpu_memory_bytes = bytes[1];
+  row.device_memory_bytes = bytes[2];
+  row.self_device_memory_bytes = bytes[3];
+  row.flops = flops;
+  return true;
+}
+
+PyObject* table_of_rows(PyObject* /*module*/, PyObject* args) {
+  PyObject* given = nullptr;
+  PyObject* options_given = nullptr;
+  const char* device = nullptr;
+  int memory = 0;
+  int flops = 0;
+  if (PyArg_ParseTuple(args, "O!(spp)O!", &PyList_Type, &given, &device, &memory, &flops,
+                       &PyTuple_Type, &options_given) == 0)
+    return nullptr;
+  TableOptions options;
+  if (!parse_table(options_given, options)) return nullptr;
+  std::vector<EventAverage> rows(static_cast<std::size_t>(PyList_Size(given)));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!parse_average(PyList_GetItem(given, static_cast<Py_ssize_t>(i)), rows[i])) return nullptr;
+  }
+  const Result<std::string> table = table_of(rows, {device, memory != 0, flops != 0}, options);
+  return table ? text(*table) : raise(table.error());
+}
+
 PyMethodDef events_functions[] = {
+    {"table_of_rows", table_of_rows, METH_VARARGS,
+     "table_of_rows(rows, (use_device, profile_memory, with_flops), options): PyTorch's table."},
     {"load_nvprof", nvprof, METH_VARARGS, "load_nvprof(path): the events of a database of nvprof."},
     {nullptr, nullptr, 0, nullptr}};
 

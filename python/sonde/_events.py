@@ -14,6 +14,7 @@ import sys
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from sonde import _native
 from sonde._arguments import Arguments
 
 
@@ -126,6 +127,10 @@ _AVERAGE_FIELDS = (
     "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops")
 
 
+# PyTorch's numbers.
+_FLOW_TYPES = {"fwdbwd": 1, "ac2g": 2}
+
+
 class _Source:
     """The events of one list, each made once."""
 
@@ -133,6 +138,24 @@ class _Source:
         self.native = native
         self.made: Dict[int, FunctionEvent] = {}
         self._arguments: Optional[Arguments] = None
+        self._flows: Optional[Dict[int, Tuple[int, int, bool]]] = None
+
+    def of_span(self, event: FunctionEvent, column: str) -> int:
+        """The value of its row in the table of spans, 0 if there is none."""
+        return 0 if event.span is None else self.native.trace.table("spans").column(column)[event.span] or 0
+
+    def flow(self, event: FunctionEvent) -> Tuple[int, int, bool]:
+        """The number and type of the arrow that begins or ends at an event, and whether it begins."""
+        if self._flows is None:
+            table = self.native.trace.table("flows")
+            ids, kinds, starts, ends = (table.column(name) for name in ("id", "kind", "from_span", "to_span"))
+            self._flows = {}
+            for row in range(len(ids)):
+                kind = _FLOW_TYPES.get(kinds[row])
+                if kind is not None:
+                    self._flows[starts[row]] = (ids[row], kind, True)
+                    self._flows[ends[row]] = (ids[row], kind, False)
+        return self._flows.get(event.span, (0, 0, False))
 
     @property
     def arguments(self) -> Arguments:
@@ -190,6 +213,10 @@ class FunctionEvent(FormattedTimesMixin):
             value = values[name] = _LAZY[name](self)
             return value
         raise AttributeError(f"'FunctionEvent' object has no attribute '{name}'")
+
+    def __dir__(self) -> List[str]:
+        lazy = (*_FIELD_AT, *_LAZY) if "_source" in self.__dict__ else tuple(_COMPUTED)
+        return sorted({*super().__dir__(), *(name for name in lazy if not name.startswith("_"))})
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
         self.kernels.append(Kernel(name, device, duration))
@@ -249,6 +276,15 @@ _LAZY: Dict[str, Callable[[FunctionEvent], Any]] = {
     "arguments": lambda event: json.loads(event._source.native.arguments(event._index) or "{}"),
     "metadata_json": lambda event: event._source.native.arguments(event._index) or None,
     "span": lambda event: event._source.native.span(event._index),
+    "external_id": lambda event: event._source.of_span(event, "external_id"),
+    "linked_correlation_id": lambda event: event._source.of_span(event, "correlation"),
+    "flow_id": lambda event: event._source.flow(event)[0],
+    "flow_type": lambda event: event._source.flow(event)[1],
+    "flow_start": lambda event: event._source.flow(event)[2],
+    "is_python_function": lambda event: event.activity_type == "python_function",
+    "python_id": lambda event: -1,
+    "python_parent_id": lambda event: -1,
+    "python_module_id": lambda event: -1,
     "concrete_inputs": lambda event: event._source.arguments.concrete_inputs(event.span),
     "kwinputs": lambda event: event._source.arguments.keyword_inputs(event.span),
     "input_dtypes": lambda event: event._source.arguments.input_dtypes(event.span),
@@ -430,11 +466,6 @@ class EventList(list):
         """Whether it still equals the list in C++."""
         return self._native is not None
 
-    def _only(self, what: str) -> Any:
-        if self._native is None:
-            raise RuntimeError(f"{what} is for lists that come from a trace or a profiler; this one was made or changed by the program")
-        return self._native
-
     def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: Optional[int] = 75,
               max_name_column_width: Optional[int] = 55, max_shapes_column_width: Optional[int] = 80,
               header: Optional[str] = None, top_level_events_only: bool = False, time_unit: Optional[str] = None,
@@ -442,10 +473,13 @@ class EventList(list):
         """PyTorch's table. `columns` are Sonde's own, after PyTorch's (docs/metrics.md)."""
         if not self:
             return ""
-        native = self._only("table()")
+        options = (sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
+                   top_level_events_only, time_unit, tuple(columns))
         try:
-            return native.table(sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width,
-                                header, top_level_events_only, time_unit, tuple(columns))
+            if self._native is not None:
+                return self._native.table(*options)
+            facts = (self._use_device or "", self._profile_memory, self._with_flops)
+            return _native.table_of_rows([_row_of(item) for item in self], facts, options)
         except ValueError as error:
             if sort_by is not None and sort_by in str(error):
                 raise AttributeError(str(error)) from None
@@ -454,20 +488,44 @@ class EventList(list):
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
         """Events added up by name and, if asked for, by shapes, by the innermost frames of their stacks, and by overload."""
-        self._only("key_averages()")
+        if self._native is None:
+            return self._averages_of_items(group_by_input_shapes, group_by_stack_n, group_by_overload_name)
         averages = self._events.averages(group_by_input_shapes, group_by_stack_n, group_by_overload_name)
         return EventList._of_averages(averages, self._events)
 
+    def _averages_of_items(self, by_shapes: bool, by_stack: int, by_overload: bool) -> EventList:
+        groups: Dict[Tuple[str, ...], FunctionEventAvg] = {}
+        for item in self:
+            key = [str(part) for part in (item.key, item.node_id, item.device_type, item.is_legacy, item.is_user_annotation)]
+            key += [str(item.overload_name)] if by_overload else []
+            key += [str(item.input_shapes)] if by_shapes else []
+            key += list(item.stack or ())[:by_stack] if by_stack > 0 else []
+            groups.setdefault(tuple(key), FunctionEventAvg()).add(item)
+        averages = EventList(groups.values(), use_device=self._use_device, profile_memory=self._profile_memory,
+                             with_flops=self._with_flops)
+        for row in groups.values():
+            row.stack = list(row.stack or ())[:by_stack]
+            row.input_shapes = row.input_shapes if by_shapes else ""
+            row.overload_name = row.overload_name if by_overload else ""
+        return averages
+
     def total_average(self) -> FunctionEventAvg:
         """All events added up; nested ones count again, as in PyTorch."""
-        self._only("total_average()")
+        if self._native is None:
+            total = FunctionEventAvg()
+            for item in self:
+                total.add(item)
+                total.key = None
+            total.key = "Total"
+            return total
         total = FunctionEventAvg._of_row(self._events.total(), self._use_device)
         total.key = "Total"
         return total
 
     @property
     def self_cpu_time_total(self) -> float:
-        self._only("self_cpu_time_total")
+        if self._native is None:
+            return sum(item.self_cpu_time_total for item in self)
         return self._events.self_cpu_time_total
 
     def supported_export_stacks_metrics(self) -> List[str]:
@@ -477,19 +535,60 @@ class EventList(list):
         """Writes collapsed stacks, for flame graphs."""
         if metric not in self.supported_export_stacks_metrics() + ["self_device_time_total"]:
             raise ValueError("metric should be one of: " + str(self.supported_export_stacks_metrics()))
-        self._only("export_stacks()")
-        self._events.export_stacks(os.fspath(path), metric)
+        if self._native is not None:
+            self._events.export_stacks(os.fspath(path), metric)
+            return
+        of = "self_cpu_time_total" if metric == "self_cpu_time_total" else "self_device_time_total"
+        spoiling = str.maketrans(" ;\t\n", "____")
+        lines = []
+        for item in self:
+            if item.stack and int(getattr(item, of)) > 0:
+                lines.append(";".join(frame.translate(spoiling) for frame in reversed(item.stack)) + f" {int(getattr(item, of))}\n")
+        _write_whole(os.fspath(path), "".join(lines))
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes Kineto's JSON, compressed if the name ends in `.gz`."""
-        self._only("export_chrome_trace()")
-        _export_chrome_trace(self._events.trace, path)
+        """Writes Kineto's JSON, compressed if the name ends in `.gz`. A list that the program made or changed is written as JSON with
+        its names and times."""
+        if self._native is not None:
+            _export_chrome_trace(self._events.trace, path)
+            return
+        _write_whole(os.fspath(path), json.dumps([_chrome_event(item) for item in self]))
 
     def __str__(self) -> str:
-        return self.table() if self._native is not None else super().__repr__()
+        return self.table()
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _row_of(item: Any) -> Tuple[Any, ...]:
+    """An event or an average as C++ takes it: the fields of _AVERAGE_FIELDS."""
+    shapes = item.input_shapes
+    device = getattr(item.device_type, "name", "CPU")
+    return (str(item.key), item.overload_name or "", "" if shapes in (None, "") else str(shapes), [str(frame) for frame in item.stack or ()], "",
+            int(DeviceType[device]) if device in DeviceType.__members__ else 0, int(item.scope or 0), bool(item.is_async),
+            bool(getattr(item, "is_user_annotation", False)), item.cpu_parent is not None, int(item.count), float(item.cpu_time_total),
+            float(item.self_cpu_time_total), float(item.device_time_total), float(item.self_device_time_total),
+            int(item.cpu_memory_usage), int(item.self_cpu_memory_usage), int(item.device_memory_usage),
+            int(item.self_device_memory_usage), int(item.flops or 0))
+
+
+def _chrome_event(item: Any) -> Dict[str, Any]:
+    return {"name": item.name, "ph": "X", "ts": item.time_range.start, "dur": item.time_range.elapsed_us(),
+            "tid": item.thread if not item.is_remote else f'" node_id:{item.node_id}, thread_id:{item.thread} "', "pid": "CPU functions",
+            "args": {}}
+
+
+def _write_whole(path: str, text: str) -> None:
+    partial = f"{path}.part{os.getpid()}"
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
 
 
 def _export_chrome_trace(native: Any, path: str) -> None:

@@ -23,6 +23,7 @@ class _Call(NamedTuple):
     module: Any
     place: _Place
     range: Any
+    frame: int  # the id of the frame that called the hook
 
 
 class _Followed(threading.local):
@@ -65,8 +66,26 @@ class _Follower:
         return [before, after]
 
     def _begin(self, module: Any, inputs: Any) -> None:
+        frame = sys._getframe(1)
+        self._end_abandoned(frame)
         place = self._place(module)
-        self._open.calls.append(_Call(module, place, _native.module_begin(place.number, place.span)))
+        self._open.calls.append(_Call(module, place, _native.module_begin(place.number, place.span), id(frame)))
+
+    def _end_abandoned(self, frame: Any) -> None:
+        """torch 1 does not say when a call ends with an exception: then its frame is not among ours."""
+        calls = self._open.calls
+        while calls:
+            around = frame.f_back
+            while around is not None and id(around) != calls[-1].frame:
+                around = around.f_back
+            if around is not None:
+                return
+            self._close(calls.pop())
+
+    @staticmethod
+    def _close(call: _Call) -> None:
+        if call.range is not None:
+            call.range.end()
 
     def _end(self, module: Any, inputs: Any, output: Any) -> None:
         calls = self._open.calls
@@ -75,8 +94,7 @@ class _Follower:
         # Calls that ended with an exception are still open.
         while True:
             call = calls.pop()
-            if call.range is not None:
-                call.range.end()
+            self._close(call)
             if call.module is module:
                 return
 

@@ -9,7 +9,7 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from sonde import _native
-from sonde._events import EventList
+from sonde._events import EventList, _write_whole
 
 Column = _native.Column
 
@@ -188,21 +188,6 @@ def _json_or_text(value: Optional[str]) -> Any:
         return json.loads(value or "null")
     except ValueError:
         return value
-
-
-def _write_whole(path: str, text: str) -> None:
-    partial = f"{path}.part{os.getpid()}"
-    try:
-        with _open_file(partial, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        raise
-
-
-_open_file: Callable[..., Any] = __builtins__["open"] if isinstance(__builtins__, dict) else __builtins__.open
 
 
 def open(path: "os.PathLike[str] | str", *, threads: int = 0, limit_size: bool = True) -> Trace:

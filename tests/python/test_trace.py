@@ -127,8 +127,7 @@ def test_a_list_is_a_list(transformer):
     averages = transformer.key_averages()
     averages.sort(key=lambda row: row.count, reverse=True)
     assert averages[0].count >= averages[-1].count
-    with pytest.raises(RuntimeError, match="changed"):
-        averages.table()
+    assert "aten::" in averages.table()
 
 
 def test_events_can_be_changed_and_pickled(transformer):

@@ -65,6 +65,18 @@ struct EventAverage {
 // Python's format: "<FunctionEventAvg key=aten::mm …>".
 std::string to_string(const EventAverage& row, std::string_view use_device = "cuda");
 
+// What determines which columns a table has.
+struct TableFacts {
+  std::string use_device;  // "cuda"; empty: none
+  bool profile_memory = false;
+  bool with_flops = false;
+};
+
+// PyTorch's table of any rows. Columns and sort keys of Sonde's own need the events behind the rows
+// and are an error here.
+Result<std::string> table_of(const std::vector<EventAverage>& rows, const TableFacts& facts,
+                             const TableOptions& options = {});
+
 namespace detail {
 struct EventData;
 }  // namespace detail

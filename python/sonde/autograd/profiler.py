@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import defaultdict
-from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
+from typing import Any, Callable, Iterable, Optional, Set, Tuple
 
 from sonde import _native
 from sonde._events import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, StringTable,
                            _export_chrome_trace)
 from sonde._modules import follow_modules
+from sonde._tensors import finish_tensors, follow_tensors
 from sonde._record_function import record_function
+from sonde._step_tracker import KinetoStepTracker
 from sonde._torch import tell_torch
 from sonde.profiler._actions import ProfilerActivity, _attach_sources
 from sonde.profiler._experimental_config import _warn_of
@@ -89,6 +90,8 @@ class profile(_Results):
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         if self.enabled:
+            if self.profile_memory and self.record_shapes:
+                finish_tensors()
             self._native.stop_trace()
             self._tell(False)
             self._forget()
@@ -96,6 +99,8 @@ class profile(_Results):
 
     def _tell(self, is_recording: bool) -> None:
         tell_torch(self, is_recording)
+        if self.profile_memory and self.record_shapes:
+            follow_tensors(self, is_recording)
         if self.with_modules:
             follow_modules(self, is_recording)
 
@@ -203,41 +208,6 @@ class EnforceUnique:
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
         self.seen.add(key)
-
-
-class KinetoStepTracker:
-    """Counts the steps of a process. Several parts may count; the largest count is the step."""
-
-    _current_step = 0
-    _step_dict: Dict[str, int] = defaultdict(int)
-
-    @classmethod
-    def init_step_count(cls, requester: str) -> None:
-        """Begins to count for `requester`, from the current step."""
-        cls._step_dict[requester] = cls._current_step
-
-    @classmethod
-    def erase_step_count(cls, requester: str) -> bool:
-        return cls._step_dict.pop(requester, None) is not None
-
-    @classmethod
-    def increment_step(cls, requester: str) -> int:
-        """Counts one step for `requester`. Returns the step of the process."""
-        if requester not in cls._step_dict:
-            cls.init_step_count(requester)
-        cls._step_dict[requester] += 1
-        new_step = max(cls._step_dict.values())
-        if new_step > cls._current_step:
-            delta = new_step - cls._current_step
-            if delta > 1:
-                warnings.warn(f"Profiler step count has increased more than 1 - current_step = {cls._current_step} step dict =  {cls._step_dict}",
-                              stacklevel=2)
-            cls._current_step = new_step
-        return cls._current_step
-
-    @classmethod
-    def current_step(cls) -> int:
-        return cls._current_step
 
 
 __all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EnforceUnique", "parse_nvprof_trace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from typing import Any, Callable, Iterable, List, Set
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 from sonde import _native
 
@@ -73,15 +73,37 @@ def _activity(item: Any) -> ProfilerActivity:
     raise TypeError(f"activities must be ProfilerActivity values or dicts of them, not {type(item).__name__}: {item!r}")
 
 
-def _activities(given: Iterable[Any]) -> List[ProfilerActivity]:
-    found: List[ProfilerActivity] = []
+def _activities(given: Iterable[Any]) -> Dict[ProfilerActivity, Optional[List[str]]]:
+    """Each activity, and the types of it that were named."""
+    found: Dict[ProfilerActivity, Optional[List[str]]] = {}
     for item in given:
         for one in item if isinstance(item, dict) else (item,):
             activity = _activity(one)
             if activity in found:
                 raise ValueError(f"{activity} is specified more than once")
-            found.append(activity)
+            found[activity] = list(item[one]) if isinstance(item, dict) else None
     return found
+
+
+_RUNTIMES = ("XPU_RUNTIME", "XPU_DRIVER", "CUDA_RUNTIME", "CUDA_DRIVER", "PRIVATEUSE1_RUNTIME", "PRIVATEUSE1_DRIVER")
+_COPIES = ("GPU_MEMCPY", "GPU_MEMSET")
+# The types that PyTorch knows of each activity.
+_TYPES: Dict[ProfilerActivity, Tuple[str, ...]] = {
+    ProfilerActivity.CPU: ("CPU_OP", "CPU_INSTANT_EVENT", "USER_ANNOTATION", "EXTERNAL_CORRELATION", "PYTHON_FUNCTION", *_RUNTIMES),
+    ProfilerActivity.CUDA: (*_COPIES, "GPU_USER_ANNOTATION", "CONCURRENT_KERNEL", "CUDA_RUNTIME", "CUDA_DRIVER", "OVERHEAD"),
+    ProfilerActivity.XPU: (*_COPIES, "CONCURRENT_KERNEL", "XPU_RUNTIME", "XPU_DRIVER"),
+    ProfilerActivity.MTIA: ("MTIA_CCP_EVENTS", "MTIA_RUNTIME", "MTIA_INSIGHT", "MTIA_COUNTERS"),
+    ProfilerActivity.HPU: ("HPU_OP",),
+    ProfilerActivity.PrivateUse1: (*_COPIES, "GPU_USER_ANNOTATION", "CONCURRENT_KERNEL", "PRIVATEUSE1_RUNTIME", "PRIVATEUSE1_DRIVER"),
+}
+
+
+def _check_types(filters: Dict[ProfilerActivity, List[str]]) -> None:
+    for activity, names in filters.items():
+        for name in names:
+            if name not in _TYPES[activity]:
+                raise RuntimeError(f"Unknown or non-member activity type name '{name}' for {activity}; there are: "
+                                   + ", ".join(_TYPES[activity]))
 
 
 def _action_number(action: Any) -> int:

@@ -16,11 +16,14 @@ from sonde._events import EventList, FunctionEventAvg, _export_chrome_trace
 from sonde._trace import Trace
 from sonde._calls import follow_calls, follow_collections
 from sonde._modules import follow_modules
+from sonde._step_tracker import KinetoStepTracker
+from sonde._tensors import finish_tensors, follow_tensors
 from sonde._torch import tell_torch
-from sonde.profiler._actions import ProfilerAction, _action_number, _activities, _attach_sources, supported_activities
+from sonde.profiler._actions import ProfilerAction, _action_number, _activities, _attach_sources, _check_types, supported_activities
 from sonde.profiler._execution_trace import ExecutionTraceObserver
 from sonde.profiler._experimental_config import _warn_of
 
+_STEP_NAME = "ProfilerStep"
 _RECORDING = (ProfilerAction.RECORD.value, ProfilerAction.RECORD_AND_SAVE.value)
 _DEVICES = {"CUDA": "cuda", "XPU": "xpu", "MTIA": "mtia", "HPU": "hpu", "PrivateUse1": "privateuseone"}
 
@@ -122,7 +125,9 @@ class _KinetoProfile(_Results):
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
         _attach_sources()
-        self.activities = supported_activities() if activities is None else set(_activities(activities))
+        given = dict.fromkeys(supported_activities()) if activities is None else _activities(activities)
+        self.activities = set(given)
+        self.activity_filters = {activity: names for activity, names in given.items() if names is not None}
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
         self.record_shapes = record_shapes
@@ -136,6 +141,8 @@ class _KinetoProfile(_Results):
         self.execution_trace_observer: Any = execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
         if experimental_config is not None:
             _warn_of(experimental_config)
+        if self.activity_filters:
+            warnings.warn("types of activities have no effect: Sonde records all types of an activity", stacklevel=3)
         self._ours = isinstance(self.execution_trace_observer, ExecutionTraceObserver)
         self._inner = _Inner(self)
         self._native = _native.profiler(
@@ -167,6 +174,7 @@ class _KinetoProfile(_Results):
 
     def prepare_trace(self) -> None:
         """Opens the recording and prepares its sources."""
+        _check_types(self.activity_filters)
         self._forget()
         _attach_sources()
         self._native.prepare_trace()
@@ -181,12 +189,23 @@ class _KinetoProfile(_Results):
     def stop_trace(self) -> None:
         self._assert_prepared()
         self._observe(False)
+        self._before_end()
         self._native.stop_trace()
         self._tell(False)
         self._forget()
 
+    @property
+    def _follows_tensors(self) -> bool:
+        return self.profile_memory and (self.record_shapes or self.with_flops)
+
+    def _before_end(self) -> None:
+        if self._follows_tensors:
+            finish_tensors()
+
     def _tell(self, is_recording: bool) -> None:
         tell_torch(self, is_recording)
+        if self._follows_tensors:
+            follow_tensors(self, is_recording)
         if self.with_modules:
             follow_modules(self, is_recording)
         if self.with_calls:
@@ -280,7 +299,7 @@ class profile(_KinetoProfile):
         self.on_trace_ready = on_trace_ready
         self.record_steps = schedule is not None
         number = None if schedule is None else _numbers_of(schedule)
-        self._is_stepping = False
+        KinetoStepTracker.init_step_count(_STEP_NAME)
         self._setup(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
                     execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output, number,
                     None if on_trace_ready is None else _calls_ready(weakref.ref(self)))
@@ -299,10 +318,12 @@ class profile(_KinetoProfile):
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         self.stop()
+        KinetoStepTracker.erase_step_count(_STEP_NAME)
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.cleanup()
 
     def start(self) -> None:
+        _check_types(self.activity_filters)
         _attach_sources()
         self._move(self._native.start)
 
@@ -312,10 +333,13 @@ class profile(_KinetoProfile):
     def step(self) -> None:
         """The end of a step of the program."""
         self._move(self._native.step)
+        KinetoStepTracker.increment_step(_STEP_NAME)
 
     def _move(self, move: Callable[[], None], is_end: bool = False) -> None:
         self._forget()
         was_recording = getattr(self, "_is_recording", False)
+        if was_recording and (is_end or self._native.current_action == ProfilerAction.RECORD_AND_SAVE.value):
+            self._before_end()
         try:
             move()
         finally:

@@ -212,6 +212,18 @@ Result<std::string> EventList::table(const TableOptions& options) const {
   return detail::table_text(rows, extra, detail::table_facts(*data_), options);
 }
 
+Result<std::string> table_of(const std::vector<EventAverage>& rows, const TableFacts& facts,
+                             const TableOptions& options) {
+  SONDE_TRY_VOID(detail::check_table_options(options));
+  if (detail::needs_extra_figures(options)) {
+    return Failure(ErrorCode::Invalid,
+                   "these columns need the events behind the rows: ask a list of a trace or a "
+                   "profiler");
+  }
+  if (rows.empty()) return std::string();
+  return detail::table_text(rows, {}, facts, options);
+}
+
 KeyAverages::KeyAverages() : data_(std::make_shared<const Data>()) {}
 
 std::size_t KeyAverages::size() const noexcept {

@@ -14,12 +14,6 @@
 
 namespace sonde::detail {
 
-// The facts that determine which columns a table has.
-struct TableFacts {
-  std::string use_device;
-  bool profile_memory = false;
-  bool with_flops = false;
-};
 TableFacts table_facts(const EventData& data);
 
 // Checks that the key, columns and unit in the options exist.
