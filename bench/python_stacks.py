@@ -4,8 +4,8 @@
 
     PYTHONPATH=build/release/python python3 bench/python_stacks.py [OPERATORS]
 
-Each figure is the median of several turns in which all kinds take their turn, less what the loop takes by itself. Look at
-the ratios: the machine is noisy.
+Each figure is CPU time of the process, the median of several turns in which all kinds take their turn, less what the loop takes by
+itself. Look at the ratios: the machine is noisy.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from sonde import profiler as ours
 
 theirs = torch.profiler
 CPU = [theirs.ProfilerActivity.CPU]
-TURNS = 7
+TURNS = 5
 
 
 class Net(torch.nn.Module):
@@ -48,9 +48,9 @@ def with_calls_of_python(x, n):
 
 def time_of(kind, work):
     with kind() as prof:
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        took = time.perf_counter() - begin
+        took = time.process_time() - begin
     return took, prof
 
 
@@ -75,9 +75,9 @@ def answers(count):
         net(x, count)
         times = []
         for ask in (prof.stop, prof.events, prof.key_averages, lambda: prof.key_averages().table()):
-            begin = time.perf_counter()
+            begin = time.process_time()
             ask()
-            times.append(1e3 * (time.perf_counter() - begin))
+            times.append(1e3 * (time.process_time() - begin))
         print(f"  {name}: stop {times[0]:.1f} ms, events {times[1]:.1f} ms, key_averages {times[2]:.1f} ms, table {times[3]:.1f} ms")
 
 

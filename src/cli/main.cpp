@@ -564,12 +564,12 @@ struct Parser {
         command
             ->add_option("--from-step", options.from_step,
                          "Start recording when so many steps of the program have ended")
-            ->type_name("N")
-            ->check(CLI::PositiveNumber);
+            ->check(CLI::PositiveNumber)
+            ->type_name("N");
     from_step->excludes(after)->excludes(paused)->excludes(start);
     command->add_option("--steps", options.steps, "Stop recording after so many steps")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
   }
 
   void add_run() {

@@ -10,7 +10,7 @@ constexpr RecordFlag kFlags[] = {
     {&RecordOptions::profile_memory, &sonde_request::profile_memory, "memory", "profile_memory",
      "Record allocations and frees"},
     {&RecordOptions::with_stack, &sonde_request::with_stack, "stack", "with_stack",
-     "Record the stack of each operator: C++ and TorchScript, but not Python"},
+     "Record the stack of each operator: lines of Python, C++ or TorchScript"},
     {&RecordOptions::record_shapes, &sonde_request::record_shapes, "shapes", "record_shapes",
      "Record the shapes and types of inputs"},
     {&RecordOptions::with_modules, &sonde_request::with_modules, "modules", "with_modules",
