@@ -19,7 +19,7 @@ from sonde import profiler as ours
 
 theirs = torch.profiler
 CPU = [theirs.ProfilerActivity.CPU]
-TURNS = 5
+TURNS = 7
 
 
 class Net(torch.nn.Module):
