@@ -17,6 +17,8 @@ class record_function(ContextDecorator):
     """
 
     def __init__(self, name: str, args: Optional[str] = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a range must be a str, not {type(name).__name__}")
         self.name = name
         self.args = args
         # Whether leaving the block ends the range.

@@ -46,6 +46,11 @@ def test_a_range_is_free_while_nothing_records():
     assert not sonde.is_recording()
 
 
+def test_the_name_of_a_range_is_a_text():
+    with pytest.raises(TypeError, match="must be a str, not int"):
+        record_function(3)
+
+
 def test_a_decorated_function_may_call_itself():
     @record_function("depth")
     def depth(n):

@@ -567,6 +567,7 @@ def test_execution_traces_follow_their_observer(tmp_path, monkeypatch):
         for number in range(4):
             if number in rounds:
                 observer.start()
+            assert observer._execution_trace_running == observer.is_running() == (number in rounds)
             with torch.autograd.profiler.record_function(f"## LOOP {number} ##"):
                 torch.ones(1)
             if number in rounds:

@@ -54,6 +54,11 @@ class ExecutionTraceObserver(_ITraceObserver):
     def is_running(self) -> bool:
         return self._native.is_running
 
+    @property
+    def _execution_trace_running(self) -> bool:
+        """PyTorch's name of it, which programs ask for."""
+        return self._native.is_running
+
     def start(self) -> None:
         self._native.start()
 
