@@ -226,7 +226,8 @@ class AllShown {
   // Checks the files now and then, until it is stopped.
   void follow(const std::stop_token& stop) {
     using Clock = std::chrono::steady_clock;
-    Clock::duration between = std::chrono::seconds(1);
+    constexpr Clock::duration kBetweenLooks = std::chrono::seconds(1);
+    Clock::duration between = kBetweenLooks;
     std::mutex mutex;
     std::condition_variable_any waiting;
     while (!stop.stop_requested()) {
@@ -236,7 +237,7 @@ class AllShown {
       const Clock::time_point begin = Clock::now();
       for (const std::unique_ptr<Shown>& one : shown_) one->refresh();
       // Reading a large file again and again must not keep the machine busy.
-      between = std::max<Clock::duration>(between, 4 * (Clock::now() - begin));
+      between = std::max<Clock::duration>(kBetweenLooks, 4 * (Clock::now() - begin));
     }
   }
 

@@ -54,7 +54,9 @@ std::string detail::viewer_style() {
 }
 std::string detail::viewer_page() {
   std::string page = joined(kViewerPage);
-  replace_mark(page, "{{HEAD}}", "<link rel=\"stylesheet\" href=\"viewer.css\">");
+  // Without an icon of its own, browsers ask for one.
+  replace_mark(page, "{{HEAD}}",
+               "<link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"viewer.css\">");
   replace_mark(page, "{{TITLE}}", "Sonde");
   replace_mark(page, "{{DATA}}", "");
   replace_mark(page, "{{SCRIPT}}", "<script src=\"viewer.js\"></script>");

@@ -63,6 +63,12 @@ export function goTo(wanted: Stretch, source: Source): void {
   stretch.value = clamped(wanted, source);
 }
 
+/** Whether all of the trace is shown, from end to end. */
+export function isWhole(source: Source): boolean {
+  const whole = wholeOf(source);
+  return stretch.value.from <= whole.from && stretch.value.to >= whole.to;
+}
+
 /** A small move, of which many follow each other: together they are one to undo. */
 export function moveTo(wanted: Stretch, source: Source): void {
   const now = performance.now();
@@ -90,9 +96,10 @@ export function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<stri
   return out;
 }
 
-export function stateText(): string {
+/** Without `withStretch`, of any stretch: it opens with all of the trace. */
+export function stateText(withStretch = true): string {
   const { from, to } = stretch.value;
-  const parts = [`t=${Math.round(from)},${Math.round(to - from)}`];
+  const parts = withStretch ? [`t=${Math.round(from)},${Math.round(to - from)}`] : [];
   if (tab.value !== "timeline") parts.push(`view=${tab.value}`);
   if (selected.value !== null) parts.push(`span=${selected.value.id}`);
   if (area.value !== null) parts.push(`area=${Math.round(area.value.from)},${Math.round(area.value.to - area.value.from)},${area.value.tracks.join(".")}`);

@@ -2,7 +2,7 @@
 #pragma once
 
 // Where each span of a trace is drawn, and what a piece of the timeline shows at any zoom. Takes
-// about 7 bytes a span.
+// about 5 bytes a span.
 //
 //   const TimelineIndex index(trace);
 //   std::vector<Rect> rects;

@@ -68,6 +68,9 @@ function useRefresh(source: Source, reload: () => void): void {
       first ??= version;
       if (version !== first) {
         clearInterval(timer);
+        // Numbers of spans change when spans are added; who sees all of the trace goes on to see all of it.
+        state.selected.value = null;
+        history.replaceState(null, "", `#${state.stateText(!state.isWhole(source))}`);
         reload();
       }
     }, LOOK_AFTER);

@@ -122,7 +122,8 @@ function drawAxis(ctx: CanvasRenderingContext2D, source: Source, width: number, 
     ctx.fillStyle = dark ? "#39414d" : "#d3d8df";
     ctx.fillRect(Math.round(x(time)), MAP + 15, 1, AXIS - 15);
     ctx.fillStyle = dark ? "#aab4c2" : "#4c5561";
-    ctx.fillText(momentText(time, step), Math.round(x(time)) + 4, MAP + 22);
+    const text = momentText(time, step);
+    if (x(time) + 4 + ctx.measureText(text).width <= width) ctx.fillText(text, Math.round(x(time)) + 4, MAP + 22);
   }
   for (const [begin, end, number] of source.trace.steps) {
     if (end < from || begin > to) continue;

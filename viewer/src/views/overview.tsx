@@ -201,7 +201,7 @@ function Answers({ source, data }: { source: Source; data: Data }) {
       {slowest !== null && (
         <section class="card">
           <h2>Slowest step</h2>
-          <p><button type="button" class="link" onClick={() => showStretch(source, slowest.begin_ns, slowest.begin_ns + slowest.host_ns)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; {timeText(data.median_step_ns)} is usual.</p>
+          <p><button type="button" class="link" onClick={() => showStretch(source, slowest.begin_ns, slowest.begin_ns + slowest.host_ns)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; the median is {timeText(data.median_step_ns)}.</p>
           <p class="quiet">{slowest.why === "" ? "No step stands out." : `${slowest.why}.`}</p>
         </section>
       )}
@@ -223,7 +223,7 @@ function Answers({ source, data }: { source: Source; data: Data }) {
         <section class="card">
           <h2>Memory peak</h2>
           <p><button type="button" class="link" onClick={() => { state.memoryDevice.value = peak.device; state.tab.value = "memory"; }}>{bytesText(peak.bytes)} on {peak.device}</button></p>
-          <p class="quiet">Most of it held by {peak.owner}: {bytesText(peak.owner_bytes)}.</p>
+          <p class="quiet">Of what was allocated while recording, {peak.owner} held the most: {bytesText(peak.owner_bytes)}.</p>
         </section>
       )}
     </div>
