@@ -127,8 +127,11 @@ void Agent::attach(const char* torch_library) {
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
-  std::atexit([] { instance().end_with_program(); });  // runs before the collector's
-  std::at_quick_exit([] { instance().end_with_program(); });
+  std::atexit([] { instance().end_with_program(0); });  // runs before the collector's
+  // Knows the status, but comes late in a program that was linked with what is recorded; `sonde
+  // run` notes the status of its own child.
+  ::on_exit([](int status, void*) { instance().end_with_program(status & 0xff); }, nullptr);
+  std::at_quick_exit([] { instance().end_with_program(0); });
   watch_threads();
   // Before main() begins, because requests may arrive as soon as the program runs.
   open_server();
@@ -139,13 +142,25 @@ void Agent::attach(const char* torch_library) {
 
 // The collector would end the session too, but cannot report what went wrong. Another thread may be
 // opening it just now.
-void Agent::end_with_program() {
+void Agent::end_with_program(int status) {
   // By the agent's thread: the one that ends the program may be confined by a sandbox.
-  if (server_.ask("end")) return;
+  const std::string ending = status == 0 ? "" : "status " + std::to_string(status);
+  if (server_.ask(ending.empty() ? "end" : "end " + ending)) return;
   const std::unique_lock lock(mutex_, std::chrono::seconds(2));
   if (!lock.owns_lock() || session_ == nullptr) return;
+  note_ending(ending);
   stop();
   close_session();
+}
+
+// "signal 6", "status 1"; empty if all is well.
+void Agent::note_ending(const std::string& ending) {
+  const std::size_t blank = ending.find(' ');
+  if (blank == std::string::npos) return;
+  // A session that is closed already knows.
+  static_cast<void>(session_->set_metadata(
+      std::string(kProgramEndedKey),
+      "{\"" + ending.substr(0, blank) + "\": " + ending.substr(blank + 1) + "}"));
 }
 
 void Agent::close_session() {
@@ -366,6 +381,7 @@ Result<std::string> Agent::obey(const std::string& request) {
     return (before ? "stopped; " : "not recording; ") + session_->path() + " can be opened";
   }
   if (word == "end") {
+    note_ending(rest);
     stop();
     close_session();
     return "ended " + session_->path();

@@ -39,7 +39,8 @@ class Agent {
   void attach_cuda();
   void open_execution_trace();
   void open_forked();
-  void end_with_program();
+  void end_with_program(int status);
+  void note_ending(const std::string& ending);
   void close_session();
   static void watch_threads();
   void open_server();

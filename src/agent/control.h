@@ -9,8 +9,9 @@
 //   SONDE_TRY(const std::string answer, ask_agent(pid, "stop"));
 //
 // Requests: "start", "stop", "status", "snapshot" with or without a path after a space, and "end",
-// with which a process ends its own agent (src/preload/endings.cpp). Answers: "ok" or "error", a
-// space, a text. An answer may have several lines. It ends with the connection.
+// with which a process ends its own agent (src/preload/endings.cpp); "signal 6" or "status 1" after
+// a space says how the program ends. Answers: "ok" or "error", a space, a text. An answer may have
+// several lines. It ends with the connection.
 
 #include <sys/socket.h>
 #include <sys/types.h>

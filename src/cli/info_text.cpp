@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/info_report.h"
+#include "sonde/analyse/program_facts.h"
 
 namespace sonde::cli {
 namespace {
@@ -42,6 +43,7 @@ class TextReport {
 
   void write() {
     head();
+    ending();
     losses();
     processes();
     tracks();
@@ -97,6 +99,17 @@ class TextReport {
     } else {
       line("  recorded  nothing");
     }
+  }
+
+  // How the program ended, if not well; the processor that it got.
+  void ending() {
+    for (const std::string& one : sentences(trace_, program_end(trace_)))
+      line("  ended     {}", readable_line(one));
+    const ProcessorTime time = processor_time(trace_);
+    if (!time.is_known()) return;
+    line("  threads   ran for {} in total, waited {} for a core; {} to run on",
+         duration_text(time.ran_ns), duration_text(time.waited_ns),
+         counted_text(static_cast<std::uint64_t>(time.cores), "core"));
   }
 
   void ledger_lines(LedgerClass wanted, std::string_view mark) {

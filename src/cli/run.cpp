@@ -189,6 +189,10 @@ Result<void> check(const RunCommand& command) {
   if (output.find_first_of("\n\t") != std::string::npos)
     return Failure(ErrorCode::Invalid, "output: a name cannot contain line breaks or tabs");
   if (output.empty()) return Failure(ErrorCode::Invalid, "output: the name is empty");
+  std::error_code ignored;
+  if (!command.force && fs::is_regular_file(output, ignored))
+    return Failure(ErrorCode::Invalid,
+                   output + ": exists; add --force to replace it, or choose another name");
   for (const std::string_view other : {".json", ".json.gz", ".pftrace", ".stacks", ".csv", ".html"})
     if (output.ends_with(other))
       return Failure(ErrorCode::Invalid, output +
@@ -235,6 +239,7 @@ Result<int> run_program(const RunCommand& command) {
   const std::string failure = run_apart([&] {
     std::vector<ReportEntry> entries;
     if (auto read = read_report(options.report)) entries = *std::move(read);
+    if (status != 0) note_ending(entries, end.pid, end.killed, end.number);
     std::vector<std::string> lines = closing_lines(entries, target, program, options, own_pid);
     if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
       lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +

@@ -112,6 +112,7 @@ Result<ChildEnd> run_child(const ChildCommand& command) {
   ::close(errors[0]);
   if (child < 0) return io_failure(command.path, "start", errno);
   const int status = wait_for(child, witness);
+  end.pid = child;
   end.killed = WIFSIGNALED(status);
   end.number = end.killed ? WTERMSIG(status) : WEXITSTATUS(status);
   return end;

@@ -4,6 +4,8 @@
 // Starts a program and waits for its end without getting in its way: terminal, process group,
 // descriptors and signals are the same as if it had been started directly.
 
+#include <sys/types.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@ struct ChildEnd {
   int exec_errno = 0;  // why it could not be started
   bool killed = false;
   int number = 0;  // of the signal that killed it, or its exit status
+  pid_t pid = 0;
 };
 
 // Signals that are sent only to this process are passed on. Those for the whole process group, for

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/bytes.h"
 #include "base/format.h"
 #include "base/new_file.h"
 #include "base/signals.h"
@@ -28,8 +29,11 @@
 #include "decode/open_sonde.h"
 #include "decode/recording_blocks.h"
 #include "decode/recording_reader.h"
+#include "file/block_file.h"
 #include "sonde/trace.h"
 #include "sonde/trace/execution_trace_file.h"
+#include "trace/known_names.h"
+#include "wire/blocks.h"
 
 namespace sonde::cli {
 namespace {
@@ -367,6 +371,19 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
 }
 
 }  // namespace
+
+void note_ending(const std::vector<ReportEntry>& report, std::int64_t pid, bool was_killed,
+                 int number) {
+  for (const ReportEntry& entry : report) {
+    if (entry.kind != ReportKind::Recording || entry.pid != pid || !is_there(entry)) continue;
+    ByteWriter out;
+    MetadataBlock{std::string(kProgramEndedKey),
+                  format_text("{{\"{}\": {}}}", was_killed ? "signal" : "status", number)}
+        .write(out);
+    // The recording is as good without it.
+    static_cast<void>(add_block(entry.text, encode_block(BlockKind::Metadata, out.bytes(), false)));
+  }
+}
 
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options,

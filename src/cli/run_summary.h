@@ -21,4 +21,8 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
                                        const std::string& program, const RunOptions& options,
                                        std::int64_t run_pid);
 
+// Writes into the recordings of a process how it ended: by which signal, or with which status.
+void note_ending(const std::vector<ReportEntry>& report, std::int64_t pid, bool was_killed,
+                 int number);
+
 }  // namespace sonde::cli

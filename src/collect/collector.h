@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collect/chunk_drain.h"
+#include "collect/scheduling.h"
 #include "collect/session_state.h"
 #include "collect/stream.h"
 
@@ -70,6 +71,8 @@ class Collector {
   void run();
   void pass();
   void settle(std::unique_lock<std::mutex>& lock);
+  void watch_scheduling(std::int64_t now_ns);
+  void write_share(SessionState& session, std::size_t window);
   void give_up();
   void write_ledger(RecordingFile& file, const SessionLosses& lost, std::int64_t drainer_ns);
   void flush_events();
@@ -101,6 +104,8 @@ class Collector {
   std::int64_t last_rotation_ns_ = 0;
   std::int64_t last_look_ns_ = 0;  // at the program's threads
   std::uint32_t last_fresh_ = 0;
+  SchedulingWatch scheduling_;
+  std::int64_t last_scheduling_ns_ = 0;
 };
 
 }  // namespace sonde

@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kPartialEveryNs = 200'000'000;
 constexpr std::int64_t kAnchorEveryNs = 1'000'000'000;
 constexpr std::int64_t kLookEveryNs = 100'000'000;
+constexpr std::int64_t kSchedulingEveryNs = 500'000'000;
 constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
 constexpr auto kBusyInterval = std::chrono::milliseconds(2);
 constexpr auto kCalmInterval = std::chrono::milliseconds(10);
@@ -155,12 +156,50 @@ void Collector::pass() {
     last_look_ns_ = now;
     end_with_last_thread();
   }
+  watch_scheduling(now);
   if (now - last_rotation_ns_ >= kRotationEveryNs) {
     last_rotation_ns_ = now;
     // The ticks in a word wrap after hours. Ten minutes is far from that at any clock rate.
     detail::leave_chunks_older_than(stream_.pool(), read_ticks() - (std::uint64_t{1} << 41));
   }
   last_fresh_ = stream_.pool().fresh_used();
+}
+
+// Looks when a window has begun, and from time to time while one is open. Not with the mutex held:
+// a program may have many threads.
+void Collector::watch_scheduling(std::int64_t now_ns) {
+  bool has_begun = false;
+  bool is_open = false;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& session : sessions_) {
+      if (!session->recording()) continue;
+      is_open = true;
+      has_begun = has_begun || !session->windows.back().share_at_begin;
+    }
+  }
+  if (!has_begun && !(is_open && now_ns - last_scheduling_ns_ >= kSchedulingEveryNs)) return;
+  last_scheduling_ns_ = now_ns;
+  scheduling_.look(now_ns);
+  const std::lock_guard guard(mutex_);
+  for (const auto& session : sessions_)
+    if (session->recording() && !session->windows.back().share_at_begin)
+      session->windows.back().share_at_begin = scheduling_.total();
+}
+
+// Of a window that has just ended; the mutex is not held.
+void Collector::write_share(SessionState& session, std::size_t window) {
+  scheduling_.look(monotonic_ns());
+  if (!scheduling_.has_looked()) return;
+  std::string json;
+  {
+    const std::lock_guard guard(mutex_);
+    const std::optional<ProcessorShare> begin = session.windows[window].share_at_begin;
+    if (!begin) return;  // it was too short
+    session.share = session.share.plus(scheduling_.total().minus(*begin));
+    json = scheduling_.json(session.share);
+  }
+  static_cast<void>(set_metadata(session, std::string(kProcessorTimeKey), json));
 }
 
 void Collector::flush_events() {
@@ -246,6 +285,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       if (window.written || window.end_ticks == 0 || window.end_ticks > pass_ticks_) continue;
       lock.unlock();
       if (!is_in_sandbox()) detail::refresh_thread_names();
+      write_share(*session, i);
       if (session->options.policy == BufferPolicy::Ring) {
         write_ring(*session->file, window.start_ticks, window.end_ticks, session->options.compress);
       } else {

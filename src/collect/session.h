@@ -24,6 +24,7 @@
 #include "sonde/profile/record_options.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "collect/recording_file.h"
+#include "collect/scheduling.h"
 #include "collect/session.h"
 #include "collect/sources.h"
 #include "wire/blocks.h"
@@ -39,6 +41,8 @@ struct SessionState {
     std::uint64_t end_ticks = 0;  // 0 while open
     std::int64_t first_step = 0;
     bool written = false;  // the file has all its events
+    // What the program had got of the processor soon after it began; the drainer's.
+    std::optional<ProcessorShare> share_at_begin;
   };
 
   SessionOptions options;
@@ -58,6 +62,7 @@ struct SessionState {
   LiveLosses lost_at_begin;     // the stream's losses when the window began
   LiveSession* live = nullptr;  // the same, where a kill leaves it readable
   std::int64_t drainer_ns_at_open = 0;
+  ProcessorShare share;  // in windows that have ended
 
   bool recording() const { return !windows.empty() && windows.back().end_ticks == 0; }
   bool all_written() const {

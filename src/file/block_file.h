@@ -105,6 +105,10 @@ class BlockWriter {
   std::vector<std::uint8_t> scratch_;
 };
 
+// Adds a block to a finished file, before its index, or to the file of a process that was killed,
+// after its last whole block. Nobody else may write the file or have it mapped.
+Result<void> add_block(const std::string& path, const EncodedBlock& block);
+
 class BlockFile {
  public:
   struct Block {

@@ -145,6 +145,54 @@ TEST(BlockFile, SurvivesTruncationAtEveryByte) {
   }
 }
 
+TEST(BlockFile, TakesABlockMoreAfterItWasSealed) {
+  TempDir dir;
+  const std::string path = dir.file("a.sonde");
+  auto writer = BlockWriter::create(path);
+  ASSERT_TRUE(writer);
+  const std::vector<std::uint8_t> first(100, 1);
+  ASSERT_TRUE(writer->append(BlockKind::Events, first, true));
+  ASSERT_TRUE(writer->seal());
+  const std::vector<std::uint8_t> more = {7, 8};
+  ASSERT_TRUE(add_block(path, encode_block(BlockKind::Metadata, more, false)));
+  ASSERT_TRUE(add_block(path, encode_block(BlockKind::Ledger, more, false)));
+  const auto file = BlockFile::open(path);
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->sealed());
+  EXPECT_TRUE(file->damage().empty());
+  ASSERT_EQ(file->blocks().size(), 3U);
+  EXPECT_EQ(file->blocks()[2].kind, BlockKind::Ledger);
+  std::vector<std::uint8_t> scratch;
+  const auto payload = file->payload(file->blocks()[0], scratch);
+  ASSERT_TRUE(payload);
+  EXPECT_EQ(std::vector<std::uint8_t>(payload->begin(), payload->end()), first);
+}
+
+// Whatever a killed process left of its last block.
+TEST(BlockFile, TakesABlockMoreAfterItsWriterWasKilled) {
+  TempDir dir;
+  const std::string path = dir.file("a.sonde");
+  auto writer = BlockWriter::create(path);
+  ASSERT_TRUE(writer);
+  const std::vector<std::uint8_t> first(100, 1);
+  ASSERT_TRUE(writer->append(BlockKind::Events, first, false));
+  const std::uint64_t whole = writer->size();
+  ASSERT_TRUE(writer->append(BlockKind::Events, first, false));
+  for (const std::uint64_t length : {whole + 60, whole + 8, whole}) {
+    std::filesystem::resize_file(path, length);
+    const std::vector<std::uint8_t> more = {7, 8};
+    ASSERT_TRUE(add_block(path, encode_block(BlockKind::Metadata, more, false)));
+    const auto file = BlockFile::open(path);
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(file->damage().empty());
+    ASSERT_EQ(file->blocks().size(), 2U);
+    std::vector<std::uint8_t> scratch;
+    const auto payload = file->payload(file->blocks()[1], scratch);
+    ASSERT_TRUE(payload);
+    EXPECT_EQ(std::vector<std::uint8_t>(payload->begin(), payload->end()), more);
+  }
+}
+
 TEST(BlockFile, SaysWhereATruncatedBlockBegins) {
   const Bytes bytes = sample();
   const Bytes cut(bytes.begin(), bytes.begin() + 100);

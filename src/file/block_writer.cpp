@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <vector>
 
@@ -114,6 +116,84 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
     return Failure(std::move(ready).error());
   }
   return writer;
+}
+
+namespace {
+
+// Header, bytes and padding of a block.
+std::vector<std::uint8_t> bytes_of_block(const EncodedBlock& block, std::uint32_t file_tag,
+                                         std::uint32_t ordinal) {
+  BlockHeader header;
+  header.kind = static_cast<std::uint16_t>(block.kind);
+  header.flags = block.compressed ? kBlockFlagZstd : std::uint16_t{0};
+  header.stored_bytes = static_cast<std::uint32_t>(block.stored.size());
+  header.payload_bytes = block.payload_bytes;
+  header.stored_crc = crc32_of(block.stored);
+  header.file_tag = file_tag;
+  header.ordinal = ordinal;
+  header.crc = crc_of(header);
+  const auto front = bytes_of(header);
+  std::vector<std::uint8_t> bytes(front.begin(), front.end());
+  bytes.insert(bytes.end(), block.stored.begin(), block.stored.end());
+  bytes.resize(padded(bytes.size()), 0);
+  return bytes;
+}
+
+// Replaces everything from `offset` on.
+Result<void> write_end(const std::string& path, std::uint64_t offset,
+                       std::span<const std::uint8_t> bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return io_failure(path, "open", errno);
+  const bool is_written = ::ftruncate(fd, static_cast<off_t>(offset)) == 0 &&
+                          ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
+                              static_cast<ssize_t>(bytes.size());
+  const int reason = errno;
+  ::close(fd);
+  if (!is_written) return io_failure(path, "write", reason);
+  return {};
+}
+
+}  // namespace
+
+Result<void> add_block(const std::string& path, const EncodedBlock& block) {
+  std::uint32_t file_tag = 0;
+  std::uint64_t end = kFileHeaderBytes;
+  bool is_sealed = false;
+  std::vector<IndexEntry> entries;
+  {
+    SONDE_TRY(const MappedFile mapped, MappedFile::open(path));
+    SONDE_TRY(const BlockFile file, BlockFile::parse(mapped.bytes(), path));
+    is_sealed = file.sealed();
+    file_tag = tag_of(load<FileHeader>(mapped.bytes(), 0));
+    for (const BlockFile::Block& one : file.blocks()) {
+      entries.push_back({one.offset, one.stored_bytes, one.payload_bytes,
+                         static_cast<std::uint16_t>(one.kind),
+                         one.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+      end = one.offset + kBlockHeaderBytes + padded(one.stored_bytes);
+    }
+  }
+  constexpr std::size_t kEntriesPerBlock = kMaxBlockBytes / sizeof(IndexEntry);
+  if (entries.size() >= kEntriesPerBlock)
+    return Failure(ErrorCode::Unsupported, path + ": has too many blocks to add one");
+  auto ordinal = static_cast<std::uint32_t>(entries.size());
+  std::vector<std::uint8_t> bytes = bytes_of_block(block, file_tag, ordinal++);
+  if (!is_sealed) return write_end(path, end, bytes);
+  entries.push_back({end, static_cast<std::uint32_t>(block.stored.size()), block.payload_bytes,
+                     static_cast<std::uint16_t>(block.kind),
+                     block.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+  Trailer trailer;
+  trailer.index_offset = end + bytes.size();
+  trailer.block_count = static_cast<std::uint32_t>(entries.size());
+  trailer.file_tag = file_tag;
+  trailer.crc = crc_of(trailer);
+  const std::span<const std::uint8_t> index(reinterpret_cast<const std::uint8_t*>(entries.data()),
+                                            entries.size() * sizeof(IndexEntry));
+  const std::vector<std::uint8_t> index_bytes =
+      bytes_of_block(encode_block(BlockKind::Index, index, true), file_tag, ordinal);
+  bytes.insert(bytes.end(), index_bytes.begin(), index_bytes.end());
+  const auto last = bytes_of(trailer);
+  bytes.insert(bytes.end(), last.begin(), last.end());
+  return write_end(path, end, bytes);
 }
 
 Result<void> BlockWriter::append(BlockKind kind, std::span<const std::uint8_t> payload,

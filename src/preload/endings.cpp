@@ -50,16 +50,32 @@ bool is_agents(int socket) {
          facts.st_ino == agent_inode.load(std::memory_order_relaxed);
 }
 
+struct Ending {
+  bool is_signal;
+  int number;  // the signal, or the exit status
+};
+
 // Waits for the answer as long as the timeout that the agent set for the socket.
-void ask_to_end(int socket) {
-  constexpr char kRequest[] = "end";
-  if (::write(socket, kRequest, sizeof(kRequest) - 1) < 0) return;
+void ask_to_end(int socket, const Ending& ending) {
+  char request[32];
+  std::size_t size = 0;
+  const auto add = [&](const char* text) {
+    while (*text != '\0') request[size++] = *text++;
+  };
+  add("end");
+  if (ending.number > 0 && ending.number < 256) {
+    add(ending.is_signal ? " signal " : " status ");
+    if (ending.number >= 100) request[size++] = static_cast<char>('0' + ending.number / 100);
+    if (ending.number >= 10) request[size++] = static_cast<char>('0' + ending.number / 10 % 10);
+    request[size++] = static_cast<char>('0' + ending.number % 10);
+  }
+  if (::write(socket, request, size) < 0) return;
   char answer[64];
   const ssize_t got = ::read(socket, answer, sizeof(answer));
   static_cast<void>(got);
 }
 
-void end_recording() {
+void end_recording(const Ending& ending) {
   if (!is_recorded()) return;
   const int kept_errno = errno;
   int kept_state = 0;
@@ -69,7 +85,7 @@ void end_recording() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &kept);  // so that no signal ends the wait
   const int socket = agent_socket.load(std::memory_order_relaxed);
-  if (is_agents(socket)) ask_to_end(socket);
+  if (is_agents(socket)) ask_to_end(socket, ending);
   ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
   ::pthread_setcancelstate(kept_state, nullptr);
   errno = kept_errno;
@@ -100,7 +116,7 @@ bool is_blocked(int number) {
 }
 
 [[noreturn]] void end_and_exit(int status) {
-  end_recording();
+  end_recording({false, status & 0xff});
   if (Exit* const next = next_exit.load(std::memory_order_relaxed)) next(status);
   exit_now(status);
 }
@@ -137,19 +153,20 @@ SONDE_EXPORT void _Exit(int status) noexcept {
   end_and_exit(status);
 }
 SONDE_EXPORT void abort() noexcept {
-  if (is_deadly(SIGABRT)) end_recording();  // a handler may continue elsewhere
+  if (is_deadly(SIGABRT)) end_recording({true, SIGABRT});  // a handler may continue elsewhere
   if (Abort* const next = next_abort.load(std::memory_order_relaxed)) next();
   ::signal(SIGABRT, SIG_DFL);
   ::syscall(SYS_kill, ::getpid(), SIGABRT);
   exit_now(127);
 }
 SONDE_EXPORT int kill(pid_t pid, int number) noexcept {
-  if ((pid == 0 || pid == ::getpid()) && is_deadly(number) && !is_blocked(number)) end_recording();
+  if ((pid == 0 || pid == ::getpid()) && is_deadly(number) && !is_blocked(number))
+    end_recording({true, number});
   if (Kill* const next = next_kill.load(std::memory_order_relaxed)) return next(pid, number);
   return static_cast<int>(::syscall(SYS_kill, pid, number));
 }
 SONDE_EXPORT int raise(int number) noexcept {
-  if (is_deadly(number) && !is_blocked(number)) end_recording();
+  if (is_deadly(number) && !is_blocked(number)) end_recording({true, number});
   if (Raise* const next = next_raise.load(std::memory_order_relaxed)) return next(number);
   return static_cast<int>(::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number));
 }

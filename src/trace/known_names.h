@@ -25,6 +25,12 @@ inline constexpr std::string_view kAllSteps = "ProfilerStep*";
 // back the same way.
 std::int64_t step_number(std::string_view name) noexcept;
 
+// Keys of metadata. How the program ended, if not well: {"signal": 11} or {"status": 1}.
+inline constexpr std::string_view kProgramEndedKey = "program_ended";
+// What the program's threads had of the processor: {"cores": 2, "wall_ns": 9, "ran_ns": 8,
+// "waited_ns": 1, "threads": 3}.
+inline constexpr std::string_view kProcessorTimeKey = "processor_time";
+
 // Whether a call of this name starts a kernel, a graph, a copy or a fill. Versions and variants of
 // a name count: cudaLaunchKernelExC, cuMemcpyHtoD_v2. Other calls ask, wait or allocate.
 bool starts_work(std::string_view call) noexcept;

@@ -65,6 +65,7 @@ TEST_F(Run, MasksSecretsInTheCommandLine) {
 
 TEST_F(Run, PassesTheExitStatusOn) {
   EXPECT_EQ(run({RUN_SCOPES, "work", "10", "42"}), 42);
+  EXPECT_EQ(metadata_in(file(), "program_ended"), R"({"status": 42})");
   EXPECT_EQ(run({"/bin/false"}), 1);
 }
 
@@ -82,6 +83,7 @@ TEST_F(Run, FinishesTheFileOfAProgramThatAbortsAndSaysSo) {
     EXPECT_EQ(run({RUN_SCOPES, how, "1000"}), 128 + SIGABRT) << how;
     EXPECT_EQ(spans_in(file(), "work"), 1000u) << how;
     EXPECT_TRUE(said("was killed by signal 6 (Aborted)")) << how << ": " << errors_;
+    EXPECT_EQ(metadata_in(file(), "program_ended"), R"({"signal": 6})") << how;
     EXPECT_TRUE(said(", nothing lost;")) << how << ": " << errors_;
   }
 }
@@ -127,6 +129,7 @@ TEST_F(Run, KeepsWhatWasRecordedBeforeAKill) {
   ::kill(program, SIGKILL);
   EXPECT_EQ(launched.wait(), 128 + SIGKILL);
   EXPECT_GE(spans_in(file(), "work"), 10u);
+  EXPECT_EQ(metadata_in(file(), "program_ended"), R"({"signal": 9})");
 }
 
 TEST_F(Run, LeavesAFileThatOpensWhenItIsKilledTogetherWithTheProgram) {

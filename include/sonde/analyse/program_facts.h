@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a recording says of its program as a whole: how it ended, and whether it got the processor.
+//
+//   const ProgramEnd end = program_end(trace);
+//   for (const std::string& line : sentences(trace, end)) std::cout << line << "\n";
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sonde/trace.h"
+
+namespace sonde {
+
+struct ProgramEnd {
+  int signal = 0;             // that killed it; 0: none is known
+  int status = 0;             // its exit status
+  bool is_cut_short = false;  // the recording has no end: its process was killed, or still runs
+
+  // What a thread did last.
+  struct Last {
+    SpanId span;
+    bool is_open = false;  // it had not ended
+    Nanos before_ns = 0;   // so long before the recording's end it ended
+  };
+  std::vector<Last> last;  // of some threads, the latest first; only if it ended badly
+
+  bool is_bad() const noexcept { return signal != 0 || status != 0 || is_cut_short; }
+};
+ProgramEnd program_end(const Trace& trace);
+// For a reader; empty if nothing is known to have gone wrong.
+std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end);
+
+// Of all threads of the program, while it was recorded, from the system's scheduler.
+struct ProcessorTime {
+  std::int64_t cores = 0;  // on which the program may run
+  Nanos wall_ns = 0;
+  Nanos ran_ns = 0;
+  Nanos waited_ns = 0;  // ready to run, but without a core
+  std::int64_t threads = 0;
+
+  bool is_known() const noexcept { return cores > 0 && wall_ns > 0; }
+  // How many threads wanted to run, on average.
+  double wanted() const noexcept {
+    return wall_ns > 0 ? (static_cast<double>(ran_ns) + static_cast<double>(waited_ns)) /
+                             static_cast<double>(wall_ns)
+                       : 0;
+  }
+  // The part of the time that threads wanted to run in which they had no core.
+  double waited_share() const noexcept {
+    const double wanted_ns = static_cast<double>(ran_ns) + static_cast<double>(waited_ns);
+    return wanted_ns > 0 ? static_cast<double>(waited_ns) / wanted_ns : 0;
+  }
+};
+ProcessorTime processor_time(const Trace& trace);
+
+}  // namespace sonde

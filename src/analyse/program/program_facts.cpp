@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sonde/analyse/program_facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "analyse/patterns/source_locations.h"
+#include "base/format.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "trace/known_names.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t kMostLast = 4;
+
+// The last value counts.
+std::string_view metadata_of(const Trace& trace, std::string_view key) {
+  const MetadataTable& table = trace.metadata();
+  std::string_view value;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (trace.string(table.key[i]) == key) value = trace.string(table.value[i]);
+  return value;
+}
+
+// A number of a flat JSON object; 0 if it is not there or makes no sense.
+std::int64_t number_in(std::string_view json, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\":";
+  const std::size_t at = json.find(quoted);
+  if (at == std::string_view::npos) return 0;
+  json.remove_prefix(at + quoted.size());
+  json.remove_prefix(std::min(json.find_first_not_of(' '), json.size()));
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
+  return error == std::errc() ? std::max<std::int64_t>(value, 0) : 0;
+}
+
+// Whether a session of Sonde made it: databases have windows too, but no clock of ours.
+bool is_recording(const Trace& trace) {
+  if (trace.windows().empty()) return false;
+  for (std::size_t i = 0; i < trace.ledger().size(); ++i)
+    if (trace.ledger().kind[i] == LedgerKind::ClockErrorNs ||
+        trace.ledger().kind[i] == LedgerKind::EventsWritten)
+      return true;
+  return !metadata_of(trace, "command").empty();
+}
+
+// The innermost open operator of a thread, else the last one to end; a mark if there is none.
+ProgramEnd::Last last_of(const Trace& trace, TrackId thread) {
+  const SpanTable& spans = trace.spans();
+  ProgramEnd::Last last;
+  const auto is_later = [&](SpanId span) {
+    if (!last.span.valid()) return true;
+    const bool is_open = (spans.flags[span] & SpanFlags::kUnfinished) != 0;
+    const bool is_op = is_operator(spans.kind[span]);
+    const bool was_op = is_operator(spans.kind[last.span]);
+    if (is_open != last.is_open) return is_open;
+    if (is_op != was_op) return is_op;
+    return is_open || trace.end_ns(span) > trace.end_ns(last.span);
+  };
+  for (const SpanId span : trace.track_spans(thread)) {
+    if ((spans.flags[span] & SpanFlags::kAsync) != 0 || spans.kind[span] == SpanKind::Step)
+      continue;
+    if (!is_later(span)) continue;
+    last.span = span;
+    last.is_open = (spans.flags[span] & SpanFlags::kUnfinished) != 0;
+  }
+  return last;
+}
+
+std::vector<ProgramEnd::Last> last_of_threads(const Trace& trace) {
+  std::vector<ProgramEnd::Last> all;
+  for (std::size_t row = 0; row < trace.tracks().size(); ++row) {
+    if (trace.tracks().kind[row] != TrackKind::Thread) continue;
+    ProgramEnd::Last last = last_of(trace, TrackId(row));
+    if (!last.span.valid()) continue;
+    last.before_ns =
+        last.is_open ? 0 : std::max<Nanos>(trace.last_ns() - trace.end_ns(last.span), 0);
+    all.push_back(last);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.before_ns < b.before_ns; });
+  if (all.size() > kMostLast) all.resize(kMostLast);
+  return all;
+}
+
+std::string how_text(const ProgramEnd& end) {
+  if (end.signal != 0) {
+    const char* const words = ::strsignal(end.signal);
+    return format_text("The program was killed by SIG{}{}.", signal_text(end.signal),
+                       words != nullptr ? " (" + std::string(words) + ")" : "");
+  }
+  if (end.status != 0) return format_text("The program ended with exit status {}.", end.status);
+  return "The recording has no end: the program was killed, crashed, or still runs.";
+}
+
+std::string last_text(const Trace& trace, detail::SourceLocations& places,
+                      const ProgramEnd::Last& last) {
+  const TrackId track = trace.spans().track[last.span];
+  const std::string_view name = trace.string(trace.tracks().name[track]);
+  const std::string place = places.of(last.span);
+  std::string text = without_addresses(trace.name(last.span));
+  if (!place.empty()) text += " at " + place;
+  text += last.is_open ? ", which had not ended"
+                       : format_text(", which ended {} before", duration_text(last.before_ns));
+  return text + format_text(" (thread {}{})", trace.tracks().id[track],
+                            name.empty() ? "" : ", " + std::string(name));
+}
+
+}  // namespace
+
+ProgramEnd program_end(const Trace& trace) {
+  ProgramEnd end;
+  const std::string_view json = metadata_of(trace, kProgramEndedKey);
+  const auto small = [&](std::string_view key, std::int64_t most) {
+    return static_cast<int>(std::min(number_in(json, key), most));
+  };
+  end.signal = small("signal", 128);
+  end.status = small("status", 255);
+  // A file of another format may have been cut by whoever copied it.
+  for (std::size_t i = 0; i < trace.ledger().size(); ++i)
+    end.is_cut_short |= trace.ledger().kind[i] == LedgerKind::Truncated && is_recording(trace);
+  if (end.is_bad()) end.last = last_of_threads(trace);
+  return end;
+}
+
+std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
+  std::vector<std::string> lines;
+  if (!end.is_bad()) return lines;
+  lines.push_back(how_text(end));
+  // A program that ends with a status by itself is not somewhere when it does.
+  if (end.last.empty() || (end.signal == 0 && !end.is_cut_short)) return lines;
+  detail::SourceLocations places(trace);
+  std::string text = "What it did last: ";
+  for (std::size_t i = 0; i < end.last.size(); ++i)
+    text += (i > 0 ? "; " : "") + last_text(trace, places, end.last[i]);
+  lines.push_back(text + ".");
+  return lines;
+}
+
+ProcessorTime processor_time(const Trace& trace) {
+  const std::string_view json = metadata_of(trace, kProcessorTimeKey);
+  return {.cores = number_in(json, "cores"),
+          .wall_ns = number_in(json, "wall_ns"),
+          .ran_ns = number_in(json, "ran_ns"),
+          .waited_ns = number_in(json, "waited_ns"),
+          .threads = number_in(json, "threads")};
+}
+
+}  // namespace sonde

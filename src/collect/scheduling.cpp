@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "collect/scheduling.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "base/own_process.h"
+
+namespace sonde {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+// The cores that the program may use.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+}  // namespace
+
+// "RAN WAITED TIMES", in nanoseconds.
+bool SchedulingWatch::read_thread(const char* name, Counters& counters) {
+  constexpr char kFolder[] = "/proc/self/task/";
+  constexpr char kFile[] = "/schedstat";
+  char path[64];
+  const std::size_t length = std::strlen(name);
+  if (length + sizeof(kFolder) + sizeof(kFile) > sizeof(path)) return false;
+  std::memcpy(path, kFolder, sizeof(kFolder) - 1);
+  std::memcpy(path + sizeof(kFolder) - 1, name, length);
+  std::memcpy(path + sizeof(kFolder) - 1 + length, kFile, sizeof(kFile));
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[96];
+  const ssize_t size = ::read(fd, text, sizeof(text));
+  ::close(fd);
+  if (size <= 0) return false;
+  const char* const end = text + size;
+  const auto ran = std::from_chars(text, end, counters.ran_ns);
+  if (ran.ec != std::errc() || ran.ptr == end) return false;
+  return std::from_chars(ran.ptr + 1, end, counters.waited_ns).ec == std::errc();
+}
+
+void SchedulingWatch::look(std::int64_t now_ns) {
+  if (is_in_sandbox()) return;
+  if (process_ != ::getpid()) {
+    *this = SchedulingWatch();
+    process_ = ::getpid();
+  }
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/task"));
+  if (folder == nullptr) return;
+  const std::int64_t own = ::gettid();
+  std::unordered_map<std::int64_t, Counters> now;
+  while (const dirent* const entry = ::readdir(folder.get())) {
+    std::int64_t id = 0;
+    const char* const name_end = entry->d_name + std::strlen(entry->d_name);
+    if (std::from_chars(entry->d_name, name_end, id).ec != std::errc() || id == own) continue;
+    Counters counters;
+    if (!read_thread(entry->d_name, counters)) continue;
+    now.emplace(id, counters);
+    if (!has_looked_) continue;
+    const auto before = threads_.find(id);
+    // A thread that is new, or has the number of one that ended, began after the last look.
+    const bool is_known = before != threads_.end() && before->second.ran_ns <= counters.ran_ns &&
+                          before->second.waited_ns <= counters.waited_ns;
+    total_.ran_ns += counters.ran_ns - (is_known ? before->second.ran_ns : 0);
+    total_.waited_ns += counters.waited_ns - (is_known ? before->second.waited_ns : 0);
+  }
+  if (now.empty()) return;
+  threads_ = std::move(now);
+  if (has_looked_) total_.wall_ns += now_ns - last_ns_;
+  last_ns_ = now_ns;
+  has_looked_ = true;
+}
+
+std::string SchedulingWatch::json(const ProcessorShare& share) const {
+  return "{\"cores\": " + std::to_string(usable_cores()) +
+         ", \"wall_ns\": " + std::to_string(share.wall_ns) +
+         ", \"ran_ns\": " + std::to_string(share.ran_ns) +
+         ", \"waited_ns\": " + std::to_string(share.waited_ns) +
+         ", \"threads\": " + std::to_string(threads_.size()) + "}";
+}
+
+}  // namespace sonde

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What the program's threads got of the processor, as the system's scheduler counts it.
+//
+//   SchedulingWatch watch;
+//   watch.look(now);           // again and again: what a thread did since the last look is lost
+//   watch.total().waited_ns    // when it ends
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+namespace sonde {
+
+struct ProcessorShare {
+  std::int64_t wall_ns = 0;
+  std::int64_t ran_ns = 0;
+  std::int64_t waited_ns = 0;  // ready to run, but without a core
+
+  ProcessorShare minus(const ProcessorShare& before) const {
+    return {wall_ns - before.wall_ns, ran_ns - before.ran_ns, waited_ns - before.waited_ns};
+  }
+  ProcessorShare plus(const ProcessorShare& other) const {
+    return {wall_ns + other.wall_ns, ran_ns + other.ran_ns, waited_ns + other.waited_ns};
+  }
+};
+
+class SchedulingWatch {
+ public:
+  // Reads the counters of all threads but the calling one. Does nothing in a sandbox, and where the
+  // system does not count.
+  void look(std::int64_t now_ns);
+  bool has_looked() const { return has_looked_; }
+  // Since the first look.
+  const ProcessorShare& total() const { return total_; }
+  // For the trace's metadata (kProcessorTimeKey).
+  std::string json(const ProcessorShare& share) const;
+
+ private:
+  struct Counters {
+    std::int64_t ran_ns = 0;
+    std::int64_t waited_ns = 0;
+  };
+  static bool read_thread(const char* name, Counters& counters);
+
+  std::unordered_map<std::int64_t, Counters> threads_;
+  ProcessorShare total_;
+  std::int64_t last_ns_ = 0;
+  bool has_looked_ = false;
+  pid_t process_ = 0;  // a child of fork() begins anew
+};
+
+}  // namespace sonde
