@@ -151,7 +151,10 @@ struct MpiBuildCommand {
 };
 Result<void> run_mpi_build(const MpiBuildCommand& command, Output& out);
 
-// Opens any file that Sonde reads; shows progress on the terminal if it takes long.
+// The path; for "-", that of a file with what standard input has.
+Result<std::string> on_disk(const std::string& path);
+// Opens any file that Sonde reads, or standard input for "-"; shows progress on the terminal if it
+// takes long.
 Result<Trace> open_with_progress(const std::string& path, const OpenOptions& options);
 // The same for commands that analyse a trace: prints a line on stderr if it is incomplete.
 Result<Trace> open_to_answer(const std::string& path, const OpenOptions& options);

@@ -20,12 +20,12 @@ bool is_complete(const TraceFacts& facts) {
 }
 
 Result<InfoReport> make_report(const InfoOptions& options) {
-  const std::string& path = options.file;
-  const Progress progress("opening " + path);
+  const Progress progress("opening " + options.file);
+  SONDE_TRY(const std::string path, on_disk(options.file));
   SONDE_TRY(OpenedFile file, open_file(path, options.open));
   if (options.check) (void)file.trace.tables();
   TraceFacts facts = gather_facts(file.trace);
-  return InfoReport{.path = path,
+  return InfoReport{.path = options.file,
                     .complete = is_complete(facts),
                     .file = std::move(file),
                     .facts = std::move(facts)};

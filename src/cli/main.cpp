@@ -581,6 +581,7 @@ struct Parser {
                      "Write here (default {program}-{pid}.sonde); {pid}, {program}, {rank} and "
                      "{host} are filled in")
         ->type_name("PATTERN");
+    command->add_flag("--force", run.force, "Replace the file if it exists");
     for (const RecordFlag& flag : record_flags())
       command->add_flag(std::string("--") + flag.word, options.record.*flag.member, flag.help);
     command

@@ -17,6 +17,7 @@ struct RunCommand {
   bool as_torch_profiler = false;  // Sonde's profilers in place of torch's
   bool opencl = false;             // record work of OpenCL
   bool quiet = false;
+  bool force = false;  // replace a file that exists
   bool with_gpu = false;
   bool with_execution_trace = false;  // beside the recording, unless the options name its file
 };

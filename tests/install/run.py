@@ -59,7 +59,7 @@ def python_package(cli: Path, package: Path, folder: Path):
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     run(sys.executable, "-c", "import sonde; print(sonde.__version__)", cwd=folder, env=environment)
     stands_in = "import sys; sys.exit(not any(type(finder).__module__ == '_sonde_stand_in' for finder in sys.meta_path))"
-    run(cli, "run", "-q", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "-c", stands_in, cwd=folder)
+    run(cli, "run", "-q", "--force", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "-c", stands_in, cwd=folder)
 
 
 def find_package(arguments, prefix: str, name: str):
@@ -94,7 +94,7 @@ def torch_build(arguments):
     launcher = "ccache " if shutil.which("ccache") else ""
     environment = dict(os.environ, CXX=launcher + arguments.cxx, XDG_CACHE_HOME=str(folder / "cache"))
     sonde = prefix / "bin" / "sonde"
-    command = [sonde, "run", "-o", "run.sonde", "--", program]
+    command = [sonde, "run", "--force", "-o", "run.sonde", "--", program]
     without = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stderr
     print(without)
     advice = "to record it, run this once: sonde torch build --prefix "

@@ -84,7 +84,7 @@ class Launched {
 };
 
 inline std::vector<std::string> sonde_run(std::vector<std::string> words) {
-  words.insert(words.begin(), {SONDE_PROGRAM, "run"});
+  words.insert(words.begin(), {SONDE_PROGRAM, "run", "--force"});
   return words;
 }
 

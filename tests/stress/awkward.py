@@ -60,7 +60,7 @@ def compare(bench, folder, command, policy="spill"):
         place.chmod(0o777)  # for those who become somebody else
         before = ["/bin/sh", "-c", 'exec "$@"', "sh"]  # a shell says what cannot be started, as sonde run does
         if recorded:
-            before = [bench.sonde, "run", "-q", "--policy", policy, "-o", "run.sonde", "--"]
+            before = [bench.sonde, "run", "-q", "--force", "--policy", policy, "-o", "run.sonde", "--"]
         sides.append(run_in([*before, *command], place, {"LC_ALL": "C"}))
     alone, recorded = sides
     if alone.status == CANNOT:
@@ -103,7 +103,7 @@ def finds_what_it_is_for(bench, folder, kind, fault):
     if program is None:
         return "skip"
     alone = run_in([str(program), fault], folder)
-    recorded = run_in([bench.sonde, "run", "-q", "-o", "run.sonde", "--", str(program), fault], folder)
+    recorded = run_in([bench.sonde, "run", "-q", "--force", "-o", "run.sonde", "--", str(program), fault], folder)
     require(recorded.status == alone.status, f"status {recorded.status}, alone {alone.status}")
     return require(b"Sanitizer" in recorded.err and b"libsonde" not in recorded.err, recorded.err.decode(errors="replace")[-500:])
 

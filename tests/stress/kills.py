@@ -41,7 +41,7 @@ def command_of(bench, way, policy, pace, budget, threads, progress):
     if way == "python":
         script = Path(__file__).with_name("counted.py")
         program = [sys.executable, str(script), bench.library, str(progress.path), pace, str(threads)]
-    return [bench.sonde, "run", "-q", "--policy", policy, "--budget", str(budget), "-o", "run.sonde", "--", *program]
+    return [bench.sonde, "run", "-q", "--force", "--policy", policy, "--budget", str(budget), "-o", "run.sonde", "--", *program]
 
 
 def program_of(child, way):

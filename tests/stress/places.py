@@ -59,7 +59,7 @@ def beside_a_program_that_writes(bench, folder):
         if not disk.is_there:
             return "skip"
         script = f"'{bench.options.counted}' progress {TURNS} {THREADS} && dd if=/dev/zero of=own bs=1M count=150 2>/dev/null"
-        done = run_in([bench.sonde, "run", "-q", "-o", "run.sonde", "--", "/bin/sh", "-c", script], disk.path)
+        done = run_in([bench.sonde, "run", "-q", "--force", "-o", "run.sonde", "--", "/bin/sh", "-c", script], disk.path)
         require(done.status == 0, f"status {done.status}: {done.err!r}")
         require((disk.path / "own").stat().st_size == 150 << 20, "the program's own file is not whole")
         return expect_whole(bench, disk.path / "run.sonde")

@@ -12,7 +12,7 @@ TURNS = 5_000
 def start(bench, folder, output, number, inside=False, turns=TURNS):
     progress = Path(folder) / f"progress-{number}"
     program = [bench.options.counted, str(progress), str(turns), "1"]
-    command = [*program, output, "spill", str(64 << 20)] if inside else [bench.sonde, "run", "-q", "-o", output, "--", *program]
+    command = [*program, output, "spill", str(64 << 20)] if inside else [bench.sonde, "run", "-q", "--force", "-o", output, "--", *program]
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -38,7 +38,7 @@ def many_names(bench, folder):
 def processes_of_one_run(bench, folder):
     """Eight children of a shell, recorded by one run under one name."""
     line = " & ".join(f"'{bench.options.counted}' progress-{i} {TURNS} 1" for i in range(8)) + " & wait"
-    done = subprocess.run([bench.sonde, "run", "-q", "-o", "run.sonde", "--", "/bin/sh", "-c", line], cwd=folder, check=False, timeout=60)
+    done = subprocess.run([bench.sonde, "run", "-q", "--force", "-o", "run.sonde", "--", "/bin/sh", "-c", line], cwd=folder, check=False, timeout=60)
     require(done.returncode == 0, f"status {done.returncode}")
     recordings = sorted(Path(folder).glob("run*.sonde"))
     require(len(recordings) == 8, f"{len(recordings)} recordings of 8 processes")
@@ -52,7 +52,7 @@ def name_taken_again(bench, folder, how, inside):
     folder = Path(folder)
     progress = Progress(folder)
     program = [bench.options.counted, str(progress.path), "400000", "1"]
-    command = [*program, "run.sonde", "spill", str(64 << 20)] if inside else [bench.sonde, "run", "-q", "-o", "run.sonde", "--", *program]
+    command = [*program, "run.sonde", "spill", str(64 << 20)] if inside else [bench.sonde, "run", "-q", "--force", "-o", "run.sonde", "--", *program]
     first = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
     while progress.threads_at_work() == 0 and first.poll() is None:
         pass
