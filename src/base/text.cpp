@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/text.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/format.h"
@@ -50,6 +51,17 @@ std::string count_text(std::uint64_t count) {
 
 std::string counted_text(std::uint64_t count, std::string_view noun) {
   return count_text(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
+std::string without_addresses(std::string_view name) {
+  constexpr std::string_view kMark = " at 0x";
+  std::string text;
+  for (std::size_t at = name.find(kMark); at != std::string_view::npos; at = name.find(kMark)) {
+    text += name.substr(0, at);
+    name.remove_prefix(at + kMark.size());
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789abcdefABCDEF"), name.size()));
+  }
+  return text + std::string(name);
 }
 
 }  // namespace sonde

@@ -19,5 +19,8 @@ std::string bytes_text(std::uint64_t bytes);
 std::string count_text(std::uint64_t count);
 // "1 span", "12,345 spans": for nouns with a plural in s.
 std::string counted_text(std::uint64_t count, std::string_view noun);
+// "<method f of T object>" for "<method f of T object at 0x7f10>": what differs from run to run,
+// and from object to object, is no part of a name.
+std::string without_addresses(std::string_view name);
 
 }  // namespace sonde

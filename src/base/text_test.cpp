@@ -36,6 +36,13 @@ TEST(Text, PicksTheUnitThatReadsBest) {
   EXPECT_EQ(counted_text(12'345, "span"), "12,345 spans");
 }
 
+TEST(Text, OfANameHasNoAddresses) {
+  EXPECT_EQ(without_addresses("<method f of T object at 0x7f10a0>"), "<method f of T object>");
+  EXPECT_EQ(without_addresses("a at 0x1, b at 0xFF; c"), "a, b; c");
+  EXPECT_EQ(without_addresses("at 0x at 0x"), "at 0x");
+  EXPECT_EQ(without_addresses("aten::mm"), "aten::mm");
+}
+
 TEST(Text, IsMadeFromPatterns) {
   EXPECT_EQ(format_text("{} of {}, {:.1f} %", 3, std::string("8"), 37.5), "3 of 8, 37.5 %");
   EXPECT_EQ(format_text("{{}}"), "{}");

@@ -39,7 +39,11 @@ class TextReport {
 
   void write() {
     head();
-    categories(report_.peak, "At the peak");
+    if (has_categories(report_.peak) || !has_names(report_.peak.by_op)) {
+      categories(report_.peak, "At the peak");
+    } else {
+      shares("By operator at the peak", report_.peak.by_op);
+    }
     shares("By module at the peak", report_.peak.by_module);
     shares("By stack at the peak", report_.peak.by_stack);
     blocks();
@@ -88,6 +92,14 @@ class TextReport {
     out_.line(text);
   }
 
+  // Without gradients, as in inference, nothing is known of what blocks were for.
+  static bool has_categories(const MemoryMoment& moment) {
+    for (std::size_t i = 0; i < kMemoryCategories; ++i)
+      if (moment.by_category[i] != 0 && static_cast<MemoryCategory>(i) != MemoryCategory::Unknown)
+        return true;
+    return false;
+  }
+
   void categories(const MemoryMoment& moment, std::string_view title) {
     line("\n{:<30}{:>12}{:>9}", title, "bytes", "share");
     for (std::size_t i = 0; i < kMemoryCategories; ++i) {
@@ -99,12 +111,15 @@ class TextReport {
     }
   }
 
-  // Prints nothing if the trace has no such places.
-  void shares(std::string_view title, const std::vector<MemoryShare>& all) {
-    const bool any = std::any_of(all.begin(), all.end(), [](const MemoryShare& share) {
+  static bool has_names(const std::vector<MemoryShare>& all) {
+    return std::any_of(all.begin(), all.end(), [](const MemoryShare& share) {
       return !share.name.empty() && share.name.front() != '(';
     });
-    if (!any) return;
+  }
+
+  // Prints nothing if the trace has no such places.
+  void shares(std::string_view title, const std::vector<MemoryShare>& all) {
+    if (!has_names(all)) return;
     line("\n{:>12}{:>10}  {}", "bytes", "blocks", title);
     rows(all.size(), [&](std::size_t i) {
       const std::string name = all[i].name.empty() ? "(no stack)" : all[i].name;
@@ -147,6 +162,8 @@ class TextReport {
 
   void steps() {
     if (report_.steps.empty()) return;
+    if (!report_.steps.front().is_recorded)
+      line("\nNo steps were recorded, but the same operators repeat: each repetition is a step.");
     line("\n{:>8}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}", "Step", "at start", "peak", "allocated",
          "freed", "at end", "growth");
     rows(report_.steps.size(), [&](std::size_t i) {

@@ -21,6 +21,17 @@ class JsonReport {
     json_.key("trace").value(name_);
     json_.key("is_whole").value(report_.is_whole());
     ledger();
+    json_.key("program_end").begin_object();
+    json_.key("signal").value(report_.end.signal);
+    json_.key("status").value(report_.end.status);
+    json_.key("is_cut_short").value(report_.end.is_cut_short);
+    json_.end_object();
+    json_.key("processor").begin_object();
+    json_.key("cores").value(report_.processor.cores);
+    json_.key("wall_ns").value(report_.processor.wall_ns);
+    json_.key("ran_ns").value(report_.processor.ran_ns);
+    json_.key("waited_ns").value(report_.processor.waited_ns);
+    json_.end_object();
     json_.key("recording_ns").value(report_.recording_ns);
     json_.key("length_ns").value(report_.trace.last_ns() - report_.trace.first_ns());
     json_.key("measured_ns").value(report_.measured_ns);

@@ -43,6 +43,8 @@ class Markdown {
 
   void write() {
     out_.line("# " + plain(name_) + "\n");
+    for (const std::string& line : sentences(report_.trace, report_.end))
+      out_.line("- " + plain(line));
     for (const std::string& line : trust_lines(report_)) out_.line("- " + plain(line));
     for (const std::string& line : introduction(report_)) out_.line("- " + plain(line));
     out_.line("\n**" + plain(report_.verdict) + "**\n");

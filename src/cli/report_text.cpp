@@ -84,6 +84,7 @@ class TextReport {
       facts += format_text(", {} of {}", counted_text(report_.steps.steps.size(), "step"),
                            duration_text(report_.steps.median_ns));
     out_.line(facts);
+    for (const std::string& one : sentences(report_.trace, report_.end)) paragraph("  ", one);
     for (const std::string& one : trust_lines(report_)) paragraph("  ", one);
     for (const std::string& one : introduction(report_)) paragraph("  ", one);
     line("\n{}", report_.verdict);

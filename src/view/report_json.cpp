@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyse/sum.h"
@@ -30,9 +31,9 @@ class ReportJson {
     json_.key("length_ns").number(report_.trace.last_ns() - report_.trace.first_ns());
     json_.key("spans").number(static_cast<std::int64_t>(report_.trace.spans().size()));
     json_.key("recording_ns").number(report_.recording_ns);
-    json_.key("introduction").list(introduction(report_), [&](const std::string& text) {
-      json_.text(text);
-    });
+    std::vector<std::string> told = sentences(report_.trace, report_.end);
+    for (std::string& line : introduction(report_)) told.push_back(std::move(line));
+    json_.key("introduction").list(told, [&](const std::string& text) { json_.text(text); });
     ledger("lost", LedgerClass::Lost);
     ledger("incomplete", LedgerClass::Incomplete);
     findings();

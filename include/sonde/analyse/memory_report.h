@@ -72,9 +72,11 @@ struct StepMemory {
   std::int64_t allocated_bytes = 0;
   std::int64_t freed_bytes = 0;
   std::int64_t growth_bytes =
-      0;  // of the live bytes since the end of the previous step; 0 for the first
+      0;                    // of the live bytes since the end of the previous step; 0 for the first
+  bool is_recorded = true;  // false: nobody marked it, but the same operators repeat
 };
-// In time order; empty if the trace has no steps.
+// In time order. If no steps were recorded, each repetition of the same operators is one, counted
+// from 0; empty if nothing repeats.
 std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const DeviceMemory& device);
 
 // Blocks with the same place and category that were allocated before the last step and still held

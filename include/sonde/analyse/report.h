@@ -22,6 +22,7 @@
 #include "sonde/analyse/host_time.h"
 #include "sonde/analyse/ledger.h"
 #include "sonde/analyse/memory_report.h"
+#include "sonde/analyse/program_facts.h"
 #include "sonde/analyse/steps.h"
 #include "sonde/trace.h"
 
@@ -74,6 +75,9 @@ struct Report {
   LedgerTotals ledger;
   Nanos recording_ns = 0;  // what recording cost all recorded threads together
 
+  ProgramEnd end;           // how the program ended
+  ProcessorTime processor;  // whether it got the processor
+
   // What the profiler that wrote the trace cost, if it was another one: at least, in the part that
   // findings are about; and what it was asked for that costs much.
   Nanos profiler_ns = 0;
@@ -87,7 +91,7 @@ struct Report {
   std::size_t steady_steps = 0;
   std::size_t warm_up_steps = 0;  // before them
   Nanos warm_up_ns = 0;
-  Nanos start_ns = 0;        // from the first span to the first step
+  Nanos start_ns = 0;        // from the beginning of the recording to the first step
   std::string start_reason;  // what took longest in that time; empty: not known
   std::string verdict;       // "The device waits for the host: it was busy 21.0 % of 8.132 ms."
   std::vector<Finding> findings;   // largest saving first

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyse/events/stacks.h"
+#include "base/text.h"
 
 namespace sonde::detail {
 namespace {
@@ -26,7 +27,7 @@ std::uint64_t BlockPlaces::op_key(const MemoryBlock& block) const {
 
 std::string BlockPlaces::op_text(const MemoryBlock& block) const {
   if (!block.birth.valid()) return std::string(kNoOpButBefore);
-  return std::string(block.op.valid() ? trace_.name(block.op) : kOutside);
+  return block.op.valid() ? without_addresses(trace_.name(block.op)) : std::string(kOutside);
 }
 
 // The module of the innermost call around its birth that has one.
@@ -98,7 +99,7 @@ std::string BlockPlaces::stack_text(const MemoryBlock& block) {
   std::string text;
   for (const std::string& frame : frames) {
     if (!text.empty()) text += " < ";
-    text += frame;
+    text += without_addresses(frame);
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analyse/memory/places.h"
+#include "analyse/time/steady.h"
 #include "sonde/analyse/memory_report.h"
 
 namespace sonde {
@@ -38,9 +39,27 @@ struct Step {
   std::int64_t number;
   Nanos start_ns;
   Nanos end_ns;
+  bool is_recorded;
 };
 
-// Leaves out the steps on a device's own timeline.
+// The thread of a process that has been at work for the longest time.
+TrackId main_thread_of(const Trace& trace, ProcessId process) {
+  TrackId main;
+  Nanos most_ns = -1;
+  for (std::size_t row = 0; row < trace.tracks().size(); ++row) {
+    const auto spans = trace.track_spans(TrackId(row));
+    if (trace.tracks().kind[row] != TrackKind::Thread || spans.empty()) continue;
+    if (process.valid() && trace.tracks().process[row] != process) continue;
+    const Nanos length_ns =
+        trace.spans().start_ns[spans[spans.size() - 1]] - trace.spans().start_ns[spans[0]];
+    if (length_ns > most_ns) main = TrackId(row);
+    most_ns = std::max(most_ns, length_ns);
+  }
+  return main;
+}
+
+// Leaves out the steps on a device's own timeline. If none were recorded: what the main thread
+// repeats.
 std::vector<Step> steps_of(const MemoryProfile& profile, ProcessId process) {
   const Trace& trace = profile.trace;
   const SpanTable& spans = trace.spans();
@@ -49,8 +68,13 @@ std::vector<Step> steps_of(const MemoryProfile& profile, ProcessId process) {
     if (spans.kind[span] != SpanKind::Step) continue;
     const TrackId track = spans.track[span];
     if (track.valid() && trace.tracks().process[track] != process) continue;
-    steps.push_back({spans.step[span], spans.start_ns[span], trace.end_ns(span)});
+    steps.push_back({spans.step[span], spans.start_ns[span], trace.end_ns(span), true});
   }
+  if (steps.empty())
+    for (const detail::Coverage::Stretch& one :
+         detail::iterations(trace, main_thread_of(trace, process)))
+      steps.push_back(
+          {static_cast<std::int64_t>(steps.size()), one.begin_ns, one.end_ns - 1, false});
   std::stable_sort(steps.begin(), steps.end(),
                    [](const Step& a, const Step& b) { return a.start_ns < b.start_ns; });
   return steps;
@@ -111,6 +135,7 @@ std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const Devic
     row.step = step.number;
     row.start_ns = step.start_ns;
     row.end_ns = step.end_ns;
+    row.is_recorded = step.is_recorded;
     row.live_at_start_bytes = run.live_bytes();
     row.peak_bytes = run.live_bytes();
     take_before(step.end_ns, &row);

@@ -2,7 +2,7 @@
 #include "analyse/report/evidence.h"
 
 #include <algorithm>
-#include <cctype>
+#include <map>
 #include <string>
 
 #include "analyse/report/findings.h"
@@ -18,16 +18,6 @@ constexpr std::size_t kMostGroups = 5;
 constexpr std::size_t kMostMoments = 8;
 // Smaller groups say nothing.
 constexpr double kLeastOfAll = 0.02;
-
-// "<built-in method f of T object at 0x7f…>" says nothing by its address.
-std::string without_address(std::string_view name) {
-  std::string text(name);
-  const std::size_t at = text.find(" at 0x");
-  if (at == std::string::npos) return text;
-  std::size_t end = at + 6;
-  while (end < text.size() && std::isxdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
-  return text.erase(at, end - at);
-}
 
 }  // namespace
 
@@ -53,14 +43,23 @@ std::string Evidence::lengths() const {
 }
 
 std::string Evidence::name_of(SpanId cause) const {
-  return cause.valid() ? without_address(data_.trace.name(cause)) : "outside all spans";
+  return cause.valid() ? without_addresses(data_.trace.name(cause)) : "outside all spans";
 }
 
 void Evidence::fill(Finding& finding) {
   finding.count = count();
+  std::map<std::string, Group> by_name;  // names that differ by an address are one
+  for (const auto& [name, group] : groups_) {
+    Group& sum = by_name[name_of(group.worst)];
+    add_to(sum.time_ns, group.time_ns);
+    sum.count += group.count;
+    if (group.worst_ns < sum.worst_ns) continue;
+    sum.worst = group.worst;
+    sum.worst_ns = group.worst_ns;
+  }
   std::vector<const Group*> groups;
-  groups.reserve(groups_.size());
-  for (const auto& [name, group] : groups_) groups.push_back(&group);
+  groups.reserve(by_name.size());
+  for (const auto& [name, group] : by_name) groups.push_back(&group);
   std::sort(groups.begin(), groups.end(), [](const Group* a, const Group* b) {
     return a->time_ns != b->time_ns ? a->time_ns > b->time_ns : a->worst < b->worst;
   });

@@ -19,10 +19,15 @@ void find_in_communication(const ReportData& data, Report& report);
 void find_in_copies(const ReportData& data, Report& report);
 void find_in_steps(const ReportData& data, Report& report);
 void find_in_host(const ReportData& data, Report& report);
+void find_in_products(const ReportData& data, Report& report);
+void find_in_scheduling(const ReportData& data, Report& report);
 void find_in_memory(const ReportData& data, Report& report);
 void find_in_kernels(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
+
+// Whether more threads of the program wanted to run than there are cores.
+bool threads_fight(const ProcessorTime& time);
 
 // Whether it is at least 1 % of the measured time.
 bool is_worth_saying(const Report& report, Nanos saving_ns);

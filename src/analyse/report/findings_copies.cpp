@@ -40,6 +40,31 @@ void make_asynchronous(const Trace& trace, SpanId copy, Changes& changes) {
   changes.cut(trace.spans().track[call], trace.spans().start_ns[call], trace.end_ns(call));
 }
 
+// Data for the device is there before it is needed; results may be needed at once.
+std::string pinning_advice(const Trace& trace, std::vector<SpanId> copies) {
+  std::sort(copies.begin(), copies.end());
+  const CopyTable& table = trace.copies();
+  bool goes_out = false;
+  bool comes_back = false;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (!std::binary_search(copies.begin(), copies.end(), table.span[i])) continue;
+    goes_out |= table.kind[i] == CopyKind::HtoD;
+    comes_back |= table.kind[i] == CopyKind::DtoH;
+    if (goes_out && comes_back) break;
+  }
+  std::string text;
+  if (goes_out || !comes_back)
+    text =
+        "To the device: pin the memory on the host (pin_memory=True in a DataLoader, "
+        "tensor.pin_memory()) and copy with non_blocking=True, so that copies run alongside "
+        "kernels.";
+  if (comes_back)
+    text += std::string(text.empty() ? "" : " ") +
+            "From the device: copy into a pinned tensor with non_blocking=True and use it a step "
+            "later. If the host needs the result at once, this saves nothing: copy less often.";
+  return text;
+}
+
 void pageable(const ReportData& data, Report& report) {
   CopySum sum(data, report.copies.pageable);
   if (sum.seen.empty()) return;
@@ -53,9 +78,7 @@ void pageable(const ReportData& data, Report& report) {
                              "and the host waits for it. The saving counts only that the host "
                              "would not wait.",
                              bytes_text(sum.bytes), sum.seen.lengths()),
-       .advice =
-           "Pin the memory on the host (pin_memory=True in a DataLoader, tensor.pin_memory()) and "
-           "copy with non_blocking=True, so that copies run alongside kernels.",
+       .advice = pinning_advice(report.trace, sum.spans),
        .command = "sonde table TRACE --sort-by self_device_time_total"},
       sum.seen, sum.seen.total_ns(), changes);
 }

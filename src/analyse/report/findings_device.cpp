@@ -95,16 +95,29 @@ std::string small_kernels(const ReportData& data) {
 }
 
 // The work of other devices does not consist of kernels, and CUDA's remedies do not apply to it.
-std::string_view larger_work_advice(const Report& report) {
+std::string larger_work_advice(const Report& report) {
+  const auto has_name = [&](std::string_view part) {
+    for (std::size_t i = 0; i < report.trace.strings().size(); ++i)
+      if (report.trace.string(StringId(i)).starts_with(part)) return true;
+    return false;
+  };
   const bool runs_kernels =
       std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceTime& device) {
         return device.compute.count + device.communication.count > 0;
       });
-  return runs_kernels
-             ? "Launch fewer, larger kernels: use a larger batch, torch.compile, or fused or "
-               "foreach optimisers. Or launch many at once as a CUDA graph."
-             : "Give the device less but larger work: use a larger batch, torch.compile, or fused "
-               "or foreach optimisers.";
+  // What the program does already is no advice.
+  const bool is_compiled = has_name("Torch-Compiled Region") || has_name("CompiledFunction");
+  const std::string_view optimiser = has_name("aten::_fused_") ? ""
+                                     : has_name("aten::_foreach_")
+                                         ? ", or a fused optimiser"
+                                         : ", or a fused or foreach optimiser";
+  const std::string first =
+      format_text("use a larger batch{}{}.", is_compiled ? "" : ", torch.compile", optimiser);
+  if (!runs_kernels) return "Give the device less but larger work: " + first;
+  return "Launch fewer, larger kernels: " + first +
+         (is_compiled ? " Or launch many at once as a CUDA graph: the program is compiled, so "
+                        "torch.compile(mode=\"reduce-overhead\") does that."
+                      : " Or launch many at once as a CUDA graph.");
 }
 
 // Gaps in which the host ran operators. Those that began with a wait are stalls.
@@ -134,7 +147,7 @@ void slow_launches(const ReportData& data, Report& report) {
        .detail = format_text("The device finished before the host, which was running operators, "
                              "had launched the next work: {}.{}",
                              seen.lengths(), small_kernels(data)),
-       .advice = std::string(larger_work_advice(report)),
+       .advice = larger_work_advice(report),
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"},
       seen, seen.total_ns(), changes);
 }
@@ -202,7 +215,7 @@ void delays(const ReportData& data, Report& report) {
                                    "previous work ended: {}. The saving assumes {} between two "
                                    "pieces of work, as in a CUDA graph.",
                                    short_ones.lengths(), duration_text(kDelayInGraphNs)),
-             .advice = std::string(larger_work_advice(report)),
+             .advice = larger_work_advice(report),
              .command = "sonde table TRACE --sort-by count"},
             short_ones, short_ones.total_ns(), saved_ns);
   add_known(

@@ -22,7 +22,11 @@ namespace {
 
 // Shorter gaps between operators are just the cost of calling them.
 constexpr Nanos kShortestStretchNs = 100'000;
-constexpr Nanos kLeastLeakSteps = 3;
+constexpr std::uint64_t kLeastLeakSteps = 3;
+// More threads than that want to run, for each core.
+constexpr double kMostPerCore = 1.1;
+constexpr double kLeastWaitedForCores = 0.1;
+constexpr std::size_t kMostLeaksNamed = 3;
 
 constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
                                                       "load_data",  "load_batch",  "load batch",
@@ -147,6 +151,51 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
                 seen, seen.total_ns(), changes);
 }
 
+// "aten::sum at train.py(12): <module>": the operator and the innermost frame of its stack.
+std::string call_site(const MemoryLeak& leak) {
+  const std::string frame = leak.stack.substr(0, leak.stack.find(" < "));
+  return frame.empty() ? leak.op : leak.op + " at " + frame;
+}
+
+// What most steps kept: a few blocks of the first steps may be caches.
+void find_leaks(const ReportData& data, Report& report, const DeviceMemory& device) {
+  std::vector<MemoryLeak> leaks = memory_leaks(data.memory, device);
+  const std::size_t steps = memory_by_step(data.memory, device).size();
+  const std::uint64_t least = std::max<std::uint64_t>(kLeastLeakSteps, steps / 2);
+  std::erase_if(leaks, [&](const MemoryLeak& leak) { return leak.steps < least; });
+  if (leaks.empty()) return;
+  std::sort(leaks.begin(), leaks.end(),
+            [](const MemoryLeak& a, const MemoryLeak& b) { return a.bytes > b.bytes; });
+  std::int64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t most_steps = 0;
+  std::string from;
+  for (std::size_t i = 0; i < leaks.size(); ++i) {
+    add_to(bytes, leaks[i].bytes);
+    blocks += leaks[i].blocks;
+    most_steps = std::max(most_steps, leaks[i].steps);
+    if (i >= kMostLeaksNamed) continue;
+    from +=
+        format_text("{}{} from {}", i > 0 ? ", " : "",
+                    bytes_text(static_cast<std::uint64_t>(leaks[i].bytes)), call_site(leaks[i]));
+  }
+  const std::string name = to_string(device.device);
+  report.findings.push_back(
+      {.id = "memory_grows_" + name,
+       .title = "Memory grows from step to step on " + name,
+       .detail = format_text(
+           "{} in {}, allocated in {} of {}, were still held when the last step ended; about {} a "
+           "step. {}{}.",
+           bytes_text(static_cast<std::uint64_t>(bytes)), counted_text(blocks, "block"),
+           count_text(most_steps), counted_text(steps, "step"),
+           bytes_text(static_cast<std::uint64_t>(bytes) / most_steps),
+           leaks.size() > kMostLeaksNamed ? "The most: " : "", from),
+       .advice = "A loss or output that you keep holds its whole autograd graph. At the end of a "
+                 "step, keep only its .detach() or .item().",
+       .command = "sonde memory TRACE --device " + name,
+       .count = blocks});
+}
+
 // When some thread of the process was in an operator, or loaded data, which data_loading() reports.
 Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
   Stretches all = data.operators_of(process);
@@ -229,6 +278,34 @@ void find_in_host(const ReportData& data, Report& report) {
   outside_operators(data, report, loading);
 }
 
+bool threads_fight(const ProcessorTime& time) {
+  return time.is_known() && time.waited_share() >= kLeastWaitedForCores &&
+         time.wanted() > kMostPerCore * static_cast<double>(time.cores);
+}
+
+void find_in_scheduling(const ReportData& data, Report& report) {
+  const ProcessorTime& time = report.processor;
+  if (!threads_fight(time)) return;
+  const std::string cores = counted_text(static_cast<std::uint64_t>(time.cores), "core");
+  Evidence none(data);
+  add_known(report,
+            {.id = "threads_fight_for_cores",
+             .title = "The program's threads fight for the cores",
+             .detail = format_text(
+                 "On average {:.1f} threads wanted to run at once, on {}. They ran for {} in total "
+                 "and waited {} for a core. A parallel operator ends with its slowest thread, and "
+                 "the others wait for it on a core.",
+                 time.wanted(), cores, duration_text(time.ran_ns), duration_text(time.waited_ns)),
+             .advice = format_text(
+                 "Let no more threads compute at once than there are cores: threads of the program "
+                 "times torch.set_num_threads() (OMP_NUM_THREADS) should be at most {}, data "
+                 "workers included.",
+                 time.cores),
+             .command = "sonde info TRACE"},
+            none, static_cast<Nanos>(time.waited_share() * static_cast<double>(report.measured_ns)),
+            0);
+}
+
 void find_in_memory(const ReportData& data, Report& report) {
   for (const MemoryPeakOwner& peak : report.memory) {
     const std::string device = to_string(peak.device);
@@ -243,21 +320,7 @@ void find_in_memory(const ReportData& data, Report& report) {
          .command = "sonde memory TRACE --device " + device});
   }
   for (const DeviceMemory* const device : data.memory_devices()) {
-    const std::vector<MemoryLeak> leaks = memory_leaks(data.memory, *device);
-    if (leaks.empty() || leaks.front().steps < kLeastLeakSteps) continue;
-    const MemoryLeak& leak = leaks.front();
-    const std::string name = to_string(device->device);
-    report.findings.push_back(
-        {.id = "memory_grows_" + name,
-         .title = "Memory grows from step to step on " + name,
-         .detail = format_text("{} in {} blocks from {}, allocated in {} steps, were still held "
-                               "when the last step ended.",
-                               bytes_text(static_cast<std::uint64_t>(leak.bytes)),
-                               count_text(leak.blocks), leak.op, count_text(leak.steps)),
-         .advice = "A loss or output that you keep holds its whole autograd graph. At the end of a "
-                   "step, keep only its .detach() or .item().",
-         .command = "sonde memory TRACE --device " + name,
-         .count = leak.blocks});
+    find_leaks(data, report, *device);
   }
 }
 

@@ -71,6 +71,8 @@ Role role_of(std::string_view name) {
 constexpr Nanos kSmallOperatorNs = 30'000;
 // Indices that ascend by one step nearly always.
 constexpr double kLeastSuccessive = 0.8;
+constexpr std::size_t kMostTensorsOfALoop = 4;
+constexpr std::size_t kMostNamesOfALoop = 4;
 
 // What is known of one cause so far, and what would be different without it.
 struct Cause {
@@ -99,7 +101,8 @@ class OperatorFindings {
 
   void run() {
     visit_siblings(trace_, [this](std::span<const SpanId> siblings) {
-      for (const OpRun& run : op_runs(trace_, siblings)) look_at(run);
+      if (!is_within_library(siblings.front()))
+        for (const OpRun& run : op_runs(trace_, siblings)) look_at(run);
       look_for_biases(siblings);
       for (const SpanId op : siblings) look_for_copy(op);
     });
@@ -113,6 +116,16 @@ class OperatorFindings {
   }
   bool is_steady(SpanId span) const { return data_.steady.has(trace_.spans().start_ns[span]); }
   Nanos start_ns(SpanId span) const { return trace_.spans().start_ns[span]; }
+
+  // Whether an operator of a library called it ("aten::bmm" may take its matrices one by one): what
+  // repeats there is no loop of the program.
+  bool is_within_library(SpanId op) const {
+    SpanId parent = trace_.spans().parent[op];
+    while (parent.valid() && trace_.spans().kind[parent] == SpanKind::PythonFunction)
+      parent = trace_.spans().parent[parent];
+    return parent.valid() && is_operator(trace_.spans().kind[parent]) &&
+           trace_.name(parent).find("::") != std::string_view::npos;
+  }
 
   void look_at(const OpRun& run) {
     if (!is_steady(run.ops.front())) return;
@@ -140,20 +153,37 @@ class OperatorFindings {
 
   // Small operators on one element after another: the index ascends wherever it is known.
   bool is_loop_over_elements(const OpRun& run) const {
-    Nanos time_ns = 0;
-    for (const SpanId op : run.ops) add_to(time_ns, trace_.spans().duration_ns[op]);
-    if (time_ns / static_cast<Nanos>(run.ops.size()) > kSmallOperatorNs) return false;
+    std::vector<Nanos> lengths;
+    lengths.reserve(run.ops.size());
+    for (const SpanId op : run.ops) lengths.push_back(trace_.spans().duration_ns[op]);
+    // The median: another process may have taken the processor from any of them.
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    if (*middle > kSmallOperatorNs) return false;
     std::vector<std::int64_t> indices;
     for (std::size_t first = 0; first < run.ops.size(); first += run.period)
       if (const std::optional<std::int64_t> index = index_in(run.ops.subspan(first, run.period)))
         indices.push_back(*index);
     if (indices.size() < 2) return true;  // not recorded
+    for (std::size_t tensors = 1; tensors <= kMostTensorsOfALoop; ++tensors)
+      if (ascends(indices, tensors)) return true;
+    return false;
+  }
+
+  // Whether the indices ascend in steps of one size, if a loop takes elements of so many tensors in
+  // turn.
+  static bool ascends(const std::vector<std::int64_t>& indices, std::size_t tensors) {
+    if (indices.size() <= tensors) return false;
+    const std::int64_t step = difference(indices[tensors], indices[0]);
     std::size_t successive = 0;
-    const std::int64_t step = indices[1] - indices[0];
-    for (std::size_t i = 1; i < indices.size(); ++i)
-      successive += indices[i] - indices[i - 1] == step ? 1 : 0;
+    for (std::size_t i = tensors; i < indices.size(); ++i)
+      successive += difference(indices[i], indices[i - tensors]) == step ? 1 : 0;
     return step != 0 && static_cast<double>(successive) >=
-                            kLeastSuccessive * static_cast<double>(indices.size() - 1);
+                            kLeastSuccessive * static_cast<double>(indices.size() - tensors);
+  }
+  // Wraps around: a trace may have any numbers.
+  static std::int64_t difference(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
   }
 
   // Which element the first operator that takes one took: its third argument.
@@ -176,10 +206,28 @@ class OperatorFindings {
     const SpanId first = run.ops[run.period];
     const SpanId last = run.ops.back();
     const TrackId thread = trace_.spans().track[first];
-    elements_.seen.add(run.ops.front(), thread, start_ns(first), trace_.end_ns(last));
+    const auto taker = std::find_if(run.ops.begin(), run.ops.end(),
+                                    [this](SpanId op) { return role(op) == Role::Element; });
+    elements_.seen.add(*taker, thread, start_ns(first), trace_.end_ns(last));
+    if (trace_.end_ns(last) - start_ns(first) > longest_loop_ns_) {
+      longest_loop_ns_ = trace_.end_ns(last) - start_ns(first);
+      names_of_loop_ = names_of(run);
+    }
     elements_.changes.cut(thread, start_ns(first), trace_.end_ns(last));
     for (const Launch& launch : launches_.below(first, last))
       elements_.changes.scale(launch.work, 0);
+  }
+
+  // "aten::select, aten::item"
+  std::string names_of(const OpRun& run) const {
+    std::vector<std::string_view> names;
+    for (const SpanId op : run.ops.first(run.period))
+      if (std::find(names.begin(), names.end(), trace_.name(op)) == names.end())
+        names.push_back(trace_.name(op));
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNamesOfALoop); ++i)
+      text += (i > 0 ? ", " : "") + std::string(names[i]);
+    return text + (names.size() > kMostNamesOfALoop ? ", …" : "");
   }
 
   // Of no use on the host, where one call for many parameters does the same work one by one. On a
@@ -282,10 +330,11 @@ class OperatorFindings {
   }
 
   void say() {
-    say_pattern(elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
-                format_text("The same few small operators ran on one element after another, in "
-                            "loops: {}.",
-                            elements_.seen.lengths()));
+    say_pattern(
+        elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
+        format_text("The same few small operators ({}) ran on one element after another, in "
+                    "loops: {}.",
+                    names_of_loop_, elements_.seen.lengths()));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
                 "The optimiser updates one parameter at a time",
                 format_text("The same few operators ran for each of many parameters: {}.",
@@ -298,12 +347,13 @@ class OperatorFindings {
                 format_text("Adding it was a call of its own: {}.", biases_.seen.lengths()));
     add(copies_,
         {.id = "extra_copies",
-         .title = "Tensors are copied without being changed",
+         .title = "Tensors are copied, although type and device stay the same",
          .detail =
              format_text("Copies that change neither type nor device (clone, contiguous, to): {}.",
                          copies_.seen.lengths()),
-         .advice = "Use the original tensor where nothing changes it. Create it in the layout that "
-                   "is needed later. Avoid copy=True.",
+         .advice = "Where nothing changes the original, use it and not a clone of it; avoid "
+                   "copy=True. contiguous() and reshape() copy to change the layout: create the "
+                   "tensor in the layout that is needed later.",
          .command = "sonde table TRACE --sort-by self_cpu_time_total"});
   }
 
@@ -314,6 +364,8 @@ class OperatorFindings {
   std::vector<Role> roles_;           // by name
   std::vector<std::uint32_t> moves_;  // rows of spans, sorted
   Cause elements_, zeros_, updates_, biases_, copies_;
+  Nanos longest_loop_ns_ = -1;
+  std::string names_of_loop_;  // of the longest
 };
 
 }  // namespace

@@ -29,17 +29,18 @@ bool could_be_looked_for(const Report& report, Pattern pattern) {
 }
 
 // Patterns that operators alone show (findings_operators.cpp), as far as they can be found.
+// PyTorch marks the calls of its loaders.
 bool is_looked_for_in_operators(const Trace& trace, Pattern pattern) {
   switch (pattern) {
     case Pattern::ForLoopIndexing:
     case Pattern::OptimizerSingleTensor:
     case Pattern::GradientNotSetToNone:
+    case Pattern::SynchronizedDataLoader:
       return true;
     case Pattern::ExtraCudaCopy:
     case Pattern::Conv2dBiasBatchNorm:
       return !trace.op_arguments().empty();
     case Pattern::Fp32MatMul:
-    case Pattern::SynchronizedDataLoader:
     case Pattern::MatMulDimInFp16:
       break;
   }

@@ -71,11 +71,20 @@ std::string verdict_of(const DeviceTime& device, const DeviceShare& share) {
   return format_text("Device {} has gaps of its own: {}", device.device, busy);
 }
 
+// " On average 7.6 threads wanted to run, on 2 cores.": its own threads hold each other up.
+std::string fight_text(const ProcessorTime& time) {
+  if (!detail::threads_fight(time)) return {};
+  return format_text(" On average {:.1f} threads wanted to run at once, on {}.", time.wanted(),
+                     counted_text(static_cast<std::uint64_t>(time.cores), "core"));
+}
+
 std::string verdict_of(const detail::ReportData& data, const Report& report) {
   if (report.devices.empty()) {
     if (report.trace.spans().empty()) return "Nothing was recorded.";
-    return report.is_whole() ? "All work ran on the host; no device was used."
-                             : "Everything in this incomplete trace ran on the host.";
+    const std::string fight = fight_text(report.processor);
+    return (report.is_whole() ? "All work ran on the host; no device was used."
+                              : "Everything in this incomplete trace ran on the host.") +
+           fight;
   }
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),
@@ -213,6 +222,8 @@ Report report(const Trace& trace) {
   out.trace = trace;
   out.ledger = ledger_totals(trace);
   out.recording_ns = recording_cost(trace).total_ns;
+  out.end = program_end(trace);
+  out.processor = processor_time(trace);
   detail::ReportData data(trace);
   out.steps = detail::step_times(data);
   out.devices = detail::device_times(data);
@@ -228,6 +239,8 @@ Report report(const Trace& trace) {
   detail::find_in_copies(data, out);
   detail::find_in_steps(data, out);
   detail::find_in_host(data, out);
+  detail::find_in_products(data, out);
+  detail::find_in_scheduling(data, out);
   detail::find_in_operators(data, out);
   detail::find_in_kernels(data, out);
   detail::find_patterns(data, out);

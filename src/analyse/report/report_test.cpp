@@ -394,6 +394,138 @@ TEST(Report, FindsABiasBeforeABatchNormAndNotElsewhere) {
   EXPECT_THAT(net(true, "aten::relu"), IsEmpty());
 }
 
+// A loop that takes one element of two tensors in each round, as in `a[i].item() - b[i].item()`.
+TEST(Report, FindsALoopOverTheElementsOfTwoTensors) {
+  OpTrace t;
+  for (int i = 0; i < 40; ++i) {
+    const std::string index = std::to_string(i / 2);
+    t.op("aten::select", 10 * i, 10 * i + 3).tensor({64}).scalar("0").scalar(index);
+    t.op("aten::item", 10 * i + 4, 10 * i + 8);
+  }
+  const Report found = report(t.build());
+  ASSERT_FALSE(found.findings.empty());
+  EXPECT_EQ(found.findings.front().id, "for_loop_indexing");
+  EXPECT_THAT(found.findings.front().detail, HasSubstr("(aten::select, aten::item)"));
+}
+
+TEST(Report, ForgivesALoopWhoseProcessorWasTakenAway) {
+  OpTrace t;
+  for (int i = 0; i < 20; ++i) t.op("aten::select", 10 * i, 10 * i + 8);
+  t.op("aten::select", 200, 9'000);
+  EXPECT_EQ(first_id(t.build()), "for_loop_indexing");
+}
+
+// Where no library multiplies batches of matrices, aten::bmm takes them one by one itself.
+TEST(Report, DoesNotBlameTheProgramForALoopInsideAnOperator) {
+  OpTrace t;
+  t.op("aten::bmm", 0, 500);
+  for (int i = 0; i < 20; ++i) t.op("aten::select", 20 * i + 1, 20 * i + 9);
+  EXPECT_THAT(ids(report(t.build())), IsEmpty());
+}
+
+TEST(Report, BeginsWithHowTheProgramEnded) {
+  OpTrace t;
+  t.op("aten::mm", 10, 40);
+  const SpanId open = t.op("aten::tanh", 50, 90).span();
+  t.builder().spans().flags.set(open, SpanFlags::kUnfinished);
+  t.builder().metadata().push_back(
+      {ProcessId(0), t.builder().intern("program_ended"), t.builder().intern(R"({"signal": 11})")});
+  const Trace trace = t.build();
+  const Report found = report(trace);
+  EXPECT_EQ(found.end.signal, 11);
+  const std::vector<std::string> lines = sentences(trace, found.end);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], HasSubstr("killed by SIGSEGV"));
+  EXPECT_THAT(lines[1], HasSubstr("aten::tanh, which had not ended (thread 100)"));
+}
+
+Trace with_processor_time(std::string_view json) {
+  OpTrace t;
+  t.op("aten::mm", 0, 100'000);
+  t.builder().metadata().push_back(
+      {ProcessId(0), t.builder().intern("processor_time"), t.builder().intern(json)});
+  return t.build();
+}
+
+TEST(Report, FindsThreadsThatFightForCores) {
+  const Report found = report(with_processor_time(
+      R"({"cores": 2, "wall_ns": 100, "ran_ns": 200, "waited_ns": 500, "threads": 9})"));
+  EXPECT_THAT(ids(found), Contains("threads_fight_for_cores"));
+  EXPECT_THAT(found.verdict, HasSubstr("7.0 threads wanted to run at once, on 2 cores"));
+}
+
+// One thread that waits for a core waits for another program.
+TEST(Report, SaysThatOtherProgramsTookTheProcessor) {
+  const Report found = report(with_processor_time(
+      R"({"cores": 2, "wall_ns": 100, "ran_ns": 60, "waited_ns": 30, "threads": 1})"));
+  EXPECT_THAT(ids(found), Not(Contains("threads_fight_for_cores")));
+  ASSERT_EQ(introduction(found).size(), 1U);
+  EXPECT_THAT(introduction(found)[0], HasSubstr("33 % of the time"));
+}
+
+TEST(Report, BelievesNoProcessorTimeThatMakesNoSense) {
+  for (const char* const json : {"", "{}", R"({"cores": -1, "wall_ns": x})", R"({"cores": 99999})"})
+    EXPECT_FALSE(report(with_processor_time(json)).processor.is_known()) << json;
+}
+
+// Each iteration keeps one block; nobody marked steps.
+TEST(Report, FindsMemoryThatGrowsInAProgramWithoutSteps) {
+  const auto program = [](bool keeps) {
+    OpTrace t;
+    for (int i = 0; i < 12; ++i) {
+      const Nanos at = 100 * i;
+      t.op("aten::randn", at, at + 10);
+      const SpanId sum = t.op("aten::sum", at + 20, at + 40).span();
+      t.op("aten::mul", at + 50, at + 60);
+      t.op("aten::backward", at + 70, at + 80);
+      const auto add = [&](Nanos time_us, std::int64_t bytes) {
+        t.builder().allocations().push_back({.time_ns = time_us * 1000,
+                                             .track = t.main(),
+                                             .address = 0x1000U + static_cast<unsigned>(i) * 64,
+                                             .bytes = bytes,
+                                             .device_type = DeviceType::Cpu,
+                                             .span = sum});
+      };
+      add(at + 30, 64);
+      if (!keeps) add(at + 90, -64);
+    }
+    return report(t.build());
+  };
+  const Report found = program(true);
+  const auto grows =
+      std::find_if(found.findings.begin(), found.findings.end(),
+                   [](const Finding& finding) { return finding.id == "memory_grows_cpu"; });
+  ASSERT_NE(grows, found.findings.end());
+  EXPECT_THAT(grows->detail, HasSubstr("about 64 B a step. 640 B from aten::sum"));
+  EXPECT_THAT(ids(program(false)), Not(Contains("memory_grows_cpu")));
+}
+
+TEST(Report, FindsMatrixProductsOfAnUnoptimisedLibrary) {
+  const auto product = [](Nanos length_us, std::string_view type, std::int64_t size) {
+    OpTrace t;
+    t.op("aten::mm", 0, length_us).tensor({size, size}, type).tensor({size, size}, type);
+    return ids(report(t.build()));
+  };
+  EXPECT_THAT(product(10'000, "float", 256), Contains("slow_products")) << "3 GFLOP/s";
+  EXPECT_THAT(product(1'000, "float", 256), IsEmpty()) << "34 GFLOP/s";
+  EXPECT_THAT(product(10'000, "c10::BFloat16", 256), IsEmpty()) << "may lack instructions";
+  EXPECT_THAT(product(100, "float", 16), IsEmpty()) << "mostly the cost of a call";
+}
+
+// What a program does already is no advice.
+TEST(Report, AdvisesACompiledProgramToUseCudaGraphs) {
+  const auto advice_for = [](std::string_view around) {
+    OpTrace t;
+    t.op(around, 0, 1000);
+    for (int i = 0; i < 10; ++i) launch(t, i + 1, 100 * i + 90, 100 * i + 95, 100 * i + 97);
+    const Report found = report(t.build());
+    return found.findings.empty() ? "" : found.findings.front().advice;
+  };
+  EXPECT_THAT(advice_for("Torch-Compiled Region: 0/0"), HasSubstr("reduce-overhead"));
+  EXPECT_THAT(advice_for("Torch-Compiled Region: 0/0"), Not(HasSubstr(", torch.compile")));
+  EXPECT_THAT(advice_for("aten::linear"), HasSubstr(", torch.compile"));
+}
+
 TEST(Report, FindsCopiesThatChangeNothing) {
   OpTrace t;
   t.op("aten::clone", 0, 100);

@@ -12,6 +12,9 @@
 namespace sonde {
 namespace {
 
+// Less is lost in everything else.
+constexpr double kLeastWaited = 0.05;
+
 std::string joined(const std::vector<std::string>& all) {
   std::string text;
   for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
@@ -29,10 +32,21 @@ void add_profiler(const Report& report, std::vector<std::string>& lines) {
           : " (it was asked for " + joined(report.profiler_options) + ")"));
 }
 
+// Another program needed the cores, or this one has too many threads.
+void add_processor(const ProcessorTime& time, std::vector<std::string>& lines) {
+  if (!time.is_known() || time.waited_share() < kLeastWaited) return;
+  lines.push_back(format_text(
+      "The machine was busy: the program's threads ran for {} and waited {} for a free core, "
+      "{:.0f} % "
+      "of the time in which they wanted to run. Times are longer by that, wherever it fell.",
+      duration_text(time.ran_ns), duration_text(time.waited_ns), 100 * time.waited_share()));
+}
+
 }  // namespace
 
 std::vector<std::string> introduction(const Report& report) {
   std::vector<std::string> lines;
+  add_processor(report.processor, lines);
   add_profiler(report, lines);
   if (report.step_rule == StepRule::None) return lines;
   std::string text;

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "analyse/testing/op_trace.h"
 #include "sonde/analyse/critical_path.h"
 #include "sonde/analyse/what_if.h"
+#include "sonde/open.h"
 #include "trace/testing/sketch.h"
 
 namespace sonde {
@@ -26,6 +28,40 @@ void launch(OpTrace& t, std::int64_t number, Nanos call_us, Nanos begin_us, Nano
 
 Nanos without(const Trace& trace, const std::string& name) {
   return what_if(trace, {.remove = {name}}).simulated_ns;
+}
+
+// From the first span until the main thread and all devices are done.
+Nanos end_to_end_ns(const Trace& trace, TrackId main) {
+  Nanos first_ns = trace.last_ns();
+  Nanos last_ns = trace.first_ns();
+  for (const SpanId span : trace.all_spans()) {
+    const SpanKind kind = trace.spans().kind[span];
+    if (kind == SpanKind::TraceSpan) continue;
+    first_ns = std::min(first_ns, trace.spans().start_ns[span]);
+    if (is_device_work(kind) || trace.spans().track[span] == main)
+      last_ns = std::max(last_ns, trace.end_ns(span));
+  }
+  return last_ns - first_ns;
+}
+
+TEST(Simulation, GivesTheRecordedTimeOfEveryRealTrace) {
+  const std::string torch = "torch-2.11-h200/";
+  const std::string end = ".pt.trace.json.gz";
+  for (const std::string& name :
+       {torch + "transformer" + end, torch + "compiled" + end, torch + "graph_streams" + end,
+        torch + "ranks4/rank0" + end, torch + "ranks4/rank1" + end, torch + "ranks4/rank2" + end,
+        torch + "ranks4/rank3" + end, std::string("graphs/script.torch.json.gz"),
+        std::string("graphs/compile.torch.json.gz"), std::string("graphs/compile.sonde"),
+        std::string("graphs/script.sonde"), std::string("memory/cnn-sgd.sonde"),
+        std::string("memory/transformer-adamw.sonde"), std::string("cupti/launches.sonde")}) {
+    const Result<Trace> trace = open_trace(std::string(SONDE_TEST_DATA) + "/" + name);
+    ASSERT_TRUE(trace) << name;
+    const Program program(*trace);
+    const auto recorded = static_cast<double>(end_to_end_ns(*trace, program.main_thread()));
+    EXPECT_GT(recorded, 0) << name;
+    EXPECT_NEAR(static_cast<double>(program.recorded_ns()), recorded, 0.02 * recorded) << name;
+    EXPECT_EQ(program.length_ns(Changes(program)), program.recorded_ns()) << name;
+  }
 }
 
 TEST(Simulation, GivesTheRecordedTimeIfNothingIsChanged) {

@@ -100,7 +100,8 @@ class IterationFinder {
       const Nanos begin_ns = trace_.spans().start_ns[ops_[places[i - 1]]];
       const Nanos end_ns = trace_.spans().start_ns[ops_[places[i]]];
       out.push_back({begin_ns, end_ns, 0});
-      add_to(covered_ns, end_ns - begin_ns);
+      // What lies between two runs of an inner loop is no iteration of it.
+      if (hash(places[i - 1], places[i]) == most->first) add_to(covered_ns, end_ns - begin_ns);
     }
     const Nanos extent_ns = trace_.end_ns(ops_.back()) - trace_.spans().start_ns[ops_.front()];
     const bool is_much =
@@ -203,7 +204,7 @@ SteadyPart steady_part(const Trace& trace, const StepTimes& times, TrackId main)
   use(part, steps);
   Nanos begin_ns = steps.front().begin_ns;
   for (const Coverage::Stretch& step : steps) begin_ns = std::min(begin_ns, step.begin_ns);
-  part.start_ns = std::max<Nanos>(begin_ns - first_ns, 0);
+  part.start_ns = std::max<Nanos>(begin_ns - std::min(first_ns, trace.first_ns()), 0);
   if (thread.valid()) part.start_span = longest_before(trace, thread, begin_ns);
   return part;
 }

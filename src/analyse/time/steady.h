@@ -24,7 +24,7 @@ struct SteadyPart {
   std::size_t steps = 0;          // in it
   std::size_t warm_up_steps = 0;  // before it
   Nanos warm_up_ns = 0;
-  Nanos start_ns = 0;  // from the first span to the first step
+  Nanos start_ns = 0;  // from the beginning of the recording to the first step
   SpanId start_span;   // what took longest in that time
   Nanos step_ns = 0;   // the median of its steps
 

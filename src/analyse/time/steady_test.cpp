@@ -52,6 +52,24 @@ TEST(SteadyPart, OfFewStepsHasNoWarmUp) {
   EXPECT_EQ(part_of(t.build()).warm_up_steps, 0U);
 }
 
+// Three steps, each with an optimiser that takes 20 parameters one by one: the updates are no
+// steps.
+TEST(SteadyPart, DoesNotTakeAnInnerLoopForIterations) {
+  OpTrace t;
+  for (int step = 0; step < 3; ++step) {
+    const Nanos begin_us = 10'000 * step;
+    t.op("aten::linear", begin_us, begin_us + 8000);
+    for (int i = 0; i < 20; ++i) {
+      Nanos at_us = begin_us + 8100 + 40 * i;
+      for (const char* const name : {"aten::mul_", "aten::add_", "aten::sqrt", "aten::addcdiv_"}) {
+        t.op(name, at_us, at_us + 8);
+        at_us += 10;
+      }
+    }
+  }
+  EXPECT_EQ(part_of(t.build()).rule, StepRule::None);
+}
+
 TEST(SteadyPart, FindsIterationsThatNobodyMarked) {
   OpTrace t;
   t.op("aten::randn", 0, 500);
