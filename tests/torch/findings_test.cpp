@@ -133,5 +133,30 @@ TEST(Findings, NameTimeOutsideOfOperators) {
   EXPECT_EQ(found.front(), "outside_operators");
 }
 
+// One call for many parameters does the same work one by one on the host: nothing would be saved.
+TEST(Findings, DoNotNameAnOptimiserThatRunsOnTheHost) {
+  const std::vector<Tensor> all = parameters(40, 32);
+  ::torch::optim::Adam adam(all, ::torch::optim::AdamOptions(0.001));
+  EXPECT_THAT(findings_of([&] { adam.step(); }), Not(Contains("optimizer_single_tensor")));
+}
+
+// oneDNN adds it within the convolution, for next to nothing.
+TEST(Findings, DoNotNameABiasThatCostsNothing) {
+  nn::Conv2d conv(nn::Conv2dOptions(8, 16, 3).padding(1));
+  nn::BatchNorm2d norm(16);
+  const Tensor x = ::torch::ones({8, 8, 32, 32});
+  EXPECT_THAT(findings_of([&] {
+                const ::torch::NoGradGuard no_gradients;
+                norm->forward(conv->forward(x));
+              }),
+              Not(Contains("conv2d_bias_batch_norm")));
+}
+
+// The host has no tensor cores.
+TEST(Findings, DoNotNameSizesOfProductsOnTheHost) {
+  const Tensor x = ::torch::ones({129, 129}, ::torch::kBFloat16);
+  EXPECT_THAT(findings_of([&x] { x.mm(x); }), Not(Contains("matmul_dim_fp16")));
+}
+
 }  // namespace
 }  // namespace sonde
