@@ -22,7 +22,9 @@ def names_in(sonde: str, recording: pathlib.Path) -> list[tuple[str, float, floa
     exported = recording.with_suffix(".json")
     subprocess.run([sonde, "export", str(recording), "-o", str(exported)], check=True)
     events = json.loads(exported.read_text())["traceEvents"]
-    return [(e["name"], e["ts"], e["dur"]) for e in events if e.get("cat") in ("cpu_op", "user_annotation")]
+    # Steps are inferred by `sonde run`; torch knows of none.
+    return [(e["name"], e["ts"], e["dur"]) for e in events
+            if e.get("cat") in ("cpu_op", "user_annotation") and not e["name"].startswith("ProfilerStep#")]
 
 
 def within_mark(events) -> collections.Counter:
