@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "wire/codec.h"
 
+#include <bit>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -25,6 +26,20 @@ std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
 
 // As ByteReader::varint(), moving `at`. False if the bytes end inside of it.
 bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+  if (end - at >= 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, at, sizeof(bytes));
+    // The highest bits that are not set: the lowest of them is in the last byte.
+    if (const std::uint64_t stops = ~bytes & 0x8080808080808080; stops != 0) {
+      at += (std::countr_zero(stops) + 1) / 8;
+      // Its bits side by side: 7 of each byte, then 14 of each two, then 28 of each four.
+      bytes &= (stops ^ (stops - 1)) & 0x7f7f7f7f7f7f7f7f;
+      bytes = (bytes & 0x007f007f007f007f) | ((bytes & 0x7f007f007f007f00) >> 1);
+      bytes = (bytes & 0x00003fff00003fff) | ((bytes & 0x3fff00003fff0000) >> 2);
+      value = (bytes & 0x000000000fffffff) | ((bytes & 0x0fffffff00000000) >> 4);
+      return true;
+    }
+  }
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at == end) return false;

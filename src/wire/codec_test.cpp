@@ -52,6 +52,21 @@ TEST(Codec, GivesBackTheWordsItWasGiven) {
   EXPECT_EQ(round_trip(words), words);
 }
 
+// Differences and values of every length, with much behind them and with nothing behind them.
+TEST(Codec, KeepsNumbersOfAnyLength) {
+  std::vector<std::uint64_t> words;
+  std::uint64_t ticks = 1'000'000;
+  for (unsigned bits = 0; bits < 45; ++bits) {
+    for (const std::uint64_t by : {std::uint64_t{1} << bits, (std::uint64_t{1} << bits) - 1}) {
+      ticks = (ticks + by) & detail::kTicksMask;
+      words.push_back(make_word(ticks, 1u << bits % 16, WordKind::Begin));
+      ticks = (ticks - by / 3) & detail::kTicksMask;
+      words.push_back(make_word(ticks, 0, WordKind::End));
+      EXPECT_EQ(round_trip(words), words) << bits;
+    }
+  }
+}
+
 TEST(Codec, SurvivesTheWrapOfTheLowBits) {
   const std::uint64_t base = (std::uint64_t{3} << 46) - 10;
   const std::vector<std::uint64_t> words = {

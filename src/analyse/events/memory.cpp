@@ -78,10 +78,15 @@ class Records {
   Sums inside(Nanos begin_ns, Nanos end_ns) {
     find_alone_before(begin_ns);
     cover(end_ns);
-    while (at_ < count_ && time_ns(at_) < begin_ns) ++at_;
-    const Sums before = sums_before(at_);
+    for (; at_ < count_ && time_ns(at_) < begin_ns; ++at_) add_to(before_, at_);
+    // Most events have few records: these are added up one by one.
+    Sums sums;
+    const std::size_t few = std::min(count_, at_ + kRowsPerSum);
+    std::size_t i = at_;
+    for (; i < few && time_ns(i) <= end_ns; ++i) add_to(sums, i);
+    if (i < few || i == count_) return sums;
     const Sums until = sums_before(first_after(end_ns));
-    return {until.cpu - before.cpu, until.device - before.device};
+    return {until.cpu - before_.cpu, until.device - before_.device};
   }
 
   // Rows that no event contains; after the last event.
@@ -159,6 +164,7 @@ class Records {
   std::vector<std::uint32_t> rows_;  // empty while they follow one another from first_row_ on
   std::vector<Sums> sums_;           // before each kRowsPerSum-th record
   std::size_t at_ = 0;               // where the search for the next event begins
+  Sums before_;                      // of the records before that
   Nanos covered_to_ns_ = 0;          // the latest end of the events so far
   bool covered_any_ = false;
   std::size_t checked_ = 0;  // records that are known to be alone or not
