@@ -36,9 +36,15 @@ constexpr int kOpsPerStep = 1000;
 constexpr int kShapes = 2000;  // as a training loop has
 constexpr int kNames = 40;
 
-// The drainer shares the cores with us.
-void let_the_drainer_follow() {
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+// The drainer shares the cores with us. What it has no time for would be lost.
+void let_the_drainer_follow(const std::string& path) {
+  std::error_code error;
+  std::uintmax_t size = 0;
+  for (std::uintmax_t now = 1; now != size && !error;) {
+    size = now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    now = std::filesystem::file_size(path, error);
+  }
 }
 
 void allocate(std::uint64_t address, std::int64_t bytes, std::int64_t total) {
@@ -98,7 +104,7 @@ Result<void> record_operators(const std::string& path, std::int64_t count) {
   for (std::int64_t done = 0; done < count;) {
     const record_function step("ProfilerStep#" + std::to_string(done / kOpsPerStep));
     for (int i = 0; i < kOpsPerStep && done < count; ++i) operators.run(done++);
-    if (done % 100'000 == 0) let_the_drainer_follow();
+    if (done % 500'000 == 0) let_the_drainer_follow(path);
   }
   session->end_window();
   return session->close();
@@ -111,7 +117,7 @@ Result<void> record_spans(const std::string& path, std::int64_t count) {
     for (int k = 0; k < 3; ++k) {
       SONDE_SCOPE("inner");
     }
-    if (i % 2'000'000 == 0) let_the_drainer_follow();
+    if (i % 8'000'000 == 0) let_the_drainer_follow(path);
   }
   session->end_window();
   return session->close();
