@@ -29,9 +29,7 @@ def names_in(sonde: str, recording: pathlib.Path) -> list[tuple[str, float, floa
 
 def within_mark(events) -> collections.Counter:
     _, begin, duration = next(e for e in events if e[0] == "both see this")
-    # Sonde infers steps, and torch does not.
-    return collections.Counter(name for name, ts, _ in events
-                               if begin <= ts <= begin + duration and not name.startswith("ProfilerStep#"))
+    return collections.Counter(name for name, ts, _ in events if begin <= ts <= begin + duration)
 
 
 def main() -> int:
