@@ -152,7 +152,11 @@ std::string time_sentence(const TimeChange& change) {
                       100 * change.low, 100 * change.high, change.p);
   if (change.p_ranks >= 0) text += format_text(", by ranks {:.2g}", change.p_ranks);
   text += change.is_finding ? ": changed" : ": no change found";
-  return text + format_text("; {:.2g} % could have been seen", 100 * change.detectable);
+  const double detectable = 100 * change.detectable;
+  constexpr double kWithoutPoint = 99.5;
+  return text + (detectable < kWithoutPoint
+                     ? format_text("; {:.2g} % could have been seen", detectable)
+                     : format_text("; {:.0f} % could have been seen", detectable));
 }
 
 std::string item_text(const ItemChange& item) {

@@ -34,6 +34,13 @@ Failure bad_gate(std::string_view text, std::string_view why) {
 std::string percent(double share) {
   return format_text("{:+.1f} %", 100 * share);
 }
+// Two digits: 0.065, 2.4, 24, 240.
+std::string about_percent(double share) {
+  constexpr double kWithoutPoint = 99.5;
+  const double percent = 100 * share;
+  return percent < kWithoutPoint ? format_text("{:.2g} %", percent)
+                                 : format_text("{:.0f} %", percent);
+}
 std::string percent_limit(double share) {
   return format_text("{:g} %", 100 * share);
 }
@@ -103,10 +110,9 @@ class Judge {
     const bool is_more = adjusted_p < detail::kGateLevel && shift.estimate > gate.limit;
     GateResult judged{
         gate, Verdict::Passed,
-        format_text("{} ({:+.1f} … {:+.1f} %), p {:.2g}; an increase of {:.2g} % could "
-                    "have been seen",
+        format_text("{} ({:+.1f} … {:+.1f} %), p {:.2g}; an increase of {} could have been seen",
                     percent(shift.estimate), 100 * shift.interval.low, 100 * shift.interval.high,
-                    adjusted_p, 100 * detectable)};
+                    adjusted_p, about_percent(detectable))};
     if (is_more) {
       judged.verdict = Verdict::Failed;
     } else if (detectable > std::max(gate.limit, 1e-9)) {
