@@ -17,7 +17,9 @@ namespace sonde::detail {
 namespace {
 
 constexpr double kNever = 4e18;
-constexpr std::size_t kMostSamples = 2000;  // of one group, for the estimate
+constexpr std::size_t kMostSamples = 2000;  // collectives of one group, for the estimate
+constexpr std::size_t kFewestSamples = 200;
+constexpr std::size_t kMostTimes = 200'000;  // of all members of a group
 constexpr int kMostRounds = 50;
 constexpr double kConvergedNs = 10;
 constexpr double kShortestDriftNs = 1e9;
@@ -100,7 +102,9 @@ class Aligner {
         if (tier_of(data_.matches[m]) == tier && (tier == 0 || joins_more(data_.matches[m])))
           by_group[data_.matches[m].group].push_back(m);
       for (const auto& [group, matches] : by_group) {
-        const std::size_t step = matches.size() / kMostSamples + 1;
+        const std::size_t members = data_.of(data_.matches[matches.front()]).size();
+        const std::size_t step =
+            matches.size() / std::clamp(kMostTimes / members, kFewestSamples, kMostSamples) + 1;
         for (std::size_t i = 0; i < matches.size(); i += step) use(matches[i]);
       }
     }

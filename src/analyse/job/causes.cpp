@@ -22,7 +22,7 @@ namespace sonde::detail {
 namespace {
 
 constexpr std::size_t kMostPeers = 8;
-constexpr std::size_t kMostChased = 4000;
+constexpr std::size_t kMostChased = 500;  // delays whose causes are named
 constexpr std::size_t kFarthestBack = 64;
 constexpr double kLeastShare = 0.05;  // of the job's time, for a verdict
 constexpr double kLeastSuspect = 0.01;

@@ -267,10 +267,33 @@ TEST(Job, UsesNoGroupOfWhichOnlyTheSizeIsKnown) {
   }
   const JobReport job = analysed(ranks);
   EXPECT_FALSE(job.verdict);
-  EXPECT_FALSE(job.groups.front().problem.empty());
+  EXPECT_TRUE(std::any_of(job.groups.begin(), job.groups.end(),
+                          [](const JobGroup& group) { return !group.problem.empty(); }));
   for (const JobClock& clock : job.clocks) EXPECT_EQ(clock.offset_ns, 0);
   for (RankSummary& one : ranks) one.groups.front().size = 8;  // that are all
   EXPECT_TRUE(analysed(ranks).verdict);
+}
+
+TEST(Job, TakesTheMembersOfAGroupFromRanksThatListThem) {
+  MadeJob made({.ranks = 8, .ranks_per_host = 1});
+  made.delay(5, 20e6, "load_batch");
+  std::vector<RankSummary> ranks = made.summaries();
+  for (std::size_t r = 2; r < ranks.size(); ++r) ranks[r].groups.front().ranks.clear();
+  const JobReport job = analysed(ranks);
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->rank, 5);
+  EXPECT_EQ(job.collectives.front().members, 8U);
+}
+
+TEST(Job, MatchesAsManyCallsInOrderWhereTimesTellNothing) {
+  DrawnJob drawn(4);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1, 2, 3});
+  for (int call = 0; call < 4; ++call) {
+    for (std::int32_t r = 0; r < 4; ++r) drawn.work(r, 1'000'000, "mm");
+    drawn.meet(all);
+  }
+  for (const JobCollective& one : analysed(drawn.summaries()).collectives)
+    EXPECT_EQ(one.state, MatchState::FullyMatched);
 }
 
 TEST(Job, SaysWhoNeverArrived) {

@@ -58,18 +58,40 @@ class Matcher {
 
  private:
   void share_groups() {
-    std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, std::uint32_t> known;
     groups_.resize(data_.ranks.size());
-    for (std::size_t r = 0; r < data_.ranks.size(); ++r) {
-      for (const RankGroup& group : data_.ranks[r].groups) {
-        const std::int32_t size = group.ranks.empty() ? group.size : -1;
-        const auto [found, is_new] = known.try_emplace({group.name, group.ranks, size},
-                                                       static_cast<std::uint32_t>(shared().size()));
-        if (is_new) add_group(group);
-        shared()[found->second].is_assumed |= group.is_assumed;
-        groups_[r].push_back(found->second);
-      }
+    for (std::size_t r = 0; r < data_.ranks.size(); ++r)
+      groups_[r].resize(data_.ranks[r].groups.size());
+    for (const bool has_ranks : {true, false})
+      for (std::size_t r = 0; r < data_.ranks.size(); ++r)
+        for (std::size_t g = 0; g < groups_[r].size(); ++g)
+          if (data_.ranks[r].groups[g].ranks.empty() != has_ranks) share_group(r, g);
+  }
+
+  void share_group(std::size_t r, std::size_t g) {
+    const RankGroup& group = data_.ranks[r].groups[g];
+    const std::int32_t size = group.ranks.empty() ? group.size : -1;
+    std::uint32_t place = 0;
+    if (const auto listed = listed_by_others(group, data_.ranks[r].rank)) {
+      place = *listed;
+    } else {
+      const auto [found, is_new] = known_.try_emplace({group.name, group.ranks, size},
+                                                      static_cast<std::uint32_t>(shared().size()));
+      if (is_new) add_group(group);
+      place = found->second;
     }
+    shared()[place].is_assumed |= group.is_assumed;
+    groups_[r][g] = place;
+  }
+
+  // A rank that does not list the members of a group means the one that others list.
+  std::optional<std::uint32_t> listed_by_others(const RankGroup& group, std::int32_t rank) const {
+    if (!group.ranks.empty() || group.name.empty()) return std::nullopt;
+    for (auto one = known_.lower_bound({group.name, {}, INT32_MIN});
+         one != known_.end() && std::get<0>(one->first) == group.name; ++one) {
+      const std::vector<std::int32_t>& ranks = std::get<1>(one->first);
+      if (std::binary_search(ranks.begin(), ranks.end(), rank)) return one->second;
+    }
+    return std::nullopt;
   }
 
   void add_group(const RankGroup& group) {
@@ -358,7 +380,7 @@ class Matcher {
                                           [](const auto& one) { return one.second == 0; });
     // As many calls on both sides are most likely the same ones.
     if (stream.records.size() == reference.records.size() && as_they_are != spreads.end() &&
-        as_they_are->first < spreads[0].first * 5)
+        as_they_are->first <= spreads[0].first * 5)
       return 0;
     if (spreads.size() == 1 || spreads[0].first * 2 < spreads[1].first) return spreads[0].second;
     return std::nullopt;
@@ -466,6 +488,8 @@ class Matcher {
   }
 
   JobData& data_;
+  // By name, ranks and size: places in JobReport::groups.
+  std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, std::uint32_t> known_;
   std::vector<std::vector<std::uint32_t>> groups_;  // of each rank: places in JobReport::groups
   std::vector<std::vector<std::uint32_t>> kinds_;   // of each rank: places in JobData::kinds
   std::map<StreamKey, std::vector<Stream>> streams_;

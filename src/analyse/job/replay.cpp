@@ -29,8 +29,8 @@ namespace {
 constexpr double kLargestError = 0.05;
 // Times are rounded: what follows a collective may seem to begin just before its end.
 constexpr Nanos kTouchingNs = 2'000;
-constexpr std::size_t kMostMembers = 1'000'000;  // of a longer job the last steps are replayed
-constexpr std::size_t kMostNodesReplayed = 40'000'000;
+constexpr std::size_t kMostMembers = 200'000;  // of a longer job the last steps are replayed
+constexpr std::size_t kMostNodesReplayed = 4'000'000;
 constexpr std::size_t kMostRanksReplayed = 64;
 constexpr std::size_t kFastest = 10;  // one of so many
 

@@ -13,8 +13,8 @@
 namespace sonde::detail {
 namespace {
 
-constexpr std::size_t kNoiseSamples = 200;  // collectives of a kind
-constexpr std::size_t kComparedRanks = 8;   // that waited
+constexpr std::size_t kNoiseSamples = 60;  // collectives of a kind
+constexpr std::size_t kComparedRanks = 8;  // that waited
 constexpr double kAboveNoise = 4;
 
 std::int64_t element_bytes(std::string_view dtype) {
