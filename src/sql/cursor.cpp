@@ -21,6 +21,17 @@ bool is_natural_order(const Plan& plan) {
          (plan.order.front().field == kIdField && !plan.order.front().descending);
 }
 
+// How few rows a filter is likely to leave. Many rows share a kind, a track or a rank; few share a
+// correlation number or a parent.
+int sharpness(const Part& part, const Filter& filter) {
+  if (filter.low() != filter.high()) return 0;
+  const Field& field = part.fields[filter.field()];
+  if (field.type == FieldType::Label || field.name == "rank" || field.name == "track" ||
+      field.name == "process")
+    return 1;
+  return field.type == FieldType::Name ? 2 : 3;
+}
+
 std::size_t bounded_row(std::int64_t row, std::size_t rows) {
   if (row <= 0) return 0;
   return std::min(static_cast<std::size_t>(row), rows);
@@ -112,8 +123,8 @@ void Cursor::choose_way(Part& part) {
     } else if (is_start_of_spans(part, filter)) {
       times = &filter;
     } else if (part.fields[filter.field()].reader->find != nullptr) {
-      const bool is_better = driver_ == nullptr ||
-                             (filter.low() == filter.high() && driver_->low() != driver_->high());
+      const bool is_better =
+          driver_ == nullptr || sharpness(part, filter) > sharpness(part, *driver_);
       if (is_better) driver_ = &filter;
     }
   }
