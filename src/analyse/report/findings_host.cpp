@@ -26,6 +26,8 @@ constexpr std::uint64_t kLeastLeakSteps = 3;
 // More threads than that want to run, for each core.
 constexpr double kMostPerCore = 1.1;
 constexpr double kLeastWaitedForCores = 0.1;
+// … and the program itself ran this much of the time on each.
+constexpr double kLeastOfCores = 0.5;
 constexpr std::size_t kMostLeaksNamed = 3;
 
 constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
@@ -279,7 +281,11 @@ void find_in_host(const ReportData& data, Report& report) {
 }
 
 bool threads_fight(const ProcessorTime& time) {
-  return time.is_known() && time.waited_share() >= kLeastWaitedForCores &&
+  if (!time.is_known()) return false;
+  // With less, other programs had the cores, and any thread waits for them.
+  const double ran_share = static_cast<double>(time.ran_ns) /
+                           (static_cast<double>(time.wall_ns) * static_cast<double>(time.cores));
+  return time.waited_share() >= kLeastWaitedForCores && ran_share >= kLeastOfCores &&
          time.wanted() > kMostPerCore * static_cast<double>(time.cores);
 }
 

@@ -461,6 +461,10 @@ TEST(Report, SaysThatOtherProgramsTookTheProcessor) {
   EXPECT_THAT(ids(found), Not(Contains("threads_fight_for_cores")));
   ASSERT_EQ(introduction(found).size(), 1U);
   EXPECT_THAT(introduction(found)[0], HasSubstr("33 % of the time"));
+  // Many threads that hardly ran did not hold each other up.
+  EXPECT_THAT(ids(report(with_processor_time(
+                  R"({"cores": 2, "wall_ns": 100, "ran_ns": 5, "waited_ns": 500, "threads": 9})"))),
+              Not(Contains("threads_fight_for_cores")));
 }
 
 TEST(Report, BelievesNoProcessorTimeThatMakesNoSense) {
