@@ -3,9 +3,9 @@
 
 import { MOST_LEVEL, type Source, TILE_BUCKETS, type Tile } from "../source/source.ts";
 
-const MOST_BYTES = 256 * 2 ** 20;
+const MOST_BYTES = 160 * 2 ** 20;
 const RECT_BYTES = 24;
-const TILE_OVERHEAD = 400;
+const TILE_OVERHEAD = 1200;
 const MOST_TRACKS_PER_REQUEST = 256;
 
 const keyOf = (track: number, level: number, tile: number) => (track * 53 + level) * 2 ** 32 + tile;
