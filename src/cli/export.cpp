@@ -53,6 +53,7 @@ std::vector<std::string> part_names(const std::vector<std::string>& files,
   const std::set<std::int64_t> distinct(ranks.begin(), ranks.end());
   const bool by_rank = distinct.size() == files.size() && *distinct.begin() >= 0;
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (std::size_t i = 0; i < files.size(); ++i)
     names.push_back(by_rank ? "rank=" + std::to_string(ranks[i])
                             : "file=" + std::filesystem::path(files[i]).filename().string());

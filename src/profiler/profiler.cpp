@@ -123,7 +123,7 @@ class Profiler::Impl {
            "; the cycle ends here");
     }
     run(transition(previous, action_), self);
-    if (options_.schedule.given()) sonde_steps_ended(kStepPrefix.data(), 1);
+    if (options_.schedule.given()) sonde_steps_ended(std::string(kStepPrefix).c_str(), 1);
     open_step_scope();
   }
 

@@ -81,11 +81,9 @@ void sonde_allocated(const sonde_allocation* allocation);
 
 /* What the tensor in this storage is for, as the program itself says: `name` is that of the
  * parameter in its module, or of the state in its optimizer; it may be "". */
-enum { /* NOLINT(readability-identifier-naming): C names */
-       SONDE_TENSOR_PARAMETER = 1,
-       SONDE_TENSOR_GRADIENT = 2,
-       SONDE_TENSOR_OPTIMIZER_STATE = 3
-};
+/* NOLINTBEGIN(readability-identifier-naming): C names */
+enum { SONDE_TENSOR_PARAMETER = 1, SONDE_TENSOR_GRADIENT = 2, SONDE_TENSOR_OPTIMIZER_STATE = 3 };
+/* NOLINTEND(readability-identifier-naming) */
 void sonde_tensor_role(uint64_t storage_address, uint32_t purpose, const char* name);
 
 /* Places in code, by numbers as in sonde_name. Make each once and keep it: making one takes a

@@ -54,8 +54,9 @@ class LineReader {
                                                 : nullptr;
     if (text != nullptr) {
       std::optional<std::string> found = string();
-      if (found) *text = *std::move(found);
-      return found.has_value();
+      if (!found) return false;
+      *text = *std::move(found);
+      return true;
     }
     if (key == "started_ns") return number(value.started_ns);
     if (key == "value") {
@@ -74,9 +75,10 @@ class LineReader {
   template <typename T>
   bool number(T& value) {
     skip_blanks();
-    const char* const end = rest_.data() + rest_.size();
-    const auto [stopped, error] = std::from_chars(rest_.data(), end, value);
-    rest_.remove_prefix(static_cast<std::size_t>(stopped - rest_.data()));
+    if (rest_.empty()) return false;
+    const char* const begin = &*rest_.begin();
+    const auto [stopped, error] = std::from_chars(begin, begin + rest_.size(), value);
+    rest_.remove_prefix(static_cast<std::size_t>(stopped - begin));
     return error == std::errc();
   }
   std::optional<std::string> string() {
@@ -105,8 +107,9 @@ class LineReader {
     }
     std::uint32_t code = 0;
     if (kind != 'u' || rest_.size() < 4) return false;
-    const auto [stopped, error] = std::from_chars(rest_.data(), rest_.data() + 4, code, 16);
-    if (error != std::errc() || stopped != rest_.data() + 4) return false;
+    const char* const begin = &*rest_.begin();
+    const auto [stopped, error] = std::from_chars(begin, begin + 4, code, 16);
+    if (error != std::errc() || stopped != begin + 4) return false;
     rest_.remove_prefix(4);
     append_utf8(text, code);
     return true;

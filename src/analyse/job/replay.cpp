@@ -91,6 +91,7 @@ class JobReplay {
 
   // What others waited for may have cost the job less: they would have waited for something else.
   void limit_cost(const JobSimulation& result) {
+    if (!data_.report.verdict) return;
     JobVerdict& verdict = *data_.report.verdict;
     const Nanos saved_ns =
         std::max<Nanos>(result.measured_step_ns - result.without_culprits_step_ns, 0);
@@ -374,8 +375,10 @@ class JobReplay {
              std::vector<Nanos>& durations) const {
     Nanos changed_ns = 0;
     for (std::size_t i = 0; i < calls_[r].size(); ++i) {
-      if (calls_[r][i] >= usual.size() || !usual[calls_[r][i]]) continue;
-      const Nanos wanted_ns = *usual[calls_[r][i]] - done_[r][i];
+      if (calls_[r][i] >= usual.size()) continue;
+      const std::optional<Nanos> usual_ns = usual[calls_[r][i]];
+      if (!usual_ns) continue;
+      const Nanos wanted_ns = *usual_ns - done_[r][i];
       Nanos change_ns = wanted_ns - changed_ns;
       if (cuts && change_ns > 0) continue;
       const Work& work = work_of_[r][i];
