@@ -339,7 +339,6 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
   if (!session_->recording() || is_marked_step(rule)) return;
   const std::string name = step_name(steps_);
   step_ = sonde_range_begin(name.data(), name.size());
-  step_thread_ = std::this_thread::get_id();
   if (std::exchange(step_rule_known_, true)) return;
   std::string json;
   append_json_string(json, rule);
@@ -347,8 +346,7 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
 }
 
 void Agent::end_step_span() {
-  // A step that the end of the recording cuts short stays open, rather than end on our thread.
-  if (step_.position != 0 && step_thread_ == std::this_thread::get_id()) sonde_range_end(step_);
+  if (step_.position != 0) sonde_range_end(step_);
   step_ = {};
 }
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "agent/control_server.h"
 #include "agent/run_options.h"
@@ -73,8 +72,7 @@ class Agent {
   std::int64_t window_began_ns_ = 0;
   std::int64_t steps_ = 0;  // that have ended
   std::int64_t window_began_step_ = 0;
-  sonde_range step_ = {};        // the span of the step that runs; position 0: none
-  std::thread::id step_thread_;  // where it began
+  sonde_range step_ = {};  // the span of the step that runs; position 0: none
   bool program_marks_steps_ = false;
   bool step_rule_known_ = false;  // by the session
   ControlServer server_;
