@@ -96,13 +96,19 @@ void EventStream::find_pieces(const Heads& heads) {
   }
   for (std::size_t i = 0; i < live_.size(); ++i)
     add(live_[i].head, kLive, i, live_[i].words.size());
+  // A piece states its length, and damage may state any. Room is made for no more than the blocks
+  // can hold: two words a stored byte, far more than events compress.
+  std::uint64_t most = 0;
+  for (const std::size_t block : blocks_) most += 2 * file_.blocks()[block].payload_bytes;
   for (auto& [id, places] : by_thread) {
     // Of pieces that begin at the same place the longest comes first, and the rest add nothing.
     std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
       return a.position != b.position ? a.position < b.position : a.words > b.words;
     });
     Thread thread{.id = id};
-    for (const Place& place : places) thread.words += place.words;
+    std::uint64_t stored = 0;
+    for (const Place& place : places) (place.block == kLive ? thread.words : stored) += place.words;
+    thread.words += std::min(stored, most);
     threads_.push_back(thread);
     places_.push_back(std::move(places));
   }

@@ -70,20 +70,24 @@ bool knows_its_numbers(const Recording& recording) {
 
 using Expected = std::map<std::uint64_t, ExpectedRows>;  // by thread
 
-// No more than its events can be, whatever the counts say.
-Expected expected_rows(const Recording& recording, const BlockFile& file) {
+Expected expected_rows(const Recording& recording) {
   Expected expected;
-  std::size_t most = 0;
-  for (const BlockFile::Block& block : file.blocks()) {
-    if (block.kind == BlockKind::Events) most += block.payload_bytes;
-  }
   for (const ThreadCounts& thread : recording.thread_counts) {
     ExpectedRows& rows = expected[thread.thread];
     for (const auto& [kind, count] : thread.spans_by_kind) rows.spans += count;
-    rows.spans = std::min(rows.spans, most);
-    rows.allocations = std::min<std::size_t>(thread.allocations, most);
+    rows.allocations = thread.allocations;
   }
   return expected;
+}
+
+// What the counts say, or without them what the thread's words can be: a row has two words at
+// least.
+ExpectedRows rows_of(const EventStream::Thread& thread, const Expected& expected) {
+  const std::size_t most = thread.words / 2;
+  const auto counted = expected.find(thread.id);
+  if (counted == expected.end()) return {.spans = most};
+  return {.spans = std::min(counted->second.spans, most),
+          .allocations = std::min(counted->second.allocations, most)};
 }
 
 struct Decoded {
@@ -102,11 +106,7 @@ Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expe
     for (const EventStream::Thread& thread : stream.threads()) {
       const auto foreign = known.foreign_ends.find(thread.id);
       const bool has_any = foreign != known.foreign_ends.end();
-      const auto rows = expected.find(thread.id);
-      // Without counts: a span has two words at least.
-      decodings.emplace_back(
-          has_any ? foreign->second : none, context,
-          rows != expected.end() ? rows->second : ExpectedRows{.spans = thread.words / 2});
+      decodings.emplace_back(has_any ? foreign->second : none, context, rows_of(thread, expected));
     }
     EventStream::Survey found =
         stream.run([&](std::size_t thread, const Piece& piece) { decodings[thread].add(piece); });
@@ -268,7 +268,7 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   if (recording.operators) operators = {recording.operators->inputs, recording.operators->stacks};
   return LazyTrace::make(
       outline, std::move(counts),
-      [file, bytes, expected = expected_rows(recording, file)](StringPool strings) {
+      [file, bytes, expected = expected_rows(recording)](StringPool strings) {
         return read_with(file, std::nullopt, {}, std::move(strings), expected);
       },
       operators);
