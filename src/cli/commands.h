@@ -2,7 +2,7 @@
 #pragma once
 
 // The commands of the program. Each takes its parsed options, prints its result to `out`, and
-// returns an error for main() to print. One file per command; only main.cpp knows the parser.
+// returns an error for main() to print. One file per command; only options/ knows the parser.
 
 #include <string>
 #include <vector>
@@ -18,10 +18,12 @@ namespace sonde::cli {
 
 // check(): whether the options are valid, before anything is opened. If not, the usage was wrong.
 
+enum class Format { Text, Json, Csv };
+
 struct InfoOptions {
   std::string file;
   OpenOptions open;
-  bool json = false;
+  Format format = Format::Text;
   bool check = false;  // decode all of it, to find damage
 };
 Result<void> run_info(const InfoOptions& options, Output& out);
@@ -31,8 +33,6 @@ struct DumpOptions {
   OpenOptions open;
 };
 Result<void> run_dump(const DumpOptions& options, Output& out);
-
-enum class Format { Text, Json, Csv };
 
 struct TableCommand {
   std::string file;

@@ -35,7 +35,7 @@ Result<InfoReport> make_report(const InfoOptions& options) {
 
 Result<void> run_info(const InfoOptions& options, Output& out) {
   SONDE_TRY(const InfoReport report, make_report(options));
-  if (options.json) {
+  if (options.format == Format::Json) {
     write_info_json(report, out);
   } else {
     write_info_text(report, out);
