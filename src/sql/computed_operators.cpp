@@ -3,9 +3,11 @@
 // `operators` and `kernel_stats`: spans added up by name.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
-#include <unordered_map>
+#include <vector>
 
 #include "base/cpp_names.h"
 #include "sonde/analyse/events.h"
@@ -15,74 +17,82 @@
 namespace sonde::sql {
 namespace {
 
+constexpr std::uint32_t kNoGroup = 0xffffffff;
+
 struct Totals {
+  std::uint32_t older = kNoGroup;  // the next group of the same name
   std::int64_t name = 0;
   SpanKind kind = SpanKind::Scope;
   std::int32_t device = -1;
   std::int64_t count = 0;
   Nanos total_ns = 0;
-  Nanos min_ns = 0;
-  Nanos max_ns = 0;
+  Nanos min_ns = std::numeric_limits<Nanos>::max();  // no group stays without spans
+  Nanos max_ns = std::numeric_limits<Nanos>::min();
 
   void add(Nanos duration_ns) {
-    min_ns = count == 0 ? duration_ns : std::min(min_ns, duration_ns);
-    max_ns = count == 0 ? duration_ns : std::max(max_ns, duration_ns);
+    min_ns = std::min(min_ns, duration_ns);
+    max_ns = std::max(max_ns, duration_ns);
     total_ns += duration_ns;
     ++count;
   }
 };
 
-constexpr std::uint32_t kNoGroup = 0xffffffff;
-
-// Spans with the same name, kind and device. Most names have one of each: the group that was used
-// last for a name is tried first.
-struct Groups {
-  std::vector<Totals> totals;
-  std::vector<std::uint32_t> of_span;  // kNoGroup: in none
-
-  std::uint32_t find(std::int64_t name, SpanKind kind, std::int32_t device) {
-    std::uint32_t& recent = last_[static_cast<std::size_t>(name) + 1];
-    if (recent != kNoGroup && totals[recent].kind == kind && totals[recent].device == device)
-      return recent;
-    const std::uint64_t key = (static_cast<std::uint64_t>(name) << 32) ^
-                              (static_cast<std::uint64_t>(kind) << 24) ^
-                              static_cast<std::uint64_t>(device + 1);
-    const auto [at, is_new] = others_.try_emplace(key, static_cast<std::uint32_t>(totals.size()));
-    if (is_new) totals.push_back({.name = name, .kind = kind, .device = device});
-    return recent = at->second;
+// Spans with the same name, kind and device. Few groups share a name.
+class Groups {
+ public:
+  // Of the kinds that are wanted; all devices are one unless `by_device`.
+  Groups(const Trace& trace, bool by_device, bool (*is_wanted)(SpanKind))
+      : trace_(trace), by_device_(by_device), newest_(trace.strings().size() + 1, kNoGroup) {
+    for (std::size_t kind = 0; kind < wanted_.size(); ++kind)
+      wanted_[kind] = is_wanted(static_cast<SpanKind>(kind));
+    const SpanTable& spans = trace.spans();
+    for_each(
+        [&](SpanId span, std::uint32_t group) { totals_[group].add(spans.duration_ns[span]); });
   }
-  explicit Groups(const Trace& trace) : last_(trace.strings().size() + 1, kNoGroup) {}
+
+  const std::vector<Totals>& totals() const { return totals_; }
+
+  // The group of each span; kNoGroup: none. Few questions need it.
+  const std::vector<std::uint32_t>& of_span() {
+    if (of_span_.empty()) {
+      of_span_.resize(trace_.spans().size(), kNoGroup);
+      for_each([&](SpanId span, std::uint32_t group) { of_span_[span.index()] = group; });
+    }
+    return of_span_;
+  }
 
  private:
-  std::vector<std::uint32_t> last_;  // by name, that of no name first
-  std::unordered_map<std::uint64_t, std::uint32_t> others_;
-};
-
-std::int64_t name_of(const Trace& trace, SpanId span) {
-  const StringId name = trace.spans().name[span];
-  return name.valid() ? std::int64_t{name.value()} : -1;
-}
-
-std::int32_t device_of(const Trace& trace, SpanId span) {
-  const TrackId track = trace.spans().track[span];
-  return track.valid() ? trace.tracks().device_index[track] : -1;
-}
-
-template <typename Wanted>
-std::shared_ptr<Groups> grouped(const Trace& trace, bool by_device, Wanted&& wanted) {
-  auto groups = std::make_shared<Groups>(trace);
-  groups->of_span.resize(trace.spans().size(), kNoGroup);
-  const SpanTable& spans = trace.spans();
-  for (const SpanId span : trace.all_spans()) {
-    const SpanKind kind = spans.kind[span];
-    if (!wanted(kind)) continue;
-    const std::uint32_t group =
-        groups->find(name_of(trace, span), kind, by_device ? device_of(trace, span) : -1);
-    groups->of_span[span.index()] = group;
-    groups->totals[group].add(spans.duration_ns[span]);
+  template <typename Visit>
+  void for_each(Visit&& visit) {
+    const SpanTable& spans = trace_.spans();
+    for (const SpanId span : trace_.all_spans()) {
+      const SpanKind kind = spans.kind[span];
+      if (wanted_[static_cast<std::uint8_t>(kind)])
+        visit(span, find(spans.name[span], kind, by_device_ ? device_of(span) : -1));
+    }
   }
-  return groups;
-}
+
+  std::uint32_t find(StringId name_id, SpanKind kind, std::int32_t device) {
+    const std::int64_t name = name_id.valid() ? std::int64_t{name_id.value()} : -1;
+    std::uint32_t& newest = newest_[static_cast<std::size_t>(name + 1)];
+    for (std::uint32_t i = newest; i != kNoGroup; i = totals_[i].older)
+      if (totals_[i].kind == kind && totals_[i].device == device) return i;
+    totals_.push_back({.older = newest, .name = name, .kind = kind, .device = device});
+    return newest = static_cast<std::uint32_t>(totals_.size() - 1);
+  }
+
+  std::int32_t device_of(SpanId span) const {
+    const TrackId track = trace_.spans().track[span];
+    return track.valid() ? trace_.tracks().device_index[track] : -1;
+  }
+
+  const Trace& trace_;
+  bool by_device_;
+  std::array<bool, 256> wanted_{};
+  std::vector<Totals> totals_;
+  std::vector<std::uint32_t> of_span_;
+  std::vector<std::uint32_t> newest_;  // group of each name; that of no name comes first
+};
 
 void add_totals(ComputedPart& part, const Groups& groups) {
   auto& name = part.name("name", "");
@@ -92,7 +102,7 @@ void add_totals(ComputedPart& part, const Groups& groups) {
   auto& average = part.nanos("average_ns", "");
   auto& least = part.nanos("min_ns", "");
   auto& most = part.nanos("max_ns", "");
-  for (const Totals& row : groups.totals) {
+  for (const Totals& row : groups.totals()) {
     name.push_back(row.name < 0 ? std::int64_t{StringId::kInvalid} : row.name);
     kind.push_back(static_cast<std::int64_t>(row.kind));
     count.push_back(row.count);
@@ -103,24 +113,26 @@ void add_totals(ComputedPart& part, const Groups& groups) {
   }
 }
 
-void fill_self_times(const Trace& trace, const Groups& groups, std::vector<std::int64_t>& out) {
-  out.resize(groups.totals.size());
+void fill_self_times(const Trace& trace, Groups& groups, std::vector<std::int64_t>& out) {
+  out.resize(groups.totals().size());
   const std::vector<std::int64_t> self = self_times(trace);
+  const std::vector<std::uint32_t>& of_span = groups.of_span();
   for (std::size_t span = 0; span < self.size(); ++span)
-    if (groups.of_span[span] != kNoGroup) out[groups.of_span[span]] += self[span];
+    if (of_span[span] != kNoGroup) out[of_span[span]] += self[span];
 }
 
 // Calls visit(group, duration) for each piece of device work and each group of the spans around its
 // launch, once for each even if a span is inside another of its name.
 template <typename Visit>
-void for_each_launcher(const Trace& trace, const Groups& groups, Visit&& visit) {
+void for_each_launcher(const Trace& trace, Groups& groups, Visit&& visit) {
   std::vector<std::uint32_t> seen;
+  const std::vector<std::uint32_t>& of_span = groups.of_span();
   const SpanTable& spans = trace.spans();
   for (const SpanId work : trace.all_spans()) {
     if (!is_device_work(spans.kind[work])) continue;
     seen.clear();
     for (SpanId at = spans.launch[work]; at.valid(); at = spans.parent[at]) {
-      const std::uint32_t group = groups.of_span[at.index()];
+      const std::uint32_t group = of_span[at.index()];
       if (group == kNoGroup || std::find(seen.begin(), seen.end(), group) != seen.end()) continue;
       seen.push_back(group);
       visit(group, spans.duration_ns[work]);
@@ -129,11 +141,12 @@ void for_each_launcher(const Trace& trace, const Groups& groups, Visit&& visit) 
 }
 
 // The value in the middle, by group.
-std::vector<std::int64_t> medians(const Trace& trace, const Groups& groups) {
-  std::vector<std::vector<Nanos>> durations(groups.totals.size());
-  for (std::size_t span = 0; span < groups.of_span.size(); ++span)
-    if (groups.of_span[span] != kNoGroup)
-      durations[groups.of_span[span]].push_back(trace.spans().duration_ns[span]);
+std::vector<std::int64_t> medians(const Trace& trace, Groups& groups) {
+  std::vector<std::vector<Nanos>> durations(groups.totals().size());
+  const std::vector<std::uint32_t>& of_span = groups.of_span();
+  for (std::size_t span = 0; span < of_span.size(); ++span)
+    if (of_span[span] != kNoGroup)
+      durations[of_span[span]].push_back(trace.spans().duration_ns[span]);
   std::vector<std::int64_t> result;
   for (std::vector<Nanos>& all : durations) {
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
@@ -152,30 +165,32 @@ std::int64_t as_nanos(double microseconds) {
 Part operators_part(Source& source) {
   ComputedPart part(source);
   const Trace& trace = part.trace();
-  const auto groups = grouped(trace, false, [](SpanKind kind) { return !is_on_device(kind); });
+  const auto groups =
+      std::make_shared<Groups>(trace, false, [](SpanKind kind) { return !is_on_device(kind); });
   add_totals(part, *groups);
   part.later("self_ns", "What no span inside covers", "ns",
              [&trace, groups](auto& column) { fill_self_times(trace, *groups, column.numbers); });
   part.later("device_ns", "Durations of the device work that was launched in it", "ns",
              [&trace, groups](auto& column) {
-               column.numbers.resize(groups->totals.size());
+               column.numbers.resize(groups->totals().size());
                for_each_launcher(trace, *groups, [&](std::uint32_t group, Nanos duration) {
                  column.numbers[group] += duration;
                });
              });
   part.later("launches", "Kernels, copies and fills that were launched in it", "",
              [&trace, groups](auto& column) {
-               column.numbers.resize(groups->totals.size());
+               column.numbers.resize(groups->totals().size());
                for_each_launcher(trace, *groups,
                                  [&](std::uint32_t group, Nanos) { ++column.numbers[group]; });
              });
-  return part.finish(groups->totals.size());
+  return part.finish(groups->totals().size());
 }
 
 Part kernel_stats_part(Source& source) {
   ComputedPart part(source);
   const Trace& trace = part.trace();
-  const auto groups = grouped(trace, true, [](SpanKind kind) { return is_device_work(kind); });
+  const auto groups =
+      std::make_shared<Groups>(trace, true, [](SpanKind kind) { return is_device_work(kind); });
   add_totals(part, *groups);
   part.later("median_ns", "The duration in the middle", "ns",
              [&trace, groups](auto& column) { column.numbers = medians(trace, *groups); });
@@ -183,8 +198,8 @@ Part kernel_stats_part(Source& source) {
   auto& share = part.real("share", "Of all device work of the trace, from 0 to 1");
   auto& brief = part.text("short_name", "The name without namespaces, templates and arguments");
   Nanos all_ns = 0;
-  for (const Totals& row : groups->totals) all_ns += row.total_ns;
-  for (const Totals& row : groups->totals) {
+  for (const Totals& row : groups->totals()) all_ns += row.total_ns;
+  for (const Totals& row : groups->totals()) {
     device.push_back(row.device < 0 ? kNull : row.device);
     share.push_back(all_ns == 0 ? NAN
                                 : static_cast<double>(row.total_ns) / static_cast<double>(all_ns));
@@ -192,7 +207,7 @@ Part kernel_stats_part(Source& source) {
                         ? std::string()
                         : short_cpp_name(trace.string(StringId(static_cast<int>(row.name)))));
   }
-  return part.finish(groups->totals.size());
+  return part.finish(groups->totals().size());
 }
 
 Part key_averages_part(Source& source) {

@@ -2,6 +2,8 @@
 #include "sql/cursor.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "sonde/trace.h"
 
@@ -10,26 +12,9 @@ namespace {
 
 constexpr std::size_t kIdField = 0;
 
-// Rows of spans are in time order on each track.
-bool is_start_of_spans(const Part& part, const Filter& filter) {
-  const Field& field = part.fields[filter.field()];
-  return field.name == "start_ns" && field.source == &part.source->trace.spans().start_ns;
-}
-
 bool is_natural_order(const Plan& plan) {
   return plan.order.empty() ||
          (plan.order.front().field == kIdField && !plan.order.front().descending);
-}
-
-// How few rows a filter is likely to leave. Many rows share a kind, a track or a rank; few share a
-// correlation number or a parent.
-int sharpness(const Part& part, const Filter& filter) {
-  if (filter.low() != filter.high()) return 0;
-  const Field& field = part.fields[filter.field()];
-  if (field.type == FieldType::Label || field.name == "rank" || field.name == "track" ||
-      field.name == "process")
-    return 1;
-  return field.type == FieldType::Name ? 2 : 3;
 }
 
 std::size_t bounded_row(std::int64_t row, std::size_t rows) {
@@ -46,7 +31,9 @@ std::int64_t Cursor::id() const {
 
 void Cursor::start(const Plan& plan, sqlite3_value** values) {
   parts_ = &table_.parts();
+  if (plan_ != &plan) filters_by_part_.clear();
   plan_ = &plan;
+  filters_by_part_.resize(parts_->size());
   operands_.clear();
   for (std::size_t i = 0; i < plan.conditions.size(); ++i) {
     const Condition& condition = plan.conditions[i];
@@ -94,13 +81,13 @@ void Cursor::find_next() {
 bool Cursor::enter_part() {
   for (; part_ < parts_->size(); ++part_) {
     Part& part = (*parts_)[part_];
-    filters_.clear();
-    bool is_possible = part.rows > 0;
-    for (std::size_t i = 0; i < operands_.size() && is_possible; ++i) {
-      filters_.emplace_back(plan_->conditions[i], operands_[i], part);
-      is_possible = !filters_.back().is_never();
-    }
-    if (!is_possible) continue;
+    if (part.rows == 0) continue;
+    std::vector<Filter>& filters = filters_by_part_[part_];
+    if (filters.empty())
+      for (const Condition& condition : plan_->conditions) filters.emplace_back(condition, part);
+    for (std::size_t i = 0; i < filters.size(); ++i) filters[i].set(operands_[i]);
+    filters_ = filters;
+    if (std::any_of(filters_.begin(), filters_.end(), std::mem_fn(&Filter::is_never))) continue;
     choose_way(part);
     return true;
   }
@@ -114,22 +101,21 @@ void Cursor::choose_way(Part& part) {
   is_lookup_ = false;
   std::size_t from = 0;
   std::size_t to = part.rows;
-  const Filter* times = nullptr;
+  std::optional<Times> times;
   for (const Filter& filter : filters_) {
     if (!filter.has_range()) continue;
     if (filter.field() == kIdField) {
       from = std::max(from, bounded_row(filter.low(), part.rows));
       to = filter.high() < 0 ? 0 : std::min(to, bounded_row(filter.high(), part.rows - 1) + 1);
-    } else if (is_start_of_spans(part, filter)) {
-      times = &filter;
+    } else if (filter.is_start_of_spans()) {
+      const Times before = times.value_or(Times{filter.low(), filter.high()});
+      times = {std::max(before.first, filter.low()), std::min(before.second, filter.high())};
     } else if (part.fields[filter.field()].reader->find != nullptr) {
-      const bool is_better =
-          driver_ == nullptr || sharpness(part, filter) > sharpness(part, *driver_);
-      if (is_better) driver_ = &filter;
+      if (driver_ == nullptr || filter.sharpness() > driver_->sharpness()) driver_ = &filter;
     }
   }
   const bool is_whole = from == 0 && to == part.rows;
-  if (is_whole && driver_ != nullptr && driver_->low() == driver_->high() &&
+  if (is_whole && driver_ != nullptr && driver_->has_value() &&
       part.lookups[driver_->field()].is_worth_it(part.rows)) {
     is_lookup_ = true;
     found_ = part.lookups[driver_->field()].rows_with(part.fields[driver_->field()], part.rows,
@@ -137,7 +123,7 @@ void Cursor::choose_way(Part& part) {
     next_found_ = 0;
     return;
   }
-  if (is_whole && times != nullptr) {
+  if (is_whole && times) {
     add_stretches_of_times(part, *times);
   } else if (from < to) {
     stretches_.emplace_back(from, to);
@@ -145,7 +131,7 @@ void Cursor::choose_way(Part& part) {
   next_row_ = stretches_.empty() ? 0 : stretches_.front().first;
 }
 
-void Cursor::add_stretches_of_times(const Part& part, const Filter& times) {
+void Cursor::add_stretches_of_times(const Part& part, Times times) {
   const Trace& trace = part.source->trace;
   const Column<Nanos>& start = trace.spans().start_ns;
   const auto add = [&](TrackId track) {
@@ -155,9 +141,9 @@ void Cursor::add_stretches_of_times(const Part& part, const Filter& times) {
     std::size_t from = first;
     std::size_t to = first + spans.size();
     if (const Nanos* const values = start.data(); values != nullptr) {
-      from = static_cast<std::size_t>(std::lower_bound(values + first, values + to, times.low()) -
+      from = static_cast<std::size_t>(std::lower_bound(values + first, values + to, times.first) -
                                       values);
-      to = static_cast<std::size_t>(std::upper_bound(values + from, values + to, times.high()) -
+      to = static_cast<std::size_t>(std::upper_bound(values + from, values + to, times.second) -
                                     values);
     }
     if (from < to) stretches_.emplace_back(from, to);

@@ -37,7 +37,8 @@ class Cursor {
   bool find_in_part();
   bool enter_part();
   void choose_way(Part& part);
-  void add_stretches_of_times(const Part& part, const Filter& times);
+  using Times = std::pair<Nanos, Nanos>;  // first, last
+  void add_stretches_of_times(const Part& part, Times times);
   bool passes(std::size_t row) const;
   void sort_rows(const Plan& plan);
 
@@ -45,7 +46,8 @@ class Cursor {
   std::vector<Part>* parts_ = nullptr;
   const Plan* plan_ = nullptr;
   std::vector<Operand> operands_;
-  std::vector<Filter> filters_;  // for the current part
+  std::vector<std::vector<Filter>> filters_by_part_;
+  std::span<const Filter> filters_;  // of the current part
 
   std::size_t part_ = 0;
   std::size_t row_ = 0;

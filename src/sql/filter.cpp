@@ -83,6 +83,13 @@ std::int64_t minus_bounded(std::int64_t value, std::int64_t base) {
   return value < 0 ? kLeast : kMost;
 }
 
+int sharpness_of(const Field& field) {
+  if (field.type == FieldType::Label || field.name == "rank" || field.name == "track" ||
+      field.name == "process")
+    return 1;
+  return field.type == FieldType::Name ? 2 : 3;
+}
+
 }  // namespace
 
 Operand operand_of(const Field& field, Comparison comparison, sqlite3_value* value) {
@@ -98,67 +105,79 @@ Operand operand_of(const Field& field, Comparison comparison, sqlite3_value* val
   return {Operand::Kind::Text, 0, 0, {text, size}};
 }
 
-Filter::Filter(const Condition& condition, const Operand& operand, const Part& part)
-    : field_number_(condition.field), column_(&part.fields[condition.field]) {
+Filter::Filter(const Condition& condition, const Part& part)
+    : comparison_(condition.comparison),
+      field_number_(condition.field),
+      part_(&part),
+      column_(&part.fields[condition.field]),
+      sharpness_(sharpness_of(*column_)),
+      is_start_of_spans_(column_->source == &part.source->trace.spans().start_ns &&
+                         column_->name == "start_ns") {}
+
+void Filter::set(const Operand& operand) {
+  if (operand.kind == Operand::Kind::Text) return set_text(operand.text);
+  has_text_ = false;
   switch (operand.kind) {
-    case Operand::Kind::Nothing:
-      break;
     case Operand::Kind::Numbers:
-      set_range(operand, part);
-      break;
+      return set_range(operand);
     case Operand::Kind::IsNull:
-      if (column_->has_null) kind_ = Kind::Null;
-      break;
+      kind_ = column_->has_null ? Kind::Null : Kind::Never;
+      return;
     case Operand::Kind::NotNull:
     case Operand::Kind::Anything:
       kind_ = Kind::NotNull;
-      break;
-    case Operand::Kind::Text:
-      if (column_->type == FieldType::Name) {
-        match_names(condition.comparison, operand.text, part);
-      } else if (column_->type == FieldType::Label) {
-        match_labels(condition.comparison, operand.text);
-      } else {
-        kind_ = Kind::Text;
-        text_ = operand.text;
-      }
+      return;
+    default:
+      kind_ = Kind::Never;
   }
 }
 
-void Filter::set_range(const Operand& operand, const Part& part) {
+void Filter::set_range(const Operand& operand) {
   kind_ = Kind::Range;
   low_ = operand.low;
   high_ = operand.high;
   if (column_->type != FieldType::Reference) return;
-  const std::int64_t base = part.base_of(*column_, 0);
+  const std::int64_t base = part_->base_of(*column_, 0);
   low_ = minus_bounded(low_, base);
   high_ = minus_bounded(high_, base);
 }
 
+void Filter::set_text(std::string_view text) {
+  if (has_text_ && text == text_) return;
+  has_text_ = true;
+  text_ = text;
+  kind_ = Kind::Never;
+  if (column_->type == FieldType::Name) {
+    match_names();
+  } else if (column_->type == FieldType::Label) {
+    match_labels();
+  } else {
+    kind_ = Kind::Text;
+  }
+}
+
 // Each different text is looked at once, not each row.
-void Filter::match_names(Comparison comparison, std::string_view text, const Part& part) {
-  if (comparison == Comparison::Equal) {
+void Filter::match_names() {
+  if (comparison_ == Comparison::Equal) {
     std::size_t count = 0;
-    part.source->names.for_each(text, [&](std::uint32_t id) {
+    part_->source->names.for_each(text_, [&](std::uint32_t id) {
       low_ = high_ = id;
       ++count;
     });
     if (count == 1) kind_ = Kind::Range;
     if (count <= 1) return;
   }
-  const StringPool& strings = part.source->trace.strings();
-  const std::string pattern(text);
+  const StringPool& strings = part_->source->trace.strings();
   kind_ = Kind::Names;
-  names_.resize(strings.size());
+  names_.assign(strings.size(), false);
   for (std::uint32_t id = 0; id < strings.size(); ++id)
-    names_[id] = matches(comparison, pattern, strings[StringId(id)]);
+    names_[id] = matches(comparison_, text_, strings[StringId(id)]);
 }
 
-void Filter::match_labels(Comparison comparison, std::string_view text) {
-  const std::string pattern(text);
+void Filter::match_labels() {
   std::size_t count = 0;
   for (std::size_t raw = 0; raw < labels_.size(); ++raw) {
-    labels_[raw] = matches(comparison, pattern, column_->reader->label(static_cast<int>(raw)));
+    labels_[raw] = matches(comparison_, text_, column_->reader->label(static_cast<int>(raw)));
     if (!labels_[raw]) continue;
     if (count++ == 0) low_ = static_cast<std::int64_t>(raw);
     high_ = static_cast<std::int64_t>(raw);

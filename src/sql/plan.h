@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 struct sqlite3_index_info;  // NOLINT(readability-identifier-naming): SQLite's name
@@ -51,7 +52,7 @@ class Plans {
   const Plan& operator[](int number) const { return plans_[static_cast<std::size_t>(number)]; }
 
  private:
-  std::vector<Plan> plans_;
+  std::deque<Plan> plans_;  // a plan in use stays where it is
 };
 
 // Takes what a table can do from what SQLite offers, and estimates what it costs.
