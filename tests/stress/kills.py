@@ -103,6 +103,7 @@ def check(bench, folder, way, policy, pace, turns, threads):
 
 def run(bench):
     count = bench.options.count or (12 if bench.options.quick else 1000)
+    ways = ("profiler",) * 4 if bench.options.inside else WAYS
     for i in range(count):
-        way, policy, pace = WAYS[i % 4], POLICIES[i // 4 % 3], PACES[i // 12 % 3]
+        way, policy, pace = ways[i % 4], POLICIES[i // 4 % 3], PACES[i // 12 % 3]
         bench.case("kills", f"{i}.{way}.{policy}.{pace}", lambda folder, w=way, p=policy, s=pace: kill_one(bench, folder, w, p, s))

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """run.py PART --sonde FILE --counted FILE --awkward FILE --sanitized FOLDER --library FILE [--quick] [--count N] [--seed N]
-                [--only NAME] [--times N]
+                [--only NAME] [--times N] [--inside]
 
 Records programs that end badly, behave oddly or have little room, and compares with what they did and counted themselves.
 README.md describes the parts: kills, awkward, places, together, stacks, or all. --quick tries a few of each, --count sets the
-number of kills, --only takes the cases whose names contain it, --times repeats every case. The last lines are the counts.
+number of kills, --only takes the cases whose names contain it, --times repeats every case. --inside takes only the cases of
+kills and together in which programs record themselves, without `sonde run`: those that a sanitizer can watch. What it finds
+fails the case. The last lines are the counts.
 """
 import argparse
 import random
@@ -24,8 +26,11 @@ PARTS = {"kills": kills.run, "awkward": awkward.run, "places": places.run, "toge
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("part", choices=[*PARTS, "all"])
-    for name in ("sonde", "counted", "awkward", "sanitized", "library"):
+    for name in ("sonde", "counted"):
         parser.add_argument(f"--{name}", required=True)
+    for name in ("awkward", "sanitized", "library"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--inside", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int, default=20261118)
@@ -35,7 +40,8 @@ def main():
     bench = Bench(options, random.Random(options.seed))
     # Whoever ends it early gets the counts so far.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(bench.report()))
-    for part, run in PARTS.items():
+    parts = {"kills": kills.run, "together": together.run} if options.inside else PARTS
+    for part, run in parts.items():
         if options.part in (part, "all"):
             run(bench)
     sys.exit(bench.report())

@@ -70,11 +70,12 @@ def name_taken_again(bench, folder, how, inside):
 
 
 def run(bench):
-    for i in range(1 if bench.options.quick else bench.options.count or 10):
-        bench.case("together", f"one_name.{i}", lambda folder: one_name(bench, folder, False))
+    for i in range(1 if bench.options.quick else 10):
         bench.case("together", f"one_name_inside.{i}", lambda folder: one_name(bench, folder, True))
-        bench.case("together", f"many_names.{i}", lambda folder: many_names(bench, folder))
-        bench.case("together", f"processes_of_one_run.{i}", lambda folder: processes_of_one_run(bench, folder))
+        if not bench.options.inside:
+            bench.case("together", f"one_name.{i}", lambda folder: one_name(bench, folder, False))
+            bench.case("together", f"many_names.{i}", lambda folder: many_names(bench, folder))
+            bench.case("together", f"processes_of_one_run.{i}", lambda folder: processes_of_one_run(bench, folder))
         for how in ("moved", "removed"):
-            for inside in (False, True):
+            for inside in (True,) if bench.options.inside else (False, True):
                 bench.case("together", f"{how}.{inside}.{i}", lambda folder, h=how, n=inside: name_taken_again(bench, folder, h, n))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the parts share: programs in folders of their own, what is left of them, and the counts."""
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -43,7 +44,8 @@ class Bench:
         for _ in range(self.options.times):
             folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde-stress-"))
             try:
-                skipped = body(folder) == "skip"
+                with findings_of_sanitizers():
+                    skipped = body(folder) == "skip"
                 (self.skipped if skipped else self.tried)[part] += 1
                 self.held[part] += 0 if skipped else 1
             except (Failed, subprocess.TimeoutExpired, OSError, ValueError) as error:
@@ -60,6 +62,22 @@ class Bench:
             skipped = f", {self.skipped[part]} not possible here" if self.skipped[part] else ""
             print(f"{part}: {self.tried[part]} tried, {self.held[part]} held{skipped}")
         return 1 if self.failures else 0
+
+
+@contextlib.contextmanager
+def findings_of_sanitizers():
+    """Whatever a sanitizer writes about the programs that are started inside is a failure."""
+    with tempfile.TemporaryDirectory(prefix="sonde-findings-") as logs:
+        before = dict(os.environ)
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+            os.environ[name] = ":".join(filter(None, (before.get(name), f"log_path={logs}/found")))
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        for path in pathlib.Path(logs).iterdir():
+            raise Failed(f"a sanitizer says: {path.read_text(errors='replace')[:3000]}")
 
 
 def require(condition, text):
