@@ -54,23 +54,29 @@ struct OpPayload {
   std::uint32_t count;
 };
 
-inline __attribute__((always_inline)) sonde_range record_range(std::string_view text) noexcept {
-  Written written;
-  if (const std::uint64_t id = name_number(text)) {
-    written = write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
-  } else {
-    written = write_text(ExtendedKind::RangeInline, text, Loss::Span);
-  }
-  return {written.position, written.thread};
+__attribute__((noinline)) Written write_range_begin(std::string_view text) noexcept {
+  const std::uint64_t id = name_number(text);
+  if (id == 0) return write_text(ExtendedKind::RangeInline, text, Loss::Span);
+  return write_record(ExtendedKind::BeginRange, &id, 1, Loss::Span);
 }
 
-void record_range_end(sonde_range range) noexcept {
+__attribute__((noinline)) void write_range_end(sonde_range range) noexcept {
   const std::uint64_t payload[2] = {range.position, range.thread};
   if (thread_number() == range.thread) {
     write_record(ExtendedKind::EndRange, payload, 1, Loss::End);
   } else {
     write_record(ExtendedKind::EndRangeOf, payload, 2, Loss::End);
   }
+}
+
+inline sonde_range record_range(std::string_view text) noexcept {
+  Written written = put_range_begin(text);
+  if (__builtin_expect(written.position == 0, 0)) written = write_range_begin(text);
+  return {written.position, written.thread};
+}
+
+inline void record_range_end(sonde_range range) noexcept {
+  if (!put_range_end({range.position, range.thread})) write_range_end(range);
 }
 
 // Does what is needed when tools listen besides sessions. A separate function, so that it costs the

@@ -272,17 +272,9 @@ void write_plain_end(ThreadRecord& record, Pool& pool) noexcept {
   store_words(record.cursor->chunk, offset, &word, 1);
 }
 
-// The number that this thread remembers for a name; 0 if none. A handler that interrupts us finds
-// us busy.
+// The number that this thread remembers for a name; 0 if none.
 std::uint32_t known_name(std::uint64_t hash) noexcept {
-  ThreadCursor& cursor = sonde_detail_cursor;
-  if (this_record == nullptr || cursor.busy != 0) return 0;
-  cursor.busy = kBusy;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const auto number = static_cast<std::uint32_t>(this_record->names.find(hash));
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  cursor.busy = 0;
-  return number;
+  return this_record != nullptr ? this_record->names.find(hash) : 0;
 }
 
 // Only in the slow path.
@@ -348,7 +340,7 @@ template <typename Payload>
 inline __attribute__((always_inline)) Written write_payload(ExtendedKind kind,
                                                             const Payload& payload,
                                                             Loss loss) noexcept {
-  if (loss != Loss::End && this_record != nullptr) {
+  if (this_record != nullptr) {
     const PutAt put = put_with(sonde_detail_cursor, kind, payload.size(),
                                [&](std::uint64_t* at) { payload.store(at); });
     if (put.chunk != nullptr)
@@ -382,6 +374,22 @@ void TextPayload::store(std::uint64_t* at) const noexcept {
     __atomic_store_n(at, word, __ATOMIC_RELAXED);
     rest.remove_prefix(size);
   }
+}
+
+Written put_range_begin(std::string_view name) noexcept {
+  const std::uint64_t number = known_name(name_hash(name));
+  if (number == 0) return {};
+  const auto store = [number](std::uint64_t* at) {
+    __atomic_store_n(at, number, __ATOMIC_RELAXED);
+  };
+  const PutAt put = put_with(sonde_detail_cursor, ExtendedKind::BeginRange, 1, store);
+  if (put.chunk == nullptr) return {};
+  return {make_position(put.chunk->sequence, put.offset), this_record->thread};
+}
+
+bool put_range_end(const Written& begin) noexcept {
+  return this_record != nullptr && this_record->thread == begin.thread &&
+         put_extended(sonde_detail_cursor, ExtendedKind::EndRange, &begin.position, 1) != 0;
 }
 
 std::uint64_t thread_number() noexcept {

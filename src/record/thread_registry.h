@@ -19,9 +19,15 @@ namespace sonde::detail {
 // The numbers of names that a thread used recently. A name is identified by a 64-bit hash.
 class NameCache {
  public:
+  // 0 if there is none. A signal handler may put another name there meanwhile: the slot counts only
+  // if it had the hash before and after.
   std::uint32_t find(std::uint64_t hash) const noexcept {
     const Slot& slot = slots_[hash % kSlots];
-    return slot.hash == hash ? slot.id : 0;
+    const bool had = slot.hash == hash;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const std::uint32_t id = slot.id;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return had && slot.hash == hash ? id : 0;
   }
   void put(std::uint64_t hash, std::uint32_t id) noexcept { slots_[hash % kSlots] = {hash, id}; }
 

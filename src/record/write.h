@@ -36,6 +36,10 @@ struct TextPayload {
   }
   void store(std::uint64_t* at) const noexcept;
 };
+// The way that most ranges take: the thread has seen the name, and its chunk has room. Nothing is
+// written, and no loss counted, if that is not so.
+Written put_range_begin(std::string_view name) noexcept;
+bool put_range_end(const Written& begin) noexcept;
 // At most kMaxPayloadWords.
 Written write_record(ExtendedKind kind, const TextPayload& payload, Loss loss) noexcept;
 
