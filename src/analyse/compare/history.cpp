@@ -2,7 +2,6 @@
 #include "sonde/analyse/history.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -12,7 +11,7 @@
 #include "analyse/compare/statistics.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/json_walk.h"
 
 namespace sonde {
 namespace {
@@ -26,109 +25,28 @@ bool is_time_metric(std::string_view metric) {
   return metric == "step_ns" || metric == "device_ns";
 }
 
-// One flat object. What a value of an unknown key contains is skipped.
-class LineReader {
- public:
-  explicit LineReader(std::string_view line) : rest_(line) {}
-
-  std::optional<HistoryValue> read() {
-    HistoryValue value;
-    bool has_value = false;
-    if (!take('{')) return std::nullopt;
-    while (!take('}')) {
-      const std::optional<std::string> key = string();
-      if (!key || !take(':') || !member(*key, value, has_value)) return std::nullopt;
-      if (!take(',') && !starts_with('}')) return std::nullopt;
-    }
-    skip_blanks();
-    if (!rest_.empty() || value.commit.empty() || value.metric.empty() || !has_value)
-      return std::nullopt;
-    return value;
-  }
-
- private:
-  bool member(const std::string& key, HistoryValue& value, bool& has_value) {
-    std::string* const text = key == "commit"   ? &value.commit
-                              : key == "run"    ? &value.run
-                              : key == "metric" ? &value.metric
-                                                : nullptr;
-    if (text != nullptr) {
-      std::optional<std::string> found = string();
-      if (!found) return false;
-      *text = *std::move(found);
-      return true;
-    }
-    if (key == "started_ns") return number(value.started_ns);
-    if (key == "value") {
-      has_value = number(value.value);
-      return has_value && std::isfinite(value.value);
-    }
-    return starts_with('"') ? string().has_value() : other();
-  }
-  // A number or a word; objects and lists are not expected.
-  bool other() {
-    const std::size_t end = rest_.find_first_of(",}");
-    if (end == std::string_view::npos || end == 0) return false;
-    rest_.remove_prefix(end);
+std::optional<HistoryValue> read_line(std::string_view line) {
+  HistoryValue value;
+  std::optional<double> figure;
+  JsonWalk walk(line);
+  const auto take = [](auto found, auto& into) {
+    if (!found) return false;
+    into = *std::move(found);
     return true;
-  }
-  template <typename T>
-  bool number(T& value) {
-    skip_blanks();
-    if (rest_.empty()) return false;
-    const char* const begin = &*rest_.begin();
-    const auto [stopped, error] = std::from_chars(begin, begin + rest_.size(), value);
-    rest_.remove_prefix(static_cast<std::size_t>(stopped - begin));
-    return error == std::errc();
-  }
-  std::optional<std::string> string() {
-    if (!take('"')) return std::nullopt;
-    std::string text;
-    while (!rest_.empty() && rest_.front() != '"') {
-      if (rest_.front() != '\\') {
-        text += rest_.front();
-        rest_.remove_prefix(1);
-      } else if (!escape(text)) {
-        return std::nullopt;
-      }
-    }
-    if (!take('"')) return std::nullopt;
-    return text;
-  }
-  bool escape(std::string& text) {
-    if (rest_.size() < 2) return false;
-    const char kind = rest_[1];
-    rest_.remove_prefix(2);
-    constexpr std::string_view kFrom = "\"\\/bfnrt";
-    constexpr std::string_view kTo = "\"\\/\b\f\n\r\t";
-    if (const std::size_t at = kFrom.find(kind); at != std::string_view::npos) {
-      text += kTo[at];
-      return true;
-    }
-    std::uint32_t code = 0;
-    if (kind != 'u' || rest_.size() < 4) return false;
-    const char* const begin = &*rest_.begin();
-    const auto [stopped, error] = std::from_chars(begin, begin + 4, code, 16);
-    if (error != std::errc() || stopped != begin + 4) return false;
-    rest_.remove_prefix(4);
-    append_utf8(text, code);
-    return true;
-  }
-  void skip_blanks() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r"), rest_.size()));
-  }
-  bool starts_with(char c) {
-    skip_blanks();
-    return rest_.starts_with(c);
-  }
-  bool take(char c) {
-    if (!starts_with(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  std::string_view rest_;
-};
+  };
+  const bool is_read = walk.object([&](std::string_view key) {
+    if (key == "commit") return take(walk.string(), value.commit);
+    if (key == "run") return take(walk.string(), value.run);
+    if (key == "metric") return take(walk.string(), value.metric);
+    if (key == "started_ns") return take(walk.integer(), value.started_ns);
+    if (key == "value") return take(walk.number(), figure);
+    return walk.skip();
+  });
+  if (!is_read || !walk.at_end() || value.commit.empty() || value.metric.empty() || !figure)
+    return std::nullopt;
+  value.value = *figure;
+  return value;
+}
 
 // A version's figure: of the times the median over its runs, of exact figures their range.
 struct VersionFigure {
@@ -301,7 +219,7 @@ Result<std::vector<HistoryValue>> parse_history(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    std::optional<HistoryValue> value = LineReader(line).read();
+    std::optional<HistoryValue> value = read_line(line);
     if (!value)
       return Failure(ErrorCode::Corrupt,
                      format_text("line {} is not of a history; each is an object with commit, "

@@ -48,13 +48,15 @@ TEST(History, IsReadBackAsItWasWritten) {
 
 TEST(History, SkipsKeysOfOthersAndSaysWhichLineIsWrong) {
   const Result<std::vector<HistoryValue>> read = parse_history(
-      "{\"branch\": \"main\", \"n\": 3, \"commit\": \"a\", \"metric\": \"step_ns\", \"value\": "
+      "{\"branch\": \"main\", \"n\": 3, \"labels\": {\"gpu\": [\"h200\", null]}, \"commit\": "
+      "\"a\", \"metric\": \"step_ns\", \"value\": "
       "1.5e6}\n\n");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->front().value, 1.5e6);
   for (const char* const wrong : {"{", "[]", "nonsense", "{\"commit\": \"a\"}",
                                   "{\"commit\": \"a\", \"metric\": \"m\", \"value\": \"x\"}",
-                                  "{\"commit\": \"a\", \"metric\": \"m\", \"value\": nan}"}) {
+                                  "{\"commit\": \"a\", \"metric\": \"m\", \"value\": nan}",
+                                  "{\"commit\": \"a\", \"metric\": \"m\", \"value\": 1} 2"}) {
     const Result<std::vector<HistoryValue>> failed = parse_history("\n" + std::string(wrong));
     ASSERT_FALSE(failed) << wrong;
     EXPECT_THAT(failed.error().message, HasSubstr("line 2")) << wrong;

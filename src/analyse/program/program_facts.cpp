@@ -2,12 +2,13 @@
 #include "sonde/analyse/program_facts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "analyse/patterns/source_locations.h"
 #include "base/format.h"
+#include "base/json_walk.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "trace/known_names.h"
@@ -26,16 +27,17 @@ std::string_view metadata_of(const Trace& trace, std::string_view key) {
   return value;
 }
 
-// A number of a flat JSON object; 0 if it is not there or makes no sense.
-std::int64_t number_in(std::string_view json, std::string_view key) {
-  const std::string quoted = "\"" + std::string(key) + "\":";
-  const std::size_t at = json.find(quoted);
-  if (at == std::string_view::npos) return 0;
-  json.remove_prefix(at + quoted.size());
-  json.remove_prefix(std::min(json.find_first_not_of(' '), json.size()));
+// A number of a JSON object; 0 if it is missing or negative.
+std::int64_t number_in(std::string_view json, std::string_view wanted) {
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
-  return error == std::errc() ? std::max<std::int64_t>(value, 0) : 0;
+  JsonWalk walk(json);
+  walk.object([&](std::string_view key) {
+    const std::optional<std::int64_t> number =
+        key == wanted ? walk.integer() : std::optional<std::int64_t>();
+    if (number) value = std::max<std::int64_t>(*number, 0);
+    return number || walk.skip();
+  });
+  return value;
 }
 
 // Whether a session of Sonde made it: databases have windows too, but no clock of ours.

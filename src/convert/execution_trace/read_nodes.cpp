@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_string.h"
 #include "base/text.h"
 #include "convert/gunzip.h"
 #include "convert/json/json_begin.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 #include "convert/size_limits.h"
 #include "sonde/trace/execution_trace_file.h"

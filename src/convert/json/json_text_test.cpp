@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "base/json_string.h"
 #include "convert/json/json_bytes.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 
 namespace sonde {
 namespace {

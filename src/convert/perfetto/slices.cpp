@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json_string.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 #include "convert/perfetto/text.h"
 
 namespace sonde::detail {

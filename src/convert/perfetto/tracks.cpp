@@ -5,7 +5,7 @@
 #include <protozero/pbf_builder.hpp>
 
 #include "base/json.h"
-#include "convert/json/json_string.h"
+#include "base/json_string.h"
 
 namespace sonde::detail {
 

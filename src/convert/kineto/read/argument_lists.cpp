@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json_string.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 
 namespace sonde {

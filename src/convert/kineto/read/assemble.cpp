@@ -10,10 +10,10 @@
 #include <string>
 
 #include "base/big_vector.h"
+#include "base/json_string.h"
 #include "base/parallel.h"
 #include "base/run_sort.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 #include "convert/kineto/read/argument_lists.h"
 #include "convert/kineto/read/close_spans.h"

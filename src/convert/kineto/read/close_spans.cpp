@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "convert/json/json_string.h"
+#include "base/json_string.h"
 #include "convert/json/json_text.h"
 #include "convert/kineto/read/extras.h"
 #include "convert/kineto/read/keys.h"

@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
+#include "base/json_string.h"
 #include "base/run_sort.h"
-#include "convert/json/json_string.h"
 #include "convert/kineto/read/keys.h"
 
 namespace sonde {

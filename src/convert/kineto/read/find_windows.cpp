@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/json.h"
-#include "convert/json/json_string.h"
+#include "base/json_string.h"
 
 namespace sonde {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_string.h"
 #include "base/parallel.h"
 #include "convert/json/json_memo.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 
 namespace sonde {

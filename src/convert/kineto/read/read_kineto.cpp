@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_string.h"
 #include "base/parallel.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 #include "convert/kineto/read/assemble.h"
 #include "convert/kineto/read/event_stager.h"

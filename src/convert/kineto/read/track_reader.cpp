@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "base/json_string.h"
 #include "convert/json/json_number.h"
-#include "convert/json/json_string.h"
 #include "convert/json/json_text.h"
 
 namespace sonde {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "convert/json/json_string.h"
+#include "base/json_string.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,23 +14,6 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The length of the well-formed UTF-8 sequence at `at`; 0 if there is none.
-std::size_t sequence_bytes(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || at + bytes > text.size()) return 0;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool surrogate = lead == 0xED && second > 0x9F;
-  const bool beyond = lead == 0xF4 && second > 0x8F;
-  return overlong || surrogate || beyond ? 0 : bytes;
-}
-
 std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) return std::nullopt;
   std::uint32_t value = 0;
@@ -44,9 +27,9 @@ std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
   return value;
 }
 
-class Decoder {
+class JsonStringDecoder {
  public:
-  explicit Decoder(std::string_view raw) : raw_(raw) { out_.reserve(raw.size()); }
+  explicit JsonStringDecoder(std::string_view raw) : raw_(raw) { out_.reserve(raw.size()); }
 
   std::string decode() {
     while (at_ < raw_.size()) {
@@ -66,7 +49,7 @@ class Decoder {
   void fault() { first_fault_ = std::min(first_fault_, at_); }
 
   void character() {
-    const std::size_t bytes = sequence_bytes(raw_, at_);
+    const std::size_t bytes = utf8_sequence(raw_.substr(at_));
     if (bytes == 0 || static_cast<unsigned char>(raw_[at_]) < 0x20) fault();
     out_ += bytes == 0 ? kReplacement : raw_.substr(at_, bytes);
     at_ += std::max<std::size_t>(bytes, 1);
@@ -127,14 +110,14 @@ bool is_plain_json_string(std::string_view raw) {
 
 std::size_t json_string_fault(std::string_view raw) {
   if (std::all_of(raw.begin(), raw.end(), is_harmless)) return std::string_view::npos;
-  Decoder decoder(raw);
+  JsonStringDecoder decoder(raw);
   decoder.decode();
   return decoder.first_fault();
 }
 
 std::string decode_json_string(std::string_view raw) {
   if (is_plain_json_string(raw)) return std::string(raw);
-  return Decoder(raw).decode();
+  return JsonStringDecoder(raw).decode();
 }
 
 std::string valid_json(std::string_view text) {
