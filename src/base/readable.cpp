@@ -70,4 +70,9 @@ std::string readable_line(std::string_view text) {
   return readable(text, true);
 }
 
+std::string readable_start(std::string_view text, std::size_t bytes) {
+  const std::string_view shown = first_whole(text, bytes);
+  return readable_line(shown) + (shown.size() < text.size() ? " …" : "");
+}
+
 }  // namespace sonde

@@ -7,6 +7,7 @@
 //
 //   readable_line("a\x1b[2J\n") == R"(a\x1b[2J\n)"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,7 @@ namespace sonde {
 std::string readable_text(std::string_view text);
 // Shows line breaks and tabs as "\n" and "\t", for a name within a line.
 std::string readable_line(std::string_view text);
+// The same for at most `bytes` bytes; "…" says that there is more.
+std::string readable_start(std::string_view text, std::size_t bytes);
 
 }  // namespace sonde

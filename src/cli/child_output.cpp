@@ -18,8 +18,6 @@ extern "C" char** environ;  // NOLINT(readability-redundant-declaration)
 namespace sonde::cli {
 namespace {
 
-constexpr int kKilledBase = 128;
-
 // What posix_spawn() does with descriptors and signals.
 class SpawnPlan {
  public:
@@ -76,7 +74,7 @@ int wait_for_status(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status) ? kKilledBase + WTERMSIG(status) : WEXITSTATUS(status);
+  return WIFSIGNALED(status) ? kStatusOfSignals + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 bool is_plain(char c) {

@@ -18,8 +18,11 @@ enum class ChildErrors : std::uint8_t {
   Dropped,
 };
 
+// Added to the number of the signal that killed a program, as shells do.
+inline constexpr int kStatusOfSignals = 128;
+
 struct ChildOutput {
-  int status = 0;  // 128 + N if signal N killed it
+  int status = 0;  // kStatusOfSignals + N if signal N killed it
   std::string text;
 };
 

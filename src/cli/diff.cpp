@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/output_file.h"
+#include "base/readable.h"
 #include "base/text.h"
 
 namespace sonde::cli {
@@ -56,12 +57,9 @@ std::string unsigned_duration(double nanoseconds) {
 }
 
 // Names of kernels may fill a page.
-std::string shortened(const std::string& name) {
+std::string shown_name(std::string_view name) {
   constexpr std::size_t kLongest = 96;
-  if (name.size() <= kLongest) return name;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80) --end;
-  return name.substr(0, end) + "…";
+  return readable_start(name, kLongest);
 }
 
 std::string count_change(const ItemChange& item) {
@@ -160,11 +158,11 @@ std::string time_sentence(const TimeChange& change) {
 }
 
 std::string item_text(const ItemChange& item) {
-  std::string text = shortened(item.item.name);
+  std::string text = shown_name(item.item.name);
   if (!item.item.owner.empty()) text += " in " + item.item.owner;
   if (item.status == ItemStatus::New) text += " (new)";
   if (item.status == ItemStatus::Gone) text += " (gone)";
-  if (item.status == ItemStatus::Replaced) text += " (replaces " + shortened(item.replaces) + ")";
+  if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";
   text += count_change(item);
   if (item.status == ItemStatus::Both && item.time.base_ns > 0) {
     text += ", " + percent_text(item.time.change);

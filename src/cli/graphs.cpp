@@ -16,20 +16,21 @@
 #include "cli/csv.h"
 #include "cli/json_writer.h"
 #include "cli/progress.h"
+#include "cli/text_lines.h"
 
 namespace sonde::cli {
 namespace {
 
 // The share of the whole.
 template <typename Part>
-std::string percent(Part part, double all) {
+std::string percent_of_all(Part part, double all) {
   return all > 0 ? format_text("{:.1f}%", 100.0 * static_cast<double>(part) / all) : "-";
 }
 
-class TextReport {
+class GraphsText : TextLines {
  public:
-  TextReport(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
-      : graphs_(graphs), row_limit_(row_limit), out_(out) {}
+  GraphsText(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
+      : TextLines(out, row_limit, "--row-limit -1"), graphs_(graphs) {}
 
   void write() {
     for (const std::string& sentence : graphs_.missing) line("Note: {}.\n", sentence);
@@ -40,16 +41,9 @@ class TextReport {
   }
 
  private:
-  template <typename... Args>
-  void line(FormatPattern<Args...> format, Args&&... args) {
-    out_.line(format_text(format, std::forward<Args>(args)...));
-  }
-
   template <typename Rows, typename Write>
-  void rows(const Rows& all, Write write) {
-    for (std::size_t i = 0; i < std::min(all.size(), row_limit_); ++i) write(all[i]);
-    if (all.size() > row_limit_)
-      line("  … and {} more (--row-limit -1 shows all)", count_text(all.size() - row_limit_));
+  void each(const Rows& all, Write write) {
+    rows(all.size(), [&](std::size_t i) { write(all[i]); });
   }
 
   void shares() {
@@ -60,7 +54,7 @@ class TextReport {
     const GraphOverhead& overhead = graphs_.overhead;
     if (overhead.host_ns == 0 && overhead.guard_checks == 0) return;
     line("{:<24}{:>8}{:>8}{:>14}{:>8}  {} guard checks took {}", "torch.compile itself", "", "",
-         duration_text(overhead.host_ns), percent(overhead.host_ns, all_host_ns()),
+         duration_text(overhead.host_ns), percent_of_all(overhead.host_ns, all_host_ns()),
          count_text(overhead.guard_checks), duration_text(overhead.guard_ns));
   }
 
@@ -75,16 +69,16 @@ class TextReport {
     const double all_device_ns = static_cast<double>(graphs_.inside.device_ns) +
                                  static_cast<double>(graphs_.outside.device_ns);
     line("{:<24}{:>8}{:>8}{:>14}{:>8}{:>14}{:>8}{:>10}{:>9}", title, count_text(share.ops),
-         percent(share.ops, all_ops), duration_text(share.host_ns),
-         percent(share.host_ns, all_host_ns()), duration_text(share.device_ns),
-         percent(share.device_ns, all_device_ns), count_text(share.device_pieces),
+         percent_of_all(share.ops, all_ops), duration_text(share.host_ns),
+         percent_of_all(share.host_ns, all_host_ns()), duration_text(share.device_ns),
+         percent_of_all(share.device_ns, all_device_ns), count_text(share.device_pieces),
          count_text(share.triton_kernels));
   }
 
   void regions() {
     line("\n{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} Graph", "calls", "ops", "host", "device",
          "work", "Triton", "kind");
-    rows(graphs_.regions, [&](const GraphRegion& region) {
+    each(graphs_.regions, [&](const GraphRegion& region) {
       const GraphShare& share = region.share;
       line("{:>8}{:>8}{:>14}{:>14}{:>10}{:>9}  {:<12} {}", count_text(region.calls),
            count_text(share.ops), duration_text(share.host_ns), duration_text(share.device_ns),
@@ -96,7 +90,7 @@ class TextReport {
   void breaks() {
     if (graphs_.breaks.empty()) return;
     line("\n{:>8}  Graph break, and where it continued", "times");
-    rows(graphs_.breaks, [&](const GraphBreak& one) {
+    each(graphs_.breaks, [&](const GraphBreak& one) {
       line("{:>8}  {} -> {}", count_text(one.count), readable_line(one.from),
            readable_line(one.into));
     });
@@ -105,7 +99,7 @@ class TextReport {
   void outside() {
     if (graphs_.outside_ops.empty()) return;
     line("\n{:>8}{:>14}{:>14}  Operators outside graphs", "calls", "host", "device");
-    rows(graphs_.outside_ops, [&](const OutsideOp& op) {
+    each(graphs_.outside_ops, [&](const OutsideOp& op) {
       line("{:>8}{:>14}{:>14}  {}{}", count_text(op.count), duration_text(op.host_ns),
            duration_text(op.device_ns), readable_line(op.name),
            op.broken.empty() ? "" : ", where " + readable_line(op.broken) + " broke");
@@ -113,23 +107,18 @@ class TextReport {
   }
 
   const GraphCoverage& graphs_;
-  const std::size_t row_limit_;
-  Output& out_;
 };
 
-class JsonReport {
+class GraphsJson {
  public:
-  JsonReport(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
+  GraphsJson(const GraphCoverage& graphs, std::size_t row_limit, Output& out)
       : graphs_(graphs), row_limit_(row_limit), json_(out) {}
 
   void write() {
     json_.begin_object();
-    json_.key("inside");
-    object([&] { share(graphs_.inside); });
-    json_.key("outside");
-    object([&] { share(graphs_.outside); });
-    json_.key("overhead");
-    object([&] {
+    json_.key("inside").object([&] { share(graphs_.inside); });
+    json_.key("outside").object([&] { share(graphs_.outside); });
+    json_.key("overhead").object([&] {
       json_.key("guard_checks").value(graphs_.overhead.guard_checks);
       json_.key("guard_us").microseconds(graphs_.overhead.guard_ns);
       json_.key("host_us").microseconds(graphs_.overhead.host_ns);
@@ -159,19 +148,9 @@ class JsonReport {
   }
 
  private:
-  template <typename Fill>
-  void object(Fill fill) {
-    json_.begin_object();
-    fill();
-    json_.end_object();
-  }
-
   template <typename Rows, typename Fill>
   void list(std::string_view key, const Rows& rows, Fill fill) {
-    json_.key(key).begin_array();
-    for (std::size_t i = 0; i < std::min(rows.size(), row_limit_); ++i)
-      object([&] { fill(rows[i]); });
-    json_.end_array();
+    json_.key(key).list(rows, fill, row_limit_);
   }
 
   void share(const GraphShare& share) {
@@ -240,10 +219,10 @@ Result<void> answer_graphs(const Trace& trace, const GraphsCommand& options, Out
       if (graphs.regions.empty() && graphs.outside_ops.empty()) {
         return Failure(ErrorCode::NotFound, options.file + ": has no operators and no graphs");
       }
-      TextReport(graphs, rows, out).write();
+      GraphsText(graphs, rows, out).write();
       break;
     case Format::Json:
-      JsonReport(graphs, rows, out).write();
+      GraphsJson(graphs, rows, out).write();
       break;
     case Format::Csv:
       write_csv(graphs, rows, out);

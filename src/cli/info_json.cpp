@@ -11,9 +11,9 @@
 namespace sonde::cli {
 namespace {
 
-class JsonReport {
+class InfoJson {
  public:
-  JsonReport(const InfoReport& report, Output& out)
+  InfoJson(const InfoReport& report, Output& out)
       : report_(report),
         file_(report.file),
         trace_(report.file.trace),
@@ -181,7 +181,7 @@ class JsonReport {
 }  // namespace
 
 void write_info_json(const InfoReport& report, Output& out) {
-  JsonReport(report, out).write();
+  InfoJson(report, out).write();
   out.write("\n");
 }
 

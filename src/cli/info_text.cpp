@@ -11,15 +11,15 @@
 #include "base/format.h"
 #include "base/readable.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/info_report.h"
+#include "cli/text_lines.h"
 #include "sonde/analyse/program_facts.h"
 
 namespace sonde::cli {
 namespace {
 
 // The text shows only part of long lists and says so; JSON has everything.
-constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostInfoRows = 24;
 constexpr std::size_t kMostDetails = 3;
 constexpr std::size_t kLongestValue = 96;
 
@@ -27,19 +27,14 @@ std::string name_or(std::string_view name, std::string_view otherwise) {
   return readable_line(name.empty() ? otherwise : name);
 }
 
-std::string shortened(std::string_view text) {
-  const std::string_view shown = first_whole(text, kLongestValue);
-  return readable_line(shown) + (shown.size() < text.size() ? " …" : "");
-}
-
-class TextReport {
+class InfoText : TextLines {
  public:
-  TextReport(const InfoReport& report, Output& out)
-      : report_(report),
+  InfoText(const InfoReport& report, Output& out)
+      : TextLines(out, kMostInfoRows, "--format json"),
+        report_(report),
         file_(report.file),
         trace_(report.file.trace),
-        facts_(report.facts),
-        out_(out) {}
+        facts_(report.facts) {}
 
   void write() {
     head();
@@ -55,20 +50,6 @@ class TextReport {
   }
 
  private:
-  template <typename... Args>
-  void line(FormatPattern<Args...> format, Args&&... args) {
-    out_.line(format_text(format, std::forward<Args>(args)...));
-  }
-
-  // Calls row(i) for the first rows and says how many were left out.
-  template <typename Row>
-  void rows(std::size_t count, Row row) {
-    for (std::size_t i = 0; i < std::min(count, kMostRows); ++i) row(i);
-    if (count > kMostRows) {
-      line("  … and {} more (--format json shows all)", count_text(count - kMostRows));
-    }
-  }
-
   std::string format() const {
     switch (file_.format) {
       case FileFormat::Sonde:
@@ -117,7 +98,8 @@ class TextReport {
       if (ledger_class(kind) != wanted || total.count == 0) continue;
       line("{}{}: {}", mark, ledger_phrase(kind), count_text(total.count));
       const std::size_t shown = std::min(total.details.size(), kMostDetails);
-      for (std::size_t i = 0; i < shown; ++i) line("            {}", shortened(total.details[i]));
+      for (std::size_t i = 0; i < shown; ++i)
+        line("            {}", readable_start(total.details[i], kLongestValue));
       if (total.details.size() > shown) {
         line("            … and {} more", count_text(total.details.size() - shown));
       }
@@ -195,7 +177,7 @@ class TextReport {
     line("Metadata   {}", count_text(table.size()));
     rows(table.size(), [&](std::size_t i) {
       line("  {:<24} {}", readable_line(trace_.string(table.key[i])),
-           shortened(trace_.string(table.value[i])));
+           readable_start(trace_.string(table.value[i]), kLongestValue));
     });
   }
 
@@ -229,13 +211,12 @@ class TextReport {
   const OpenedFile& file_;
   const Trace& trace_;
   const TraceFacts& facts_;
-  Output& out_;
 };
 
 }  // namespace
 
 void write_info_text(const InfoReport& report, Output& out) {
-  TextReport(report, out).write();
+  InfoText(report, out).write();
 }
 
 }  // namespace sonde::cli

@@ -48,6 +48,24 @@ class JsonWriter {
   // Writes `json` unchanged if it is valid JSON, else as a string.
   void embed(std::string_view json) { validate_json(json) ? raw(json) : value(json); }
 
+  // Calls fill() for the members.
+  template <typename Fill>
+  void object(Fill fill) {
+    begin_object();
+    fill();
+    end_object();
+  }
+  // An object for each item, whose members fill(item) writes.
+  template <typename Items, typename Fill>
+  void list(const Items& items, Fill fill, std::size_t most = SIZE_MAX) {
+    begin_array();
+    for (const auto& item : items) {
+      if (most-- == 0) break;
+      object([&] { fill(item); });
+    }
+    end_array();
+  }
+
   void begin_object() { begin('{'); }
   void end_object() { end('}'); }
   void begin_array() { begin('['); }

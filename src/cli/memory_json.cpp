@@ -11,9 +11,9 @@
 namespace sonde::cli {
 namespace {
 
-class JsonReport {
+class MemoryJson {
  public:
-  JsonReport(const MemoryReport& report, std::size_t row_limit, JsonWriter& json)
+  MemoryJson(const MemoryReport& report, std::size_t row_limit, JsonWriter& json)
       : report_(report), trace_(report.profile.trace), row_limit_(row_limit), json_(json) {}
 
   void write() {
@@ -39,13 +39,7 @@ class JsonReport {
   // An array of objects.
   template <typename Items, typename Fill>
   void list(std::string_view key, const Items& items, Fill fill) {
-    json_.key(key).begin_array();
-    for (std::size_t i = 0; i < std::min<std::size_t>(items.size(), row_limit_); ++i) {
-      json_.begin_object();
-      fill(items[i]);
-      json_.end_object();
-    }
-    json_.end_array();
+    json_.key(key).list(items, fill, row_limit_);
   }
 
   void time(std::string_view key, Nanos time_ns) {
@@ -163,7 +157,7 @@ void write_memory_json(const MemoryProfile& profile, const std::vector<MemoryRep
   for (const std::string& sentence : profile.missing) json.value(sentence);
   json.end_array();
   json.key("devices").begin_array();
-  for (const MemoryReport& report : reports) JsonReport(report, row_limit, json).write();
+  for (const MemoryReport& report : reports) MemoryJson(report, row_limit, json).write();
   json.end_array();
   json.end_object();
   out.write("\n");

@@ -10,8 +10,8 @@
 #include "base/format.h"
 #include "base/readable.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/memory.h"
+#include "cli/text_lines.h"
 
 namespace sonde::cli {
 namespace {
@@ -27,15 +27,10 @@ std::string grown_bytes(std::int64_t bytes) {
   return bytes > 0 ? "+" + signed_bytes(bytes) : signed_bytes(bytes);
 }
 
-std::string shortened(std::string_view text) {
-  const std::string_view shown = first_whole(text, kLongestPlace);
-  return readable_line(shown) + (shown.size() < text.size() ? " …" : "");
-}
-
-class TextReport {
+class MemoryText : TextLines {
  public:
-  TextReport(const MemoryReport& report, std::size_t row_limit, Output& out)
-      : report_(report), row_limit_(row_limit), out_(out) {}
+  MemoryText(const MemoryReport& report, std::size_t row_limit, Output& out)
+      : TextLines(out, row_limit, "--row-limit -1"), report_(report) {}
 
   void write() {
     head();
@@ -56,19 +51,6 @@ class TextReport {
   }
 
  private:
-  template <typename... Args>
-  void line(FormatPattern<Args...> format, Args&&... args) {
-    out_.line(format_text(format, std::forward<Args>(args)...));
-  }
-
-  // Calls row(i) for the first rows and says how many were left out.
-  template <typename Row>
-  void rows(std::size_t count, Row row) {
-    for (std::size_t i = 0; i < std::min(count, row_limit_); ++i) row(i);
-    if (count > row_limit_)
-      line("  … and {} more (--row-limit -1 shows all)", count_text(count - row_limit_));
-  }
-
   Nanos since_start(Nanos time_ns) const { return time_ns - report_.profile.trace.first_ns(); }
 
   void head() {
@@ -124,7 +106,7 @@ class TextReport {
     rows(all.size(), [&](std::size_t i) {
       const std::string name = all[i].name.empty() ? "(no stack)" : all[i].name;
       line("{:>12}{:>10}  {}", signed_bytes(all[i].bytes), count_text(all[i].blocks),
-           shortened(name));
+           readable_start(name, kLongestPlace));
     });
   }
 
@@ -145,7 +127,8 @@ class TextReport {
       if (block.op.valid()) op = report_.profile.trace.name(block.op);
       line("{:>12}  {:<16}{:>12}{:>12}  {}", signed_bytes(block.bytes),
            to_string(peak.categories[i]), before ? "before" : duration_text(since_start(born_ns)),
-           block.death.valid() ? duration_text(died_ns - born_ns) : "to the end", shortened(op));
+           block.death.valid() ? duration_text(died_ns - born_ns) : "to the end",
+           readable_start(op, kLongestPlace));
     });
   }
 
@@ -156,7 +139,8 @@ class TextReport {
       const OpMemory& op = report_.ops[i];
       line("{:>12}{:>12}{:>12}{:>12}{:>10}  {}", signed_bytes(op.live_at_peak_bytes),
            signed_bytes(op.most_live_bytes), signed_bytes(op.allocated_bytes),
-           signed_bytes(op.live_at_end_bytes), count_text(op.allocations), shortened(op.name));
+           signed_bytes(op.live_at_end_bytes), count_text(op.allocations),
+           readable_start(op.name, kLongestPlace));
     });
   }
 
@@ -191,7 +175,7 @@ class TextReport {
       const MemoryLeak& leak = report_.leaks[i];
       const std::string place = leak.stack.empty() ? leak.op : leak.op + " < " + leak.stack;
       line("{:>12}{:>10}{:>8}  {:<16}{}", signed_bytes(leak.bytes), count_text(leak.blocks),
-           count_text(leak.steps), to_string(leak.category), shortened(place));
+           count_text(leak.steps), to_string(leak.category), readable_start(place, kLongestPlace));
     });
   }
 
@@ -226,14 +210,12 @@ class TextReport {
   }
 
   const MemoryReport& report_;
-  const std::size_t row_limit_;
-  Output& out_;
 };
 
 }  // namespace
 
 void write_memory_text(const MemoryReport& report, std::size_t row_limit, Output& out) {
-  TextReport(report, row_limit, out).write();
+  MemoryText(report, row_limit, out).write();
 }
 
 }  // namespace sonde::cli

@@ -44,7 +44,7 @@ Report report_with_progress(const Trace& trace, const std::string& file) {
   return report(trace);
 }
 
-Result<void> write_page(const Trace& trace, const ReportCommand& options, Output& out) {
+Result<void> write_report_page(const Trace& trace, const ReportCommand& options, Output& out) {
   const Progress progress("writing the page of " + options.file);
   TracePageOptions wanted;
   wanted.at = "view=overview";
@@ -100,7 +100,7 @@ Result<void> run_report(const ReportCommand& options, Output& out) {
 
 Result<void> answer_report(const Trace& trace, const ReportCommand& options, Output& out) {
   SONDE_TRY(const std::string format, format_of(options));
-  if (format == "html") return write_page(trace, options, out);
+  if (format == "html") return write_report_page(trace, options, out);
   const Report found = report_with_progress(trace, options.file);
   if (options.output.empty()) {
     write_report(found, options, format, out);

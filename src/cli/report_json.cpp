@@ -11,9 +11,9 @@
 namespace sonde::cli {
 namespace {
 
-class JsonReport {
+class FindingsJson {
  public:
-  JsonReport(const Report& report, std::string_view name, Output& out)
+  FindingsJson(const Report& report, std::string_view name, Output& out)
       : report_(report), name_(name), json_(out) {}
 
   void write() {
@@ -72,13 +72,7 @@ class JsonReport {
   // An array of objects.
   template <typename Items, typename Fill>
   void list(std::string_view key, const Items& items, Fill fill) {
-    json_.key(key).begin_array();
-    for (const auto& item : items) {
-      json_.begin_object();
-      fill(item);
-      json_.end_object();
-    }
-    json_.end_array();
+    json_.key(key).list(items, fill);
   }
 
   void ledger() {
@@ -191,7 +185,7 @@ class JsonReport {
 }  // namespace
 
 void write_report_json(const Report& report, std::string_view name, Output& out) {
-  JsonReport(report, name, out).write();
+  FindingsJson(report, name, out).write();
   out.write("\n");
 }
 

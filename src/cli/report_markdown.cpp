@@ -15,7 +15,7 @@
 namespace sonde::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostTableRows = 20;
 
 // A text that no Markdown reader misinterprets.
 std::string plain(std::string_view text) {
@@ -84,7 +84,7 @@ class Markdown {
     const std::vector<StepTime>& steps = report_.steps.steps;
     if (steps.empty()) return;
     head("Steps", {"step", "host", "in operators", "device busy", "device idle", "copies", "peak"});
-    for (std::size_t i = 0; i < std::min(steps.size(), kMostRows); ++i) {
+    for (std::size_t i = 0; i < std::min(steps.size(), kMostTableRows); ++i) {
       const StepTime& step = steps[i];
       const bool has_device = step.device_busy_ns >= 0;
       row({std::to_string(step.step), duration_text(step.host_ns()),
@@ -109,7 +109,7 @@ class Markdown {
   void names(std::string_view title, const std::vector<NameTime>& all) {
     if (all.empty()) return;
     head(title, {"name", "time", "times"});
-    for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i)
+    for (std::size_t i = 0; i < std::min(all.size(), kMostTableRows); ++i)
       row({all[i].name, duration_text(all[i].self_ns), count_text(all[i].count)});
   }
 

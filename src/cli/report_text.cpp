@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/report.h"
+#include "cli/text_lines.h"
 
 namespace sonde::cli {
 namespace {
@@ -44,10 +45,10 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-class TextReport {
+class ReportText : TextLines {
  public:
-  TextReport(const Report& report, std::string_view name, Output& out)
-      : report_(report), name_(name), out_(out) {}
+  ReportText(const Report& report, std::string_view name, Output& out)
+      : TextLines(out), report_(report), name_(name) {}
 
   void write() {
     head();
@@ -61,10 +62,6 @@ class TextReport {
   }
 
  private:
-  template <typename... Args>
-  void line(FormatPattern<Args...> format, Args&&... args) {
-    out_.line(format_text(format, std::forward<Args>(args)...));
-  }
   void paragraph(std::string_view indent, std::string_view text) {
     for (const std::string& one : wrapped(readable_line(text), kWidth - indent.size()))
       line("{}{}", indent, one);
@@ -201,13 +198,12 @@ class TextReport {
 
   const Report& report_;
   const std::string_view name_;
-  Output& out_;
 };
 
 }  // namespace
 
 void write_report_text(const Report& report, std::string_view name, Output& out) {
-  TextReport(report, name, out).write();
+  ReportText(report, name, out).write();
 }
 
 }  // namespace sonde::cli

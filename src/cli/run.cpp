@@ -14,6 +14,7 @@
 #include "agent/report.h"
 #include "agent/run_environment.h"
 #include "base/new_file.h"
+#include "cli/child_output.h"
 #include "cli/output.h"
 #include "cli/python_package.h"
 #include "cli/run_apart.h"
@@ -32,7 +33,6 @@ namespace fs = std::filesystem;
 constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 constexpr int kNotFound = 127;
 constexpr int kCannotStart = 126;
-constexpr int kKilledBase = 128;
 // Of the run log, which is to have room although the disk fills up: some hundred processes.
 constexpr std::size_t kReportBytes = std::size_t{64} << 10;
 
@@ -100,7 +100,7 @@ Result<void> check_folder_of(const std::string& path) {
   return Failure(ErrorCode::NotFound, path + ": there is no folder " + folder);
 }
 
-Result<RunOptions> complete(RunOptions options) {
+Result<RunOptions> completed(RunOptions options) {
   std::error_code failed;
   for (std::string* const path : {&options.output, &options.execution_trace}) {
     if (path->empty()) continue;
@@ -211,7 +211,7 @@ Result<int> run_program(const RunCommand& command) {
   RunOptions asked = command.options;
   if (command.with_execution_trace && asked.execution_trace.empty())
     asked.execution_trace = execution_trace_beside(asked.output);
-  SONDE_TRY(RunOptions options, complete(std::move(asked)));
+  SONDE_TRY(RunOptions options, completed(std::move(asked)));
   const auto report = TemporaryFile::create_to_share("sonde-run", kReportBytes,
                                                      fs::path(options.output).parent_path());
   if (report) options.report = report->path();
@@ -229,7 +229,7 @@ Result<int> run_program(const RunCommand& command) {
   // The reader of our messages may be gone, or the disk full. The exit status still matters.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
-  const int status = end.killed ? kKilledBase + end.number : end.number;
+  const int status = end.killed ? kStatusOfSignals + end.number : end.number;
   if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));
   if (!report) {
     if (!command.quiet) say("what was recorded is not known: " + report.error().message);

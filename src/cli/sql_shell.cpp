@@ -52,7 +52,7 @@ char* next_completion(const char* text, int state) {
   return nullptr;
 }
 
-char** complete(const char* text, int /*start*/, int /*end*/) {
+char** completions(const char* text, int /*start*/, int /*end*/) {
   rl_attempted_completion_over = 1;
   return rl_completion_matches(text, next_completion);
 }
@@ -69,7 +69,7 @@ class Lines {
     }
     for (const SqlFunction& function : SqlDatabase::functions())
       completions().push_back(function.usage.substr(0, function.usage.find('(') + 1));
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = completions;
     using_history();
     if (!file_.empty()) read_history(file_.c_str());
   }

@@ -34,7 +34,7 @@ std::string folder_of_adapter(const std::string& library_folder) {
 }
 
 // The paths of files by their names in #include lines.
-std::map<std::string, std::string> files_below(const fs::path& root) {
+std::map<std::string, std::string> sources_below(const fs::path& root) {
   std::map<std::string, std::string> files;
   std::error_code failed;
   fs::recursive_directory_iterator entry(root, fs::directory_options::follow_directory_symlink,
@@ -55,7 +55,7 @@ Result<AdapterSources> adapter_sources(const std::string& library_folder) {
   for (const auto& entry : fs::directory_iterator(folder_of_adapter(library_folder), ignored)) {
     if (!entry.is_directory(ignored)) continue;
     sources.includes.push_back(entry.path().string());
-    files.merge(files_below(entry.path()));
+    files.merge(sources_below(entry.path()));
   }
   sources.key = key_of(SONDE_VERSION);
   for (const auto& [name, path] : files) {

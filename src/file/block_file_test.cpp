@@ -145,51 +145,51 @@ TEST(BlockFile, SurvivesTruncationAtEveryByte) {
   }
 }
 
-TEST(BlockFile, TakesABlockMoreAfterItWasSealed) {
+// A file with one block, to which blocks are added.
+struct GrowingFile {
+  GrowingFile() : path(dir.file("a.sonde")), writer(*BlockWriter::create(path)) {
+    EXPECT_TRUE(writer.append(BlockKind::Events, first, true));
+  }
+  void add(BlockKind kind) const { EXPECT_TRUE(add_block(path, encode_block(kind, more, false))); }
+  // The contents of a block, once the file has so many.
+  Bytes block(std::size_t number, std::size_t count) const {
+    const Result<BlockFile> file = BlockFile::open(path);
+    EXPECT_TRUE(file && file->damage().empty());
+    if (!file || file->blocks().size() != count) return {};
+    Bytes scratch;
+    const auto payload = file->payload(file->blocks()[number], scratch);
+    return payload ? Bytes(payload->begin(), payload->end()) : Bytes();
+  }
+
   TempDir dir;
-  const std::string path = dir.file("a.sonde");
-  auto writer = BlockWriter::create(path);
-  ASSERT_TRUE(writer);
-  const std::vector<std::uint8_t> first(100, 1);
-  ASSERT_TRUE(writer->append(BlockKind::Events, first, true));
-  ASSERT_TRUE(writer->seal());
-  const std::vector<std::uint8_t> more = {7, 8};
-  ASSERT_TRUE(add_block(path, encode_block(BlockKind::Metadata, more, false)));
-  ASSERT_TRUE(add_block(path, encode_block(BlockKind::Ledger, more, false)));
-  const auto file = BlockFile::open(path);
+  const Bytes first = Bytes(100, 1);
+  const Bytes more = {7, 8};
+  const std::string path;
+  BlockWriter writer;
+};
+
+TEST(BlockFile, TakesABlockMoreAfterItWasSealed) {
+  GrowingFile growing;
+  ASSERT_TRUE(growing.writer.seal());
+  growing.add(BlockKind::Metadata);
+  growing.add(BlockKind::Ledger);
+  const auto file = BlockFile::open(growing.path);
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->sealed());
-  EXPECT_TRUE(file->damage().empty());
   ASSERT_EQ(file->blocks().size(), 3U);
   EXPECT_EQ(file->blocks()[2].kind, BlockKind::Ledger);
-  std::vector<std::uint8_t> scratch;
-  const auto payload = file->payload(file->blocks()[0], scratch);
-  ASSERT_TRUE(payload);
-  EXPECT_EQ(std::vector<std::uint8_t>(payload->begin(), payload->end()), first);
+  EXPECT_EQ(growing.block(0, 3), growing.first);
 }
 
 // Whatever a killed process left of its last block.
 TEST(BlockFile, TakesABlockMoreAfterItsWriterWasKilled) {
-  TempDir dir;
-  const std::string path = dir.file("a.sonde");
-  auto writer = BlockWriter::create(path);
-  ASSERT_TRUE(writer);
-  const std::vector<std::uint8_t> first(100, 1);
-  ASSERT_TRUE(writer->append(BlockKind::Events, first, false));
-  const std::uint64_t whole = writer->size();
-  ASSERT_TRUE(writer->append(BlockKind::Events, first, false));
+  GrowingFile growing;
+  const std::uint64_t whole = growing.writer.size();
+  ASSERT_TRUE(growing.writer.append(BlockKind::Events, growing.first, false));
   for (const std::uint64_t length : {whole + 60, whole + 8, whole}) {
-    std::filesystem::resize_file(path, length);
-    const std::vector<std::uint8_t> more = {7, 8};
-    ASSERT_TRUE(add_block(path, encode_block(BlockKind::Metadata, more, false)));
-    const auto file = BlockFile::open(path);
-    ASSERT_TRUE(file);
-    EXPECT_TRUE(file->damage().empty());
-    ASSERT_EQ(file->blocks().size(), 2U);
-    std::vector<std::uint8_t> scratch;
-    const auto payload = file->payload(file->blocks()[1], scratch);
-    ASSERT_TRUE(payload);
-    EXPECT_EQ(std::vector<std::uint8_t>(payload->begin(), payload->end()), more);
+    std::filesystem::resize_file(growing.path, length);
+    growing.add(BlockKind::Metadata);
+    EXPECT_EQ(growing.block(1, 2), growing.more);
   }
 }
 

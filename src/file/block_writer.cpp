@@ -120,12 +120,25 @@ Result<BlockWriter> BlockWriter::create(const std::string& path) {
 
 namespace {
 
-// Header, bytes and padding of a block.
-std::vector<std::uint8_t> bytes_of_block(const EncodedBlock& block, std::uint32_t file_tag,
-                                         std::uint32_t ordinal) {
+std::uint16_t flags_of(bool compressed) {
+  return compressed ? kBlockFlagZstd : std::uint16_t{0};
+}
+
+IndexEntry entry_of(const EncodedBlock& block, std::uint64_t offset) {
+  return {offset,
+          static_cast<std::uint32_t>(block.stored.size()),
+          block.payload_bytes,
+          static_cast<std::uint16_t>(block.kind),
+          flags_of(block.compressed),
+          0};
+}
+
+// Appends a block's header, bytes and padding.
+void append_block(const EncodedBlock& block, std::uint32_t file_tag, std::uint32_t ordinal,
+                  std::vector<std::uint8_t>& out) {
   BlockHeader header;
   header.kind = static_cast<std::uint16_t>(block.kind);
-  header.flags = block.compressed ? kBlockFlagZstd : std::uint16_t{0};
+  header.flags = flags_of(block.compressed);
   header.stored_bytes = static_cast<std::uint32_t>(block.stored.size());
   header.payload_bytes = block.payload_bytes;
   header.stored_crc = crc32_of(block.stored);
@@ -133,10 +146,9 @@ std::vector<std::uint8_t> bytes_of_block(const EncodedBlock& block, std::uint32_
   header.ordinal = ordinal;
   header.crc = crc_of(header);
   const auto front = bytes_of(header);
-  std::vector<std::uint8_t> bytes(front.begin(), front.end());
-  bytes.insert(bytes.end(), block.stored.begin(), block.stored.end());
-  bytes.resize(padded(bytes.size()), 0);
-  return bytes;
+  out.insert(out.end(), front.begin(), front.end());
+  out.insert(out.end(), block.stored.begin(), block.stored.end());
+  out.resize(padded(out.size()), 0);
 }
 
 // Replaces everything from `offset` on.
@@ -167,8 +179,7 @@ Result<void> add_block(const std::string& path, const EncodedBlock& block) {
     file_tag = tag_of(load<FileHeader>(mapped.bytes(), 0));
     for (const BlockFile::Block& one : file.blocks()) {
       entries.push_back({one.offset, one.stored_bytes, one.payload_bytes,
-                         static_cast<std::uint16_t>(one.kind),
-                         one.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+                         static_cast<std::uint16_t>(one.kind), flags_of(one.compressed), 0});
       end = one.offset + kBlockHeaderBytes + padded(one.stored_bytes);
     }
   }
@@ -176,11 +187,10 @@ Result<void> add_block(const std::string& path, const EncodedBlock& block) {
   if (entries.size() >= kEntriesPerBlock)
     return Failure(ErrorCode::Unsupported, path + ": has too many blocks to add one");
   auto ordinal = static_cast<std::uint32_t>(entries.size());
-  std::vector<std::uint8_t> bytes = bytes_of_block(block, file_tag, ordinal++);
+  std::vector<std::uint8_t> bytes;
+  append_block(block, file_tag, ordinal++, bytes);
   if (!is_sealed) return write_end(path, end, bytes);
-  entries.push_back({end, static_cast<std::uint32_t>(block.stored.size()), block.payload_bytes,
-                     static_cast<std::uint16_t>(block.kind),
-                     block.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+  entries.push_back(entry_of(block, end));
   Trailer trailer;
   trailer.index_offset = end + bytes.size();
   trailer.block_count = static_cast<std::uint32_t>(entries.size());
@@ -188,9 +198,7 @@ Result<void> add_block(const std::string& path, const EncodedBlock& block) {
   trailer.crc = crc_of(trailer);
   const std::span<const std::uint8_t> index(reinterpret_cast<const std::uint8_t*>(entries.data()),
                                             entries.size() * sizeof(IndexEntry));
-  const std::vector<std::uint8_t> index_bytes =
-      bytes_of_block(encode_block(BlockKind::Index, index, true), file_tag, ordinal);
-  bytes.insert(bytes.end(), index_bytes.begin(), index_bytes.end());
+  append_block(encode_block(BlockKind::Index, index, true), file_tag, ordinal, bytes);
   const auto last = bytes_of(trailer);
   bytes.insert(bytes.end(), last.begin(), last.end());
   return write_end(path, end, bytes);
@@ -212,27 +220,14 @@ Result<void> BlockWriter::append(const EncodedBlock& block) {
   SONDE_TRY_VOID(append_stored(block));
   if (entries_.size() == kMaxIndexEntries) is_indexed_ = false;
   if (!is_indexed_) return {};
-  entries_.push_back({offset, static_cast<std::uint32_t>(block.stored.size()), block.payload_bytes,
-                      static_cast<std::uint16_t>(block.kind),
-                      block.compressed ? kBlockFlagZstd : std::uint16_t{0}, 0});
+  entries_.push_back(entry_of(block, offset));
   return {};
 }
 
 // Header, bytes and padding in one write, so that a crash leaves at most one incomplete block.
 Result<void> BlockWriter::append_stored(const EncodedBlock& block) {
-  BlockHeader header;
-  header.kind = static_cast<std::uint16_t>(block.kind);
-  header.flags = block.compressed ? kBlockFlagZstd : std::uint16_t{0};
-  header.stored_bytes = static_cast<std::uint32_t>(block.stored.size());
-  header.payload_bytes = block.payload_bytes;
-  header.stored_crc = crc32_of(block.stored);
-  header.file_tag = file_tag_;
-  header.ordinal = ordinal_;
-  header.crc = crc_of(header);
-  const auto front = bytes_of(header);
-  scratch_.assign(front.begin(), front.end());
-  scratch_.insert(scratch_.end(), block.stored.begin(), block.stored.end());
-  scratch_.resize(padded(scratch_.size()), 0);
+  scratch_.clear();
+  append_block(block, file_tag_, ordinal_, scratch_);
   SONDE_TRY_VOID(file_.append(scratch_));
   ++ordinal_;
   return {};

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "analyse/name_place.h"
 #include "sonde/analyse/dynamo.h"
 #include "trace/known_names.h"
 
@@ -13,50 +14,36 @@ constexpr std::string_view kFramePrefix = "Torch-Compiled Region: ";
 constexpr std::string_view kInductorPrefix = "## Call CompiledFxGraph ";
 constexpr std::string_view kTritonPrefix = "triton_";
 
-enum class Where : std::uint8_t { Whole, Begin, End };
-
 struct Rule {
   GraphMark mark;
-  Where where;
+  NamePlace place;
   std::string_view text;
 };
 
 constexpr std::array<Rule, 15> kRules = {{
-    {GraphMark::Frame, Where::Begin, kFramePrefix},
-    {GraphMark::GraphCall, Where::Whole, "CompiledFunction"},
-    {GraphMark::GraphCall, Where::Begin, kInductorPrefix},
-    {GraphMark::GradientCall, Where::Whole, "CompiledFunctionBackward"},
-    {GraphMark::Guards, Where::Whole, "TorchDynamo Cache Lookup"},
-    {GraphMark::Overhead, Where::Whole, "Pregraph bytecode"},
-    {GraphMark::Overhead, Where::Whole, "AOTDispatcher Runtime Wrapper Prologue"},
-    {GraphMark::Overhead, Where::End, " (dynamo_timed)"},
+    {GraphMark::Frame, NamePlace::Begin, kFramePrefix},
+    {GraphMark::GraphCall, NamePlace::Whole, "CompiledFunction"},
+    {GraphMark::GraphCall, NamePlace::Begin, kInductorPrefix},
+    {GraphMark::GradientCall, NamePlace::Whole, "CompiledFunctionBackward"},
+    {GraphMark::Guards, NamePlace::Whole, "TorchDynamo Cache Lookup"},
+    {GraphMark::Overhead, NamePlace::Whole, "Pregraph bytecode"},
+    {GraphMark::Overhead, NamePlace::Whole, "AOTDispatcher Runtime Wrapper Prologue"},
+    {GraphMark::Overhead, NamePlace::End, " (dynamo_timed)"},
     // Kineto's files do not mark spans of TorchScript. The span of a module has its method's name.
-    {GraphMark::Script, Where::Whole, "forward"},
-    {GraphMark::Script, Where::Whole, "<forward op>"},
-    {GraphMark::Script, Where::Whole, "<backward op>"},
-    {GraphMark::ScriptGradient, Where::End, "::DifferentiableGraphBackward"},
-    {GraphMark::Marked, Where::Whole, dynamo::kRegionName},
-    {GraphMark::Wrapper, Where::Begin, kEvaluateFunction},
-    {GraphMark::Wrapper, Where::Begin, kTritonPrefix},
+    {GraphMark::Script, NamePlace::Whole, "forward"},
+    {GraphMark::Script, NamePlace::Whole, "<forward op>"},
+    {GraphMark::Script, NamePlace::Whole, "<backward op>"},
+    {GraphMark::ScriptGradient, NamePlace::End, "::DifferentiableGraphBackward"},
+    {GraphMark::Marked, NamePlace::Whole, dynamo::kRegionName},
+    {GraphMark::Wrapper, NamePlace::Begin, kEvaluateFunction},
+    {GraphMark::Wrapper, NamePlace::Begin, kTritonPrefix},
 }};
-
-bool applies(const Rule& rule, std::string_view name) {
-  switch (rule.where) {
-    case Where::Whole:
-      return name == rule.text;
-    case Where::Begin:
-      return name.starts_with(rule.text);
-    case Where::End:
-      return name.ends_with(rule.text);
-  }
-  return false;
-}
 
 // A gradient's wrapper ends like what it wraps. It counts as a wrapper.
 GraphMark mark_of(std::string_view name) {
   GraphMark found = launches_graph(name) ? GraphMark::CudaGraph : GraphMark::None;
   for (const Rule& rule : kRules) {
-    if (!applies(rule, name)) continue;
+    if (!has_text(name, rule.place, rule.text)) continue;
     if (rule.mark == GraphMark::Wrapper || found == GraphMark::None) found = rule.mark;
   }
   return found;

@@ -4,68 +4,54 @@
 #include <algorithm>
 #include <array>
 
+#include "analyse/name_place.h"
+
 namespace sonde::detail {
 namespace {
 
 constexpr std::uint32_t kNone = SpanId::kInvalid;
 
-enum class Where : std::uint8_t { Whole, Begin, End, Anywhere };
-
 struct Rule {
   Word word;
-  Where where;
+  NamePlace place;
   std::string_view text;
 };
 
 constexpr std::array<Rule, 25> kRules = {{
-    {Word::To, Where::Whole, "aten::to"},
-    {Word::ToCopy, Where::Whole, "aten::_to_copy"},
-    {Word::Copy, Where::Whole, "aten::copy_"},
-    {Word::FillsTensor, Where::Whole, "aten::fill_"},
-    {Word::FillsTensor, Where::Whole, "aten::zero_"},
-    {Word::FillsTensor, Where::Whole, "aten::normal_"},
-    {Word::FillsTensor, Where::Whole, "aten::uniform_"},
-    {Word::Select, Where::Whole, "aten::select"},
-    {Word::Mm, Where::Whole, "aten::mm"},
-    {Word::MatMul, Where::Whole, "aten::mm"},
-    {Word::MatMul, Where::Whole, "aten::bmm"},
-    {Word::MatMul, Where::Whole, "aten::addmm"},
-    {Word::SingleTensorOptimizer, Where::End, "_single_tensor_adam"},
-    {Word::SingleTensorOptimizer, Where::End, "_single_tensor_sgd"},
-    {Word::SingleTensorOptimizer, Where::End, "_single_tensor_adamw"},
-    {Word::LoaderNext, Where::Begin, "enumerate(DataLoader)#_SingleProcessDataLoaderIter"},
-    {Word::ZeroGrad, Where::End, ": zero_grad"},
-    {Word::Zero, Where::Whole, "aten::zero_"},
-    {Word::Zeros, Where::Whole, "aten::zeros"},
-    {Word::Conv2d, Where::Whole, "aten::conv2d"},
-    {Word::ModuleConv2d, Where::Begin, "nn.Module: Conv2d"},
-    {Word::ModuleBatchNorm2d, Where::Begin, "nn.Module: BatchNorm2d"},
-    {Word::AddInPlace, Where::Whole, "aten::add_"},
-    {Word::Fp32Product, Where::Anywhere, "sgemm"},
-    {Word::Fp32Product, Where::Anywhere, "gemm_f32f32_f32f32_f32"},
+    {Word::To, NamePlace::Whole, "aten::to"},
+    {Word::ToCopy, NamePlace::Whole, "aten::_to_copy"},
+    {Word::Copy, NamePlace::Whole, "aten::copy_"},
+    {Word::FillsTensor, NamePlace::Whole, "aten::fill_"},
+    {Word::FillsTensor, NamePlace::Whole, "aten::zero_"},
+    {Word::FillsTensor, NamePlace::Whole, "aten::normal_"},
+    {Word::FillsTensor, NamePlace::Whole, "aten::uniform_"},
+    {Word::Select, NamePlace::Whole, "aten::select"},
+    {Word::Mm, NamePlace::Whole, "aten::mm"},
+    {Word::MatMul, NamePlace::Whole, "aten::mm"},
+    {Word::MatMul, NamePlace::Whole, "aten::bmm"},
+    {Word::MatMul, NamePlace::Whole, "aten::addmm"},
+    {Word::SingleTensorOptimizer, NamePlace::End, "_single_tensor_adam"},
+    {Word::SingleTensorOptimizer, NamePlace::End, "_single_tensor_sgd"},
+    {Word::SingleTensorOptimizer, NamePlace::End, "_single_tensor_adamw"},
+    {Word::LoaderNext, NamePlace::Begin, "enumerate(DataLoader)#_SingleProcessDataLoaderIter"},
+    {Word::ZeroGrad, NamePlace::End, ": zero_grad"},
+    {Word::Zero, NamePlace::Whole, "aten::zero_"},
+    {Word::Zeros, NamePlace::Whole, "aten::zeros"},
+    {Word::Conv2d, NamePlace::Whole, "aten::conv2d"},
+    {Word::ModuleConv2d, NamePlace::Begin, "nn.Module: Conv2d"},
+    {Word::ModuleBatchNorm2d, NamePlace::Begin, "nn.Module: BatchNorm2d"},
+    {Word::AddInPlace, NamePlace::Whole, "aten::add_"},
+    {Word::Fp32Product, NamePlace::Anywhere, "sgemm"},
+    {Word::Fp32Product, NamePlace::Anywhere, "gemm_f32f32_f32f32_f32"},
 }};
 
 constexpr std::string_view kDataLoader = "torch/utils/data/dataloader.py";
 constexpr std::array<Rule, 4> kLoaderRules = {{
-    {Word::LoaderIter, Where::End, "__iter__"},
-    {Word::LoaderGetIterator, Where::End, "_get_iterator"},
-    {Word::LoaderCheckWorkers, Where::End, "check_worker_number_rationality"},
-    {Word::LoaderNext, Where::End, ": __next__"},
+    {Word::LoaderIter, NamePlace::End, "__iter__"},
+    {Word::LoaderGetIterator, NamePlace::End, "_get_iterator"},
+    {Word::LoaderCheckWorkers, NamePlace::End, "check_worker_number_rationality"},
+    {Word::LoaderNext, NamePlace::End, ": __next__"},
 }};
-
-bool applies(const Rule& rule, std::string_view name) {
-  switch (rule.where) {
-    case Where::Whole:
-      return name == rule.text;
-    case Where::Begin:
-      return name.starts_with(rule.text);
-    case Where::End:
-      return name.ends_with(rule.text);
-    case Where::Anywhere:
-      return name.find(rule.text) != std::string_view::npos;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -73,7 +59,7 @@ std::uint32_t words_of(std::string_view name) {
   std::uint32_t words = 0;
   const auto look = [&](const auto& rules) {
     for (const Rule& rule : rules) {
-      if (applies(rule, name)) words |= static_cast<std::uint32_t>(rule.word);
+      if (has_text(name, rule.place, rule.text)) words |= static_cast<std::uint32_t>(rule.word);
     }
   };
   look(kRules);

@@ -5,34 +5,21 @@
 #include <filesystem>
 
 #include "convert/columns/parquet_writer.h"
-#include "convert/columns/table_chunks.h"
+#include "convert/columns/write_tables.h"
 #include "sonde/export.h"
 
 namespace sonde {
 namespace {
 
-Result<void> write_table(const Trace& trace, TableKind kind, const std::string& folder) {
-  Relation table = relation(trace, kind);
-  const std::string path = folder + "/" + std::string(table.name) + ".parquet";
-  TableChunks chunks(trace, std::move(table));
-  SONDE_TRY(ParquetWriter file, ParquetWriter::create(path, chunks.columns()));
-  for (std::size_t first = 0; first < chunks.rows(); first += kRowsOfGroup) {
-    const ChunkGroup group = chunks.read(first);
-    SONDE_TRY_VOID(file.write_group(group.rows, group.chunks));
-  }
-  return file.finish();
-}
-
-Result<void> write_tables(const Trace& trace, const std::string& folder) {
-  for (const TableKind kind : all_tables()) SONDE_TRY_VOID(write_table(trace, kind, folder));
-  return {};
+Result<void> write_parquet(const Trace& trace, const std::string& folder) {
+  return write_tables<ParquetWriter>(trace, folder, ".parquet");
 }
 
 }  // namespace
 
 Result<void> export_parquet(const Trace& trace, const std::string& folder) {
   return make_folder_whole(folder,
-                           [&](const std::string& hidden) { return write_tables(trace, hidden); });
+                           [&](const std::string& hidden) { return write_parquet(trace, hidden); });
 }
 
 Result<void> export_parquet_parts(const std::vector<std::string>& parts,
@@ -46,7 +33,7 @@ Result<void> export_parquet_parts(const std::vector<std::string>& parts,
         return Failure(ErrorCode::Io, folder + ": cannot create a folder in it for " + parts[i] +
                                           (error ? ": " + error.message() : ": it is there twice"));
       SONDE_TRY(const Trace trace, open(i));
-      SONDE_TRY_VOID(write_tables(trace, inside));
+      SONDE_TRY_VOID(write_parquet(trace, inside));
     }
     return {};
   });

@@ -255,6 +255,13 @@ StringId SqliteCuda::copy_name(const CopyRow& copy) {
   return name;
 }
 
+void SqliteCuda::add_copy(SqliteRows& row, SpanRow span, CopyRow copy) {
+  span.name = copy_name(copy);
+  place(row, kPlace, span);
+  copy.span = tables_.builder().spans().push_back(span);
+  tables_.builder().copies().push_back(copy);
+}
+
 Result<void> SqliteCuda::read_copies(std::string_view table) {
   std::vector<const char*> columns = work_columns({"copyKind", "srcKind", "dstKind"});
   const std::size_t numbers = columns.size();
@@ -267,11 +274,7 @@ Result<void> SqliteCuda::read_copies(std::string_view table) {
     copy.kind = copy_kind(row.integer(numbers - 3));
     copy.source_kind = memory_kind(row.integer(numbers - 2));
     copy.destination_kind = memory_kind(row.integer(numbers - 1));
-    SpanRow span = span_of(*when, SpanKind::GpuMemcpy);
-    span.name = copy_name(copy);
-    place(row, kPlace, span);
-    copy.span = tables_.builder().spans().push_back(span);
-    tables_.builder().copies().push_back(copy);
+    add_copy(row, span_of(*when, SpanKind::GpuMemcpy), copy);
     return true;
   });
 }
@@ -288,11 +291,7 @@ Result<void> SqliteCuda::read_fills(std::string_view table) {
     copy.kind = CopyKind::Memset;
     const auto memory = row.integer(numbers - 2);
     copy.destination_kind = memory_kind(memory ? memory : row.integer(numbers - 1));
-    SpanRow span = span_of(*when, SpanKind::GpuMemset);
-    span.name = copy_name(copy);
-    place(row, kPlace, span);
-    copy.span = tables_.builder().spans().push_back(span);
-    tables_.builder().copies().push_back(copy);
+    add_copy(row, span_of(*when, SpanKind::GpuMemset), copy);
     return true;
   });
 }

@@ -79,6 +79,7 @@ class SqliteCuda {
   // from the column `first` on.
   void place(const SqliteRows& row, std::size_t first, SpanRow& span);
   StringId copy_name(const CopyRow& copy);
+  void add_copy(SqliteRows& row, SpanRow span, CopyRow copy);
   MemoryKind memory_kind(std::optional<std::int64_t> number) const;
 
   SqliteTables& tables_;
