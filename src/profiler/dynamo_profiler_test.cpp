@@ -15,22 +15,22 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-void work() {
+void marked_op() {
   SONDE_SCOPE("op");
 }
 
 TEST(DynamoProfiler, CountsCallsOfMarkedGraphsAndTheGraphs) {
   auto first = insert_profiling([](int x) {
-    work();
+    marked_op();
     return x + 1;
   });
-  auto second = insert_profiling([] { work(); });
+  auto second = insert_profiling([] { marked_op(); });
   Profiler prof;
   prof.start();
   EXPECT_EQ(first(1), 2);
   EXPECT_EQ(first(2), 3);
   second();
-  work();
+  marked_op();
   const ProfileResult result = prof.results();
   EXPECT_EQ(result.unique_graphs, 2);
   EXPECT_EQ(result.captured.graphs, 3);
@@ -39,7 +39,7 @@ TEST(DynamoProfiler, CountsCallsOfMarkedGraphsAndTheGraphs) {
 }
 
 TEST(DynamoProfiler, ForgetsTheGraphsItHasCounted) {
-  auto graph = insert_profiling([] { work(); });
+  auto graph = insert_profiling([] { marked_op(); });
   Profiler first;
   first.start();
   graph();
@@ -65,7 +65,7 @@ TEST(ShouldPrintMissing, IsAskedForInTheEnvironment) {
   sonde::testing::CapturedMessages messages;
   Profiler prof;
   prof.start();
-  work();
+  marked_op();
   prof.results();
   ::unsetenv("TORCHDYNAMO_PRINT_MISSING");
   EXPECT_THAT(messages.take(), Contains(HasSubstr("MISSING")));

@@ -30,7 +30,7 @@ void work(int items) {
 }
 
 // Two steps on two threads.
-void train(Profiler& prof) {
+void train_on_two_threads(Profiler& prof) {
   prof.start();
   for (int step = 0; step < 2; ++step) {
     std::thread helper([] { work(5); });
@@ -52,7 +52,7 @@ class ProfilerResults : public ::testing::Test {
 TEST_F(ProfilerResults, AreTheSameFromMemoryFileAndExport) {
   Profiler prof(
       {.output = dir_.file("run.sonde"), .schedule = schedule({.active = 2, .repeat = 1})});
-  train(prof);
+  train_on_two_threads(prof);
   const std::string in_process = *prof.key_averages().table(kAll);
   ASSERT_TRUE(prof.export_chrome_trace(dir_.file("run.json")));
   ASSERT_TRUE(prof.export_chrome_trace(dir_.file("run.json.gz")));
@@ -69,7 +69,7 @@ TEST_F(ProfilerResults, AreTheSameFromMemoryFileAndExport) {
 
 TEST_F(ProfilerResults, CountEveryCall) {
   Profiler prof({.schedule = schedule({.active = 2, .repeat = 1})});
-  train(prof);
+  train_on_two_threads(prof);
   const KeyAverages averages = prof.key_averages();
   std::uint64_t items = 0;
   for (const EventAverage& row : averages) items += row.key == "item" ? row.count : 0;
@@ -88,7 +88,7 @@ TEST_F(ProfilerResults, BeforeAnythingWasRecordedAreEmptyWithAMessage) {
 
 TEST_F(ProfilerResults, StacksAreRefusedUnlessTheyWereAskedFor) {
   Profiler prof;
-  train(prof);
+  train_on_two_threads(prof);
   const Result<void> refused = prof.export_stacks(dir_.file("x.stacks"));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("with_stack = true"));
@@ -99,11 +99,11 @@ TEST_F(ProfilerResults, StacksAreRefusedUnlessTheyWereAskedFor) {
 
 TEST_F(ProfilerResults, MemoryTimelinesAreRefusedInPyTorchsWords) {
   Profiler neither;
-  train(neither);
+  train_on_two_threads(neither);
   EXPECT_EQ(neither.export_memory_timeline(dir_.file("m.json")).error().message,
             "record_shapes=True, profile_memory=True required for memory profiling.");
   Profiler one({.record = {.record_shapes = true}});
-  train(one);
+  train_on_two_threads(one);
   EXPECT_EQ(one.export_memory_timeline(dir_.file("m.json")).error().message,
             "profile_memory=True required for memory profiling.");
   EXPECT_FALSE(read_file(dir_.file("m.json")));
@@ -111,7 +111,7 @@ TEST_F(ProfilerResults, MemoryTimelinesAreRefusedInPyTorchsWords) {
 
 TEST_F(ProfilerResults, StacksAreWrittenIfTheyWere) {
   Profiler prof({.record = {.with_stack = true}});
-  train(prof);
+  train_on_two_threads(prof);
   EXPECT_TRUE(prof.export_stacks(dir_.file("x.stacks")));
   EXPECT_TRUE(read_file(dir_.file("x.stacks")));
 }

@@ -41,7 +41,7 @@ void append_micros(std::string& out, Nanos nanos) {
   out += std::to_string(size / 1000) + '.' + fraction.substr(1) + " us";
 }
 
-void append_number(std::string& out, auto value) {
+void append_digits(std::string& out, auto value) {
   std::array<char, 64> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   out.append(text.data(), end);
@@ -190,17 +190,17 @@ class Dump {
     if constexpr (std::is_same_v<T, StringId>) {
       append_quoted(line_, trace_.string(value));
     } else if constexpr (IsId<T>::value) {
-      append_number(line_, value.value());
+      append_digits(line_, value.value());
     } else if constexpr (std::is_enum_v<T>) {
       line_ += to_string(value);
     } else if constexpr (std::is_same_v<T, Nanos>) {
       if (is_time(name)) {
         append_micros(line_, value - trace_.first_ns());
       } else {
-        append_number(line_, value);
+        append_digits(line_, value);
       }
     } else {
-      append_number(line_, value);
+      append_digits(line_, value);
     }
   }
 

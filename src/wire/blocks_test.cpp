@@ -9,7 +9,7 @@ namespace sonde {
 namespace {
 
 template <typename Block>
-Block round_trip(const Block& block) {
+Block read_back(const Block& block) {
   ByteWriter out;
   block.write(out);
   ByteReader in(out.bytes());
@@ -37,7 +37,7 @@ TEST(Blocks, GiveBackAProcess) {
   block.name = std::string("any\0bytes\xff", 10);
   block.live_name = "run.live";
   block.live_path = std::string(300, 'p');
-  const ProcessBlock back = round_trip(block);
+  const ProcessBlock back = read_back(block);
   EXPECT_EQ(back.pid, block.pid);
   EXPECT_EQ(back.parent_pid, -1);
   EXPECT_EQ(back.rank, 3);
@@ -51,7 +51,7 @@ TEST(Blocks, GiveBackAProcess) {
 }
 
 TEST(Blocks, GiveBackAnAnchor) {
-  const AnchorBlock back = round_trip(AnchorBlock{{~std::uint64_t{0}, -5, 7, 9}});
+  const AnchorBlock back = read_back(AnchorBlock{{~std::uint64_t{0}, -5, 7, 9}});
   EXPECT_EQ(back.anchor.ticks, ~std::uint64_t{0});
   EXPECT_EQ(back.anchor.monotonic_ns, -5);
   EXPECT_EQ(back.anchor.realtime_ns, 7);
@@ -59,7 +59,7 @@ TEST(Blocks, GiveBackAnAnchor) {
 }
 
 TEST(Blocks, GiveBackAWindow) {
-  const WindowBlock back = round_trip(WindowBlock{4, 1, 1'000, -3});
+  const WindowBlock back = read_back(WindowBlock{4, 1, 1'000, -3});
   EXPECT_EQ(back.index, 4u);
   EXPECT_EQ(back.is_end, 1u);
   EXPECT_EQ(back.ticks, 1'000u);
@@ -67,13 +67,13 @@ TEST(Blocks, GiveBackAWindow) {
 }
 
 TEST(Blocks, GiveBackMetadata) {
-  const MetadataBlock back = round_trip(MetadataBlock{"key", R"({"a": 1})"});
+  const MetadataBlock back = read_back(MetadataBlock{"key", R"({"a": 1})"});
   EXPECT_EQ(back.key, "key");
   EXPECT_EQ(back.json, R"({"a": 1})");
 }
 
 TEST(Blocks, GiveBackALedgerRow) {
-  const LedgerBlock back = round_trip(LedgerBlock{200, ~std::uint64_t{0}, "collect", ""});
+  const LedgerBlock back = read_back(LedgerBlock{200, ~std::uint64_t{0}, "collect", ""});
   EXPECT_EQ(back.kind, 200);
   EXPECT_EQ(back.count, ~std::uint64_t{0});
   EXPECT_EQ(back.source, "collect");

@@ -38,7 +38,7 @@ std::vector<std::string> stayed(MemoryTrace& t) {
 //
 //   forward  backward  AccumulateGrad x 2  Optimizer.step#…
 //   0  10    20    30  30      40          50            60
-void training_step(MemoryTrace& t, Nanos at, std::string_view optimizer) {
+void optimised_step(MemoryTrace& t, Nanos at, std::string_view optimizer) {
   t.op("aten::mm", at, at + 10);
   t.alloc(at + 1, 0x1000, 4096);
   t.backward("MmBackward0", at + 20, at + 30);
@@ -56,24 +56,24 @@ void training_step(MemoryTrace& t, Nanos at, std::string_view optimizer) {
 
 TEST(UnseenTensors, AreParametersWhoseGradientsAccumulate) {
   MemoryTrace t;
-  training_step(t, 0, "Mine");  // nothing is known about its state
-  training_step(t, 100, "Mine");
+  optimised_step(t, 0, "Mine");  // nothing is known about its state
+  optimised_step(t, 100, "Mine");
   EXPECT_THAT(stayed(t), ElementsAre("parameter 400", "parameter 1200"));
 }
 
 TEST(UnseenTensors, AreStateThatAnOptimizerIsKnownToKeep) {
   MemoryTrace t;
-  training_step(t, 0, "Adagrad");
+  optimised_step(t, 0, "Adagrad");
   EXPECT_THAT(stayed(t), ElementsAre("parameter 400", "parameter 1200", "optimizer_state 400",
                                      "optimizer_state 1200"));
 }
 
 TEST(UnseenTensors, AreOneMoreWhereTheOptimizerCallsWhatOnlyThatNeeds) {
   MemoryTrace without;
-  training_step(without, 0, "SGD");
+  optimised_step(without, 0, "SGD");
   EXPECT_THAT(stayed(without), ElementsAre("parameter 400", "parameter 1200"));
   MemoryTrace with_momentum;
-  training_step(with_momentum, 0, "SGD");
+  optimised_step(with_momentum, 0, "SGD");
   with_momentum.op("aten::_foreach_mul_", 52, 53);
   EXPECT_THAT(stayed(with_momentum), ElementsAre("parameter 400", "parameter 1200",
                                                  "optimizer_state 400", "optimizer_state 1200"));
@@ -82,8 +82,8 @@ TEST(UnseenTensors, AreOneMoreWhereTheOptimizerCallsWhatOnlyThatNeeds) {
 // It is unknown which parameters belong to which, so the optimiser that keeps less counts for all.
 TEST(UnseenTensors, AreNoMoreThanTheLeastOfTwoOptimizersKeeps) {
   MemoryTrace t;
-  training_step(t, 0, "Adagrad");
-  training_step(t, 100, "AdamW");
+  optimised_step(t, 0, "Adagrad");
+  optimised_step(t, 100, "AdamW");
   EXPECT_THAT(stayed(t), ElementsAre("parameter 400", "parameter 1200", "optimizer_state 400",
                                      "optimizer_state 1200"));
 }
@@ -92,10 +92,10 @@ TEST(UnseenTensors, AreNoneWhereBlocksOfTheirSizeWereSeen) {
   MemoryTrace t;
   t.alloc(-20, 0x1, 512);   // the allocator rounds 400 up to this
   t.alloc(-19, 0x2, 1536);  // and 1200
-  training_step(t, 0, "Adagrad");
+  optimised_step(t, 0, "Adagrad");
   t.alloc(51, 0x3, 512);  // the optimiser's first step makes its state
   t.alloc(52, 0x4, 1536);
-  training_step(t, 100, "Adagrad");
+  optimised_step(t, 100, "Adagrad");
   EXPECT_THAT(stayed(t), IsEmpty());
 }
 

@@ -122,6 +122,12 @@ class OpTrace {
   Span op(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::CpuOp, main_, start_us, end_us);
   }
+  Span step(std::int64_t number, Nanos start_us, Nanos end_us) {
+    Span made =
+        span("ProfilerStep#" + std::to_string(number), SpanKind::Step, main_, start_us, end_us);
+    builder_.spans().step.set(made.span(), number);
+    return made;
+  }
   Span annotation(std::string_view name, Nanos start_us, Nanos end_us) {
     return span(name, SpanKind::UserAnnotation, main_, start_us, end_us);
   }

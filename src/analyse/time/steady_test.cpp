@@ -12,12 +12,6 @@ namespace {
 
 using testing::OpTrace;
 
-void add_step(OpTrace& t, std::int64_t number, Nanos begin_us, Nanos end_us) {
-  const auto span =
-      t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(), begin_us, end_us);
-  t.builder().spans().step.set(span.span(), number);
-}
-
 SteadyPart part_of(const Trace& trace) {
   return steady_part(trace, step_times(trace), TrackId(0));
 }
@@ -34,7 +28,7 @@ TEST(SteadyPart, LeavesOutTheStartAndTheFirstSlowSteps) {
   OpTrace t;
   t.annotation("import torch", 0, 900);
   for (int i = 0; i < 6; ++i)
-    add_step(t, i, 1000 * (i + 1), 1000 * (i + 1) + (i == 0 ? 900 : i == 1 ? 400 : 100));
+    t.step(i, 1000 * (i + 1), 1000 * (i + 1) + (i == 0 ? 900 : i == 1 ? 400 : 100));
   const Trace trace = t.build();
   const SteadyPart part = part_of(trace);
   EXPECT_EQ(part.rule, StepRule::Recorded);
@@ -47,8 +41,8 @@ TEST(SteadyPart, LeavesOutTheStartAndTheFirstSlowSteps) {
 
 TEST(SteadyPart, OfFewStepsHasNoWarmUp) {
   OpTrace t;
-  add_step(t, 0, 0, 900);
-  add_step(t, 1, 1000, 1100);
+  t.step(0, 0, 900);
+  t.step(1, 1000, 1100);
   EXPECT_EQ(part_of(t.build()).warm_up_steps, 0U);
 }
 

@@ -14,20 +14,14 @@ namespace {
 
 using testing::OpTrace;
 
-void add_step(OpTrace& t, std::int64_t number, Nanos begin_us, Nanos end_us) {
-  const auto span =
-      t.span("ProfilerStep#" + std::to_string(number), SpanKind::Step, t.main(), begin_us, end_us);
-  t.builder().spans().step.set(span.span(), number);
-}
-
 TEST(StepTimes, AreEmptyWithoutSteps) {
   EXPECT_TRUE(step_times(testing::sketch("main aaa")).steps.empty());
 }
 
 TEST(StepTimes, DivideAStepByDeviceAndByHost) {
   OpTrace t;
-  add_step(t, 1, 0, 100);
-  add_step(t, 2, 100, 200);
+  t.step(1, 0, 100);
+  t.step(2, 100, 200);
   t.op("aten::mm", 10, 40);
   t.kernel("k", 20, 60);
   t.kernel("k", 90, 130);  // across the end of a step
@@ -43,7 +37,7 @@ TEST(StepTimes, DivideAStepByDeviceAndByHost) {
 TEST(StepTimes, CountOperatorsOfAllThreads) {
   OpTrace t;
   const TrackId engine = t.thread(7);
-  add_step(t, 1, 0, 100);
+  t.step(1, 0, 100);
   t.op("aten::mm", 10, 40);
   t.span("MmBackward0", SpanKind::CpuOp, engine, 30, 90);
   EXPECT_EQ(step_times(t.build()).steps[0].in_operators_ns, 80'000);
@@ -51,7 +45,7 @@ TEST(StepTimes, CountOperatorsOfAllThreads) {
 
 TEST(StepTimes, HaveNoDeviceTimeWhereThereIsNoDevice) {
   OpTrace t;
-  add_step(t, 1, 0, 100);
+  t.step(1, 0, 100);
   EXPECT_EQ(step_times(t.build()).steps.front().device_busy_ns, -1);
 }
 
@@ -59,7 +53,7 @@ TEST(StepTimes, NameWhatMadeAStepAnOutlier) {
   OpTrace t;
   for (int i = 0; i < 6; ++i) {
     const Nanos begin_us = 1000 * i;
-    add_step(t, i, begin_us, begin_us + (i == 3 ? 900 : 100 + i));
+    t.step(i, begin_us, begin_us + (i == 3 ? 900 : 100 + i));
     t.op("aten::mm", begin_us + 10, begin_us + 60);
     t.op("aten::cat", begin_us + 60, begin_us + (i == 3 ? 800 : 70));
   }
@@ -73,7 +67,7 @@ TEST(StepTimes, NameWhatMadeAStepAnOutlier) {
 TEST(StepTimes, SayThatItWasOutsideOfAllSpans) {
   OpTrace t;
   for (int i = 0; i < 5; ++i) {
-    add_step(t, i, 1000 * i, 1000 * i + (i == 4 ? 900 : 100));
+    t.step(i, 1000 * i, 1000 * i + (i == 4 ? 900 : 100));
     t.op("aten::mm", 1000 * i + 10, 1000 * i + 60);
   }
   EXPECT_THAT(step_times(t.build()).steps[4].why, ::testing::HasSubstr("outside all spans"));
@@ -81,14 +75,14 @@ TEST(StepTimes, SayThatItWasOutsideOfAllSpans) {
 
 TEST(StepTimes, ThatVaryHaveNoOutliers) {
   OpTrace t;
-  for (int i = 0; i < 8; ++i) add_step(t, i, 1000 * i, 1000 * i + 100 + 40 * (i % 4));
+  for (int i = 0; i < 8; ++i) t.step(i, 1000 * i, 1000 * i + 100 + 40 * (i % 4));
   EXPECT_EQ(step_times(t.build()).outliers, 0U);
 }
 
 TEST(StepTimes, KnowTheMostMemoryOfAStep) {
   OpTrace t;
-  add_step(t, 1, 0, 100);
-  add_step(t, 2, 100, 200);
+  t.step(1, 0, 100);
+  t.step(2, 100, 200);
   t.flag("profile_memory");
   const auto memory = [&t](Nanos at_us, std::uint64_t address, std::int64_t bytes) {
     t.builder().allocations().push_back({.time_ns = at_us * 1000,
