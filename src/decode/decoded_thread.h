@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the words of one thread say, by subject. Rows of spans count from 0 in order of begin; names
-// are numbers of the NameTable.
+// What the words of one thread say, by subject. Rows of spans count from 0 in order of begin. A
+// name is its number in the NameTable.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct DecodedSpans {
   std::vector<std::uint32_t> parent;
   std::vector<SpanKind> kind;
   Column<std::uint16_t> flags;
-  // Index into DecodeContext::windows; empty if there is but one.
+  // Index into DecodeContext::windows; empty if there is only one window.
   std::vector<std::uint32_t> window;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
 
@@ -37,7 +37,7 @@ struct NoteOwner {
   bool valid() const { return row != SpanId::kInvalid; }
 };
 
-// Texts that stand in the words themselves.
+// Texts that are in the words themselves.
 struct DecodedNotes {
   struct Text {
     std::uint32_t span;
@@ -55,11 +55,11 @@ struct DecodedNotes {
     std::uint32_t name;
   };
 
-  std::vector<Text> names;  // of spans whose names were given no number
+  std::vector<Text> names;  // of spans whose names have no number
   std::vector<Text> texts;
   std::vector<Argument> arguments;
   std::vector<Category> categories;
-  std::uint64_t cut = 0;  // texts that are not whole
+  std::uint64_t cut = 0;  // incomplete texts
 };
 
 struct DecodedOps {
@@ -80,17 +80,17 @@ struct DecodedOps {
   std::int64_t count = 0;
   bool has_gradients = false;
   std::vector<std::string> input_texts;  // each once
-  TensorUseTable tensors;                // their spans count from 0 as well
+  TensorUseTable tensors;                // spans count from 0 here too
   std::vector<Place> places;
 };
 
-// What happened at one time.
+// What happened at one moment.
 struct DecodedMoments {
   struct Moment {
     std::int64_t time_ns;
     std::uint32_t name;
     double value;        // counters
-    std::uint32_t span;  // innermost open one, SpanId::kInvalid if none
+    std::uint32_t span;  // the innermost open span; SpanId::kInvalid if none
   };
   struct FlowEnd {
     std::uint64_t id;
@@ -119,7 +119,7 @@ struct DecodedMoments {
   std::vector<FlowEnd> flows;
   std::vector<AsyncEdge> asyncs;
   std::vector<Role> roles;
-  AllocationTable allocations;  // their spans count from 0 as well; tracks are not known
+  AllocationTable allocations;  // spans count from 0 here too; tracks are unknown
 
   bool empty() const {
     return instants.empty() && counters.empty() && flows.empty() && asyncs.empty() &&
@@ -127,7 +127,7 @@ struct DecodedMoments {
   }
 };
 
-// What sources of device work recorded; device_rows.h makes rows of it.
+// What sources of device work recorded; device_rows.h turns it into rows.
 struct DecodedDevices {
   struct ApiCall {
     std::uint32_t span;
@@ -137,7 +137,7 @@ struct DecodedDevices {
   struct GraphNode {
     std::uint64_t id;
     std::uint64_t copied_from;
-    std::uint32_t span;  // that made it, SpanId::kInvalid if none
+    std::uint32_t span;  // that made it; SpanId::kInvalid if none
   };
 
   std::vector<ApiCall> api_calls;
@@ -151,7 +151,7 @@ struct DecodeCounts {
   std::uint64_t out_of_window = 0;
   std::uint64_t unmatched = 0;
   std::uint64_t undecodable = 0;
-  std::uint64_t lost = 0;  // as the chunks themselves tell
+  std::uint64_t lost = 0;  // according to the chunks
 };
 
 struct DecodedThread {

@@ -11,10 +11,11 @@
 namespace sonde {
 namespace {
 
-// Blocks that are read at a time, for each core.
+// Blocks that are read at once, per core.
 constexpr std::size_t kBlocksPerCore = 8;
 
-// Calls visit(bytes of a piece) until it returns false; false if the block ends inside of one.
+// Calls visit(bytes of a piece) until it returns false. Returns false if the block ends inside a
+// piece.
 template <typename Visit>
 bool for_each_piece(std::span<const std::uint8_t> payload, Visit&& visit) {
   ByteReader in(payload);
@@ -39,7 +40,7 @@ EventStream::EventStream(const BlockFile& file, std::vector<std::size_t> blocks,
   }
 }
 
-// False if they are not the marks of all pieces, each once.
+// False unless the marks cover all pieces, each once.
 bool EventStream::heads_from(const std::vector<PieceMark>& marks, Heads& heads) const {
   if (marks.empty()) return false;
   std::vector<std::size_t> count(blocks_.size());
@@ -96,12 +97,12 @@ void EventStream::find_pieces(const Heads& heads) {
   }
   for (std::size_t i = 0; i < live_.size(); ++i)
     add(live_[i].head, kLive, i, live_[i].words.size());
-  // A piece states its length, and damage may state any. Room is made for no more than the blocks
-  // can hold: two words a stored byte, far more than events compress.
+  // A piece states its length, and a damaged one may state any. Reserves no more than the blocks
+  // can hold: two words per stored byte, far more than events compress.
   std::uint64_t most = 0;
   for (const std::size_t block : blocks_) most += 2 * file_.blocks()[block].payload_bytes;
   for (auto& [id, places] : by_thread) {
-    // Of pieces that begin at the same place the longest comes first, and the rest add nothing.
+    // Of pieces with the same begin the longest comes first; the others add nothing.
     std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
       return a.position != b.position ? a.position < b.position : a.words > b.words;
     });
@@ -177,7 +178,7 @@ EventStream::Survey EventStream::run(const Take& take) {
       if (place.block != kLive) ++uses[place.block];
     }
   }
-  std::vector<std::size_t> next(threads_.size());  // the place that each thread is at
+  std::vector<std::size_t> next(threads_.size());  // the next place of each thread
   std::vector<std::vector<std::uint32_t>> used(threads_.size());
   const auto advance = [&](std::size_t thread, std::size_t until) {
     const std::vector<Place>& places = places_[thread];
@@ -199,7 +200,7 @@ EventStream::Survey EventStream::run(const Take& take) {
 
   Survey sum;
   for (const Piece& piece : live_) survey(piece, sum);
-  // While what was loaded before is used, the next blocks are loaded.
+  // Loads the next blocks while the previous ones are used.
   for (std::size_t have = 0, ready = 0; ready < blocks_.size() || have == 0;) {
     const std::size_t until = std::min(blocks_.size(), have + at_once);
     for (std::size_t b = have; b < until && !spare.empty(); ++b) {

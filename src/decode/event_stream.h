@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The events of a recording, a few blocks at a time: the pieces of each thread in order, whatever
-// their order in the file. Blocks are read on some threads while others use what was read before,
-// and are forgotten once used, so memory does not grow with the file.
+// Reads the events of a recording a few blocks at a time. Each thread's pieces come in order,
+// whatever their order in the file. Some threads read blocks while others use those already read. A
+// block is dropped after use, so memory does not grow with the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace sonde {
 
 class EventStream {
  public:
-  // `blocks` are numbers of events blocks; `live` are pieces from elsewhere. The marks say where
-  // the pieces are, if they are those of all blocks. Without marks the blocks are read once more.
+  // `blocks` are the numbers of the events blocks; `live` are pieces of live buffers. If the marks
+  // cover all blocks, they say where the pieces are; otherwise the blocks are read twice.
   EventStream(const BlockFile& file, std::vector<std::size_t> blocks, std::vector<Piece> live,
               const std::vector<PieceMark>& marks = {});
 
@@ -30,18 +30,18 @@ class EventStream {
     std::uint64_t id;
     std::size_t words = 0;
   };
-  // Those that have any words, by their ids.
+  // The ids of the threads that have any words.
   const std::vector<Thread>& threads() const { return threads_; }
 
-  // What only all events together tell.
+  // What is known only after all events were read.
   struct Survey {
-    std::unordered_map<std::uint64_t, ForeignEnds> foreign_ends;  // by the thread that began
+    std::unordered_map<std::uint64_t, ForeignEnds> foreign_ends;  // by the thread of the begin
     std::uint64_t last_ticks = 0;
     std::vector<std::pair<std::size_t, std::string>> problems;  // by block
-    bool fits_marks = true;  // false: forget what was taken, and run again
+    bool fits_marks = true;  // false: discard what was taken, and run again
   };
-  // Calls take(number of the thread, piece) for all pieces: for one thread in order, for several at
-  // the same time. May be called again.
+  // Calls take(number of the thread, piece) for all pieces. Pieces of one thread come in order;
+  // several threads run at once. May be called again.
   using Take = std::function<void(std::size_t thread, const Piece& piece)>;
   Survey run(const Take& take);
 
@@ -53,14 +53,14 @@ class EventStream {
     std::uint32_t number;
     std::uint32_t words;
   };
-  // Memory that is used again for other blocks.
+  // Memory that is reused for other blocks.
   struct Room {
     std::vector<Piece> pieces;
     std::vector<std::uint8_t> scratch;
   };
   struct Loaded {
     Room room;
-    std::size_t count = 0;  // of its pieces that are whole
+    std::size_t count = 0;  // of its complete pieces
     std::string problem;
     Survey survey;
   };

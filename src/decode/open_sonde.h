@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// A `.sonde` file as a trace, whatever is in it: the columns of a finished trace, or the events of
-// a recording. open_sonde() in sonde/trace.h is its public function.
+// Opens a `.sonde` file as a trace, whether it holds the columns of a finished trace or the events
+// of a recording. open_sonde() in sonde/trace.h is the public function.
 
 #include <memory>
 
@@ -20,11 +20,11 @@ Result<Trace> read_trace(const BlockFile& file);
 // until then; null if the file keeps it.
 Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes = nullptr);
 
-// Only what overlaps a part of it, read without the rest if that can be.
+// Only what overlaps a part of the recording. Where possible, the rest is not read.
 Result<Trace> read_trace_part(BlockFile& file, const TracePart& part);
 
-// The same for a file that another process may still write. `file` is looked at again where it has
-// no proper end, so that it and the live buffers fit together.
+// The same for a file that another process may still be writing. If the file has no proper end,
+// `file` is read again so that it matches the live buffers.
 Result<Trace> read_growing_trace(BlockFile& file);
 
 }  // namespace sonde

@@ -25,13 +25,13 @@ bool is_silent(const DecodedThread& decoded) {
   return decoded.spans.empty() && decoded.moments.empty();
 }
 
-// Nobody wants to see as an empty line a source's own thread, or, in the trace of one window, a
-// thread of others.
+// Leaves out tracks that would be empty: the thread of a source and, in the trace of one window,
+// threads that did nothing in it.
 bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
   return !is_silent(decoded) || (decoded.devices.words.empty() && filter.window < 0);
 }
 
-// Joins the threads' rows to one table and turns names into strings.
+// Joins the rows of all threads and turns names into strings.
 class Assembler {
  public:
   Assembler(Recording& recording, const DecodeContext& context)
@@ -139,7 +139,7 @@ class Assembler {
     count_losses(decoded);
   }
 
-  // What the rows of a thread would be, by their number.
+  // As many rows as the thread's events would give.
   void add_counted_thread(const ThreadCounts& thread, TraceCounts& counts) {
     recording_.threads[thread.thread] = {static_cast<std::int64_t>(thread.kernel_id),
                                          builder_.intern(thread.name)};
@@ -243,8 +243,8 @@ class Assembler {
       }
       builder_.metadata().push_back({process_, builder_.intern(key), builder_.intern(json)});
     }
-    // The writer stores its sums after every window: the last ones count. A truncated file may hold
-    // more events than it says, so there we count for ourselves.
+    // The writer stores its sums after every window; the last ones count. A truncated file may hold
+    // more events than its sums say, so for such a file they are counted here.
     const bool told_losses = file.sealed() || filter.still_written;
     std::map<std::tuple<LedgerKind, std::string, std::string>, std::uint64_t> rows;
     for (const LedgerBlock& item : recording_.ledger) {
@@ -292,7 +292,7 @@ class Assembler {
     TrackId track;
   };
 
-  // Names that stand in the words themselves get a number like the others.
+  // Gives names that are in the words themselves a number like the others.
   void name_spans(DecodedThread& decoded) {
     for (const DecodedNotes::Text& named : decoded.notes.names) {
       NameInfo info;
@@ -363,7 +363,7 @@ class Assembler {
     take(local.arguments, ops.arguments);
   }
 
-  // Each thread's count from 1: they go on where those of the last thread end.
+  // Each thread counts from 1; here the numbers continue from thread to thread.
   void add_external_ids(DecodedOps& ops) {
     if (last_external_id_ > 0) {
       std::int64_t* const ids = ops.external_id.mutable_data();
@@ -374,7 +374,7 @@ class Assembler {
     last_external_id_ += ops.count;
   }
 
-  // From numbers of the thread's own texts to lists.
+  // Maps numbers of the thread's own texts to lists.
   void add_arguments(DecodedOps& ops) {
     if (ops.input_texts.empty()) return;
     std::vector<ArgumentListId> lists;
@@ -398,7 +398,7 @@ class Assembler {
     }
   }
 
-  // Threads run the same operators: lists are shared among them too.
+  // Threads run the same operators, so they share lists.
   ArgumentListId arguments_of(const std::string& text) {
     const auto [found, is_new] = lists_.try_emplace(text);
     if (is_new) {
@@ -434,7 +434,7 @@ class Assembler {
     }
   }
 
-  // Columns that nobody filled count their rows only.
+  // Columns without values only count their rows.
   static void fill_rest(SpanTable& local, std::size_t count) {
     local.visit_columns([count](const auto&, auto& column) {
       if (column.size() != count) column.resize(count);
@@ -475,7 +475,7 @@ class Assembler {
     }
   }
 
-  // `first_instant` is the row of the thread's first one.
+  // `first_instant` is the row of the thread's first instant.
   void add_notes(const DecodedThread& decoded, std::uint32_t first, std::uint32_t first_instant) {
     for (const DecodedNotes::Text& text : decoded.notes.texts) {
       builder_.extras().push_back({TableKind::Spans, first + text.span, builder_.intern("args"),
@@ -564,7 +564,7 @@ void assemble(Recording& recording, const DecodeContext& context,
               const RecordingFilter& filter) {
   Assembler assembler(recording, context);
   assembler.add_windows();
-  // All tracks, before any is named as the end of another's span.
+  // Makes all tracks before any of them is named as the end of another track's span.
   for (const auto& [thread, decoded] : threads) {
     if (has_line(decoded, filter)) assembler.track_of(thread);
   }

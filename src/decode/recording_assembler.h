@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Decoded threads to one trace: rows joined, names turned into strings, what began on one thread
-// and ended on another brought together, losses counted.
+// Joins decoded threads into one trace: joins their rows, turns names into strings, completes spans
+// that began on one thread and ended on another, and counts losses.
 
 #include <cstdint>
 #include <utility>
@@ -14,12 +14,13 @@
 
 namespace sonde {
 
-// Fills recording.builder; `threads` are in the order their tracks shall have.
+// Fills recording.builder. The tracks get the order of `threads`.
 void assemble(Recording& recording, const DecodeContext& context,
               std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,
               const RecordingFilter& filter);
 
-// From the counts of a recording instead of its events: all but what they say in detail.
+// Uses the counts of a recording instead of its events. Adds everything except the details of
+// events.
 TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
                              const BlockFile& file);
 

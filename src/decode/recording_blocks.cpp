@@ -12,12 +12,12 @@
 namespace sonde {
 namespace {
 
-// What a small file may expand to; beyond that, a file that expands more than so many times is
-// taken for one that was made to exhaust memory. Words take up to 8 times what their block does.
+// A small file may expand to this much. A larger one may expand by this factor; a file that expands
+// further was probably made to exhaust memory. Words take up to 8 times the size of their block.
 constexpr std::uint64_t kFreelyExpanded = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMaxExpansion = 128;
 
-// Between an operator's name and that of its overload: sonde_name in sonde/source/op.h.
+// Separates an operator's name from that of its overload: see sonde_name in sonde/source/op.h.
 constexpr char kOverloadMark = '\x1f';
 
 void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
@@ -44,7 +44,7 @@ void add_dictionary(Recording& recording, std::span<const std::uint8_t> bytes) {
       info.line = static_cast<std::int32_t>(std::min<std::uint64_t>(entry.number, 0x7fffffff));
     }
     info.step = step_number(entry.name);
-    // The buffers of a program that was killed may hold the beginning of what its file has whole.
+    // After a kill, the buffers may hold the beginning of a text that the file has in full.
     if (recording.names.set(entry.id, info) && entry.is_cut) ++recording.cut_names;
   });
   if (understood != bytes.size()) ++recording.undecodable;
@@ -61,7 +61,7 @@ void read_items(std::span<const std::uint8_t> payload, Recording& recording,
   if (!in.ok()) ++recording.undecodable;
 }
 
-// Times since boot and since 1970, such that no sum of them overflows.
+// Times since boot and since 1970, small enough that no sum of them overflows.
 bool makes_sense(const ClockAnchor& anchor) {
   constexpr std::int64_t kLatest = std::int64_t{1} << 62;
   return anchor.monotonic_ns >= 0 && anchor.monotonic_ns < kLatest / 2 && anchor.realtime_ns >= 0 &&
@@ -155,8 +155,8 @@ bool is_chosen(BlockKind kind, BlockChoice choice) {
   }
 }
 
-// Where the live file may be. Of the name that is beside the file, the last part alone: what a file
-// says must not lead us elsewhere.
+// Where the live file may be. Beside the file only the last part of its stored name counts, so that
+// it cannot lead to another folder.
 std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& process) {
   if (process.live_name.empty()) return {};
   const std::filesystem::path beside = std::filesystem::path(file.name()).parent_path() /
@@ -164,7 +164,8 @@ std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& p
   return {beside.string(), process.live_path};
 }
 
-// The session's budget was used up: the file has all that it keeps, and its window ended there.
+// The session's budget was used up: the file has everything that it keeps, and its window ended
+// there.
 void drop_live_pieces(const LiveBuffers& live, Recording& recording) {
   if (!recording.told) return;
   ToldLosses& told = *recording.told;
@@ -180,7 +181,7 @@ void drop_live_pieces(const LiveBuffers& live, Recording& recording) {
     end = WindowBlock{begin.index, 1, told.spent_ticks, begin.first_step};
 }
 
-// Opening a pipe would wait for its other end.
+// Opening a pipe would block until somebody opens its other end.
 Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
@@ -216,7 +217,7 @@ void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice
 }
 
 std::vector<PieceMark> read_marks(const BlockFile& file) {
-  // A block of marks may expand to much more than the events they are of.
+  // A block of marks may expand to much more than its events do.
   std::uint64_t most = 0;
   for (const BlockFile::Block& block : file.blocks()) {
     if (block.kind == BlockKind::Events) most += block.payload_bytes / sizeof(EventsHead);
@@ -233,7 +234,7 @@ std::vector<PieceMark> read_marks(const BlockFile& file) {
   return std::move(told.marks);
 }
 
-// The last that says who recorded counts, as in read_blocks().
+// The last block that says who recorded counts, as in read_blocks().
 std::optional<ProcessBlock> process_of(const BlockFile& file) {
   const auto last =
       std::find_if(file.blocks().rbegin(), file.blocks().rend(),
@@ -291,7 +292,7 @@ void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording
                                  "what was still in memory is missing: " + live.error().message);
     return;
   }
-  if (live->stream != recording.process.stream) return;  // another file has taken this one's place
+  if (live->stream != recording.process.stream) return;  // another recording has reused the name
   for (const auto& dictionary : live->dictionaries) add_dictionary(recording, dictionary);
   recording.has_buffers = true;
   recording.told = live->lost_by(file.id());

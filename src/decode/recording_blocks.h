@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a recording's blocks and live buffers say, before it is put in order.
+// What a recording's blocks and live buffers contain, before it is sorted.
 
 #include <cstdint>
 #include <map>
@@ -37,40 +37,41 @@ struct Recording {
   std::map<std::uint64_t, ThreadInfo> threads;
   NameTable names;
   std::unordered_map<std::uint64_t, std::string> places;  // as wire/places.h writes them
-  std::vector<std::size_t> events;                        // numbers of the blocks that hold them
-  std::vector<Piece> pieces;                              // those of live buffers
-  std::optional<CountsBlock> counts;                      // and what belongs to them, if asked for
+  std::vector<std::size_t> events;                        // numbers of the events blocks
+  std::vector<Piece> pieces;                              // from live buffers
+  std::optional<CountsBlock> counts;                      // and what belongs to them, if requested
   std::optional<OperatorCounts> operators;
   std::vector<ThreadCounts> thread_counts;
   std::vector<StepMark> steps;
   std::vector<PieceMark> marks;
-  bool has_buffers = false;        // live ones were read too
-  std::optional<ToldLosses> told;  // by them
+  bool has_buffers = false;        // live buffers were read too
+  std::optional<ToldLosses> told;  // by the live buffers
   std::uint64_t undecodable = 0;
   std::uint64_t cut_names = 0;
 };
 
 enum class BlockChoice : std::uint8_t {
-  Events,   // all but the counts
-  Counted,  // all but events and the names in them
-  Part,     // all of it, for a part of the events
-  Outline,  // without metadata and counts as well: nothing that can be large
+  Events,   // everything except the counts
+  Counted,  // everything except events and the names in them
+  Part,     // everything, for a part of the events
+  Outline,  // no metadata or counts either: nothing that can be large
 };
-// Adds what the file has. What makes no sense is left out, and the builder's ledger says so.
+// Adds the contents of the file. Leaves out what is invalid, and notes it in the builder's ledger.
 void read_blocks(const BlockFile& file, Recording& recording,
                  BlockChoice choice = BlockChoice::Events);
-// Where the pieces of the events are, or nothing if that cannot be read.
+// Where the pieces of the events are; nothing if that cannot be read.
 std::vector<PieceMark> read_marks(const BlockFile& file);
-// The live buffers that a file without an end names, or why they cannot be had; nothing where it
+// The live buffers that a file without an end names, or why they cannot be read. Nothing if it
 // names none.
 std::optional<Result<LiveBuffers>> find_live_buffers(const BlockFile& file);
-// Whether it ended well and says how much it holds.
+// Whether the recording ended properly and says how much it holds.
 bool has_counts(const BlockFile& file);
-// How many bytes of blocks and live buffers must be decoded to read it all.
+// How many bytes of blocks and live buffers must be decoded to read everything.
 std::uint64_t bytes_to_decode(const BlockFile& file);
-// Removes the live file that the file names, if it is that recording's, also after a clean end.
+// Removes the live file that the file names, if it belongs to this recording. Also after a clean
+// end.
 void remove_live_file(const BlockFile& file);
-// Who recorded; nothing if that is not told.
+// Who recorded; nothing if the file does not say.
 std::optional<ProcessBlock> process_of(const BlockFile& file);
 void add_live_buffers(const BlockFile& file, Result<LiveBuffers> live, Recording& recording);
 

@@ -31,7 +31,7 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
   }
   std::sort(windows.begin(), windows.end(),
             [](const auto& a, const auto& b) { return a.start_ticks < b.start_ticks; });
-  // One whose end is missing lasts until the next begins.
+  // A window without an end lasts until the next begins.
   const auto same_start = [](const auto& a, const auto& b) {
     return a.start_ticks == b.start_ticks;
   };
@@ -41,7 +41,7 @@ std::vector<TickWindow> tick_windows(const Recording& recording, const Recording
     if (i > 0)
       windows[i - 1].end_ticks = std::min(windows[i - 1].end_ticks, windows[i].start_ticks - 1);
   }
-  // A file whose windows are damaged is shown whole.
+  // If the windows of a file are damaged, all of it is shown.
   if (windows.empty() && filter.window < 0) windows.push_back({0, ~std::uint64_t{0}, 0, 0});
   return windows;
 }
@@ -56,7 +56,7 @@ bool make_sense(const std::vector<ThreadCounts>& threads) {
   });
 }
 
-// Whether the counts are there as a whole, and are those of the events that were written.
+// Whether the counts are complete and match the events that were written.
 bool knows_its_numbers(const Recording& recording) {
   if (!recording.counts || recording.undecodable > 0) return false;
   std::uint64_t written = 0;
@@ -80,8 +80,7 @@ Expected expected_rows(const Recording& recording) {
   return expected;
 }
 
-// What the counts say, or without them what the thread's words can be: a row has two words at
-// least.
+// From the counts, or else from the number of words: a row takes at least two.
 ExpectedRows rows_of(const EventStream::Thread& thread, const Expected& expected) {
   const std::size_t most = thread.words / 2;
   const auto counted = expected.find(thread.id);
@@ -95,8 +94,8 @@ struct Decoded {
   std::vector<std::pair<std::size_t, std::string>> problems;
 };
 
-// Ends that came from other threads must be known where the ranges begin. Most recordings have
-// none: where one turns up, all is decoded a second time, with what was found.
+// Ends recorded on other threads must be known where the ranges begin. Most recordings have none.
+// If one has any, everything is decoded a second time with the ends that were found.
 Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expected& expected) {
   EventStream::Survey known;
   bool is_surveyed = false;
@@ -117,7 +116,7 @@ Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expe
       continue;
     }
     context.last_ticks = found.last_ticks;
-    // A window that ended well is longer than its last record.
+    // A window that ended properly extends beyond its last record.
     for (const TickWindow& window : context.windows) {
       if (window.end_ticks != ~std::uint64_t{0})
         context.last_ticks = std::max(context.last_ticks, window.end_ticks);
@@ -157,7 +156,7 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, filter);
-  // Without counts the marks may be those of less than all events.
+  // Without counts the marks may not cover all events.
   EventStream stream(file, recording.events, std::move(recording.pieces),
                      expected.empty() ? std::vector<PieceMark>() : read_marks(file));
   Decoded decoded = decode_events_of(stream, context, expected);
@@ -167,7 +166,7 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
   return std::move(recording.builder).build();
 }
 
-// The first ticks whose time is not before `time_ns`.
+// The first tick that is not before `time_ns`.
 std::uint64_t ticks_at(const TickMap& clock, Nanos time_ns, std::uint64_t last_ticks) {
   std::uint64_t low = 0;
   std::uint64_t high = last_ticks;

@@ -87,7 +87,7 @@ std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   return std::max<std::int64_t>(0, duration);
 }
 
-// Sets a column's value in a row at or after its end.
+// Sets a value of a column, which grows if need be.
 template <typename T>
 void put(Column<T>& column, std::size_t row, T value) {
   if (row < column.size()) return column.set(row, value);
@@ -124,7 +124,7 @@ class ThreadDecoder {
       if (skip >= piece.words.size()) return;
     }
     if (piece.words.empty()) return;
-    // What is open across words that are missing ends, as far as we know, where the next ones are.
+    // If words are missing, open spans end where the next words begin, as far as is known.
     const std::uint64_t first_ticks = full_ticks(piece.words[skip], piece.head.base_ticks);
     if (skip == 0 && started_ && !piece.is_joined && is_gap(piece)) cut_open_spans(first_ticks);
     if (piece.head.first_offset == detail::kChunkFirstWord && skip == 0) {
@@ -153,10 +153,10 @@ class ThreadDecoder {
  private:
   struct OpenScope {
     std::uint32_t row;        // kNoRow: began outside every window
-    std::uint32_t innermost;  // row of the innermost open scope that has one, this one included
+    std::uint32_t innermost;  // row of the innermost open scope that has a row, possibly this one
     std::uint64_t end_limit;  // the end of its window
   };
-  // Ranges end in any order: those that have ended stay until they are the last, or too many.
+  // Ranges end in any order. Ended ones stay until they are last, or too many.
   struct OpenRange {
     std::uint32_t row;
     bool ended;
@@ -164,9 +164,8 @@ class ThreadDecoder {
     std::uint64_t end_limit;
   };
 
-  // Whether words are missing before this piece. A chunk is left when the next record does not
-  // fit, so a few bytes may be missing at its end; a chunk that was never filled further than to
-  // where we are is whole.
+  // Whether words are missing before this piece. A thread leaves a chunk when the next record does
+  // not fit, so unused bytes at the end of a chunk are no gap.
   bool is_gap(const Piece& piece) const {
     if (piece.head.sequence == sequence_) return piece.position() > next_position_;
     return piece.head.sequence != sequence_ + 1 ||
@@ -178,7 +177,8 @@ class ThreadDecoder {
     return segment_.to_ns(ticks);
   }
 
-  // The window that `ticks` lies in, -1 if in none. Neighbouring records nearly always share it.
+  // The window that contains `ticks`; -1 if none does. Neighbouring records are nearly always in
+  // the same one.
   int window_at(std::uint64_t ticks) {
     const auto& windows = context_.windows;
     const auto inside = [&](std::size_t i) {
@@ -200,7 +200,7 @@ class ThreadDecoder {
     const std::uint32_t range = ranges_.empty() ? kNoRow : ranges_.back().row;
     if (scope == kNoRow) return range;
     if (range == kNoRow) return scope;
-    return std::max(scope, range);  // rows are counted in order of begin
+    return std::max(scope, range);  // rows count in order of begin
   }
 
   std::uint32_t name_of(std::uint64_t id) {
@@ -209,7 +209,7 @@ class ThreadDecoder {
     return name;
   }
 
-  // Consumes one record, returns its words.
+  // Consumes one record and returns its number of words.
   std::size_t record(std::span<const std::uint64_t> words) {
     const std::uint64_t word = words[0];
     const std::size_t size = 1 + std::size_t{detail::payload_words(word)};
@@ -312,7 +312,7 @@ class ThreadDecoder {
   }
 
   void end_range(std::uint64_t ticks, std::uint64_t position) {
-    // They were begun in the order of their positions.
+    // Ranges began in the order of their positions.
     const auto found = std::lower_bound(
         ranges_.begin(), ranges_.end(), position,
         [](const OpenRange& range, std::uint64_t at) { return range.position < at; });
@@ -338,7 +338,7 @@ class ThreadDecoder {
         duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit)));
   }
 
-  // What is open ends at `until`, where we know no more, and is marked so.
+  // Ends everything open at `until`, after which nothing is known, and marks it as unfinished.
   void cut_open_spans(std::uint64_t until) {
     for (const OpenScope& scope : scopes_) {
       if (scope.row != kNoRow) cut_row(scope.row, until, scope.end_limit);
@@ -490,7 +490,7 @@ class ThreadDecoder {
     ops.arguments.reserve(expected_.spans);
   }
 
-  // Takes effect in a column when its first value comes.
+  // The column gets it when its first value comes.
   void make_room(AllocationTable& rows) const {
     rows.visit_columns(
         [this](const char*, auto& column) { column.reserve(expected_.allocations); });
@@ -590,7 +590,7 @@ class ThreadDecoder {
   std::size_t ended_ranges_ = 0;
   InternedInputs inputs_;
   ExpectedRows expected_;
-  std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of those outside every window
+  std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of ranges outside every window
   TickMap::Segment segment_;
   std::size_t window_ = 0;
   std::uint64_t base_ticks_ = 0;
@@ -619,7 +619,7 @@ DecodedThread ThreadDecoding::finish() {
 
 DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreign_ends,
                             const DecodeContext& context) {
-  // Of pieces that begin at the same place the longest comes first, and the rest add nothing.
+  // Of pieces with the same begin the longest comes first; the others add nothing.
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
     return a.position() != b.position() ? a.position() < b.position()
                                         : a.words.size() > b.words.size();

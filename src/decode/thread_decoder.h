@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The words of one thread, in order, to rows: begins and ends are paired, parents are known by
-// nesting, times are on the trace's clock. Knows nothing of files or of other threads.
+// Turns the words of one thread into rows, in order: pairs begins and ends, finds parents by
+// nesting, and converts times to the trace's clock. Knows nothing of files or of other threads.
 
 #include <cstdint>
 #include <memory>
@@ -18,12 +18,12 @@
 
 namespace sonde {
 
-// A stretch of a thread's words. Several may cover the same words: buffers are written to files
-// while they fill, and a live file may hold what is in the `.sonde` file already.
+// Consecutive words of a thread. Pieces may overlap: buffers are written to the file while they
+// fill, and a live file may repeat what is already in the `.sonde` file.
 struct Piece {
   EventsHead head;
   std::vector<std::uint64_t> words;
-  bool is_joined = false;  // it follows the piece before it, whatever was left out between them
+  bool is_joined = false;  // continues the previous piece, even if words between them were left out
 
   std::uint64_t position() const { return detail::make_position(head.sequence, head.first_offset); }
 };
@@ -31,7 +31,7 @@ struct Piece {
 struct TickWindow {
   std::uint64_t start_ticks = 0;
   std::uint64_t end_ticks = 0;  // ~0 while open
-  std::uint32_t row = 0;        // in the windows table
+  std::uint32_t row = 0;        // of the windows table
   std::int64_t first_step = 0;
 };
 
@@ -41,18 +41,18 @@ struct NameInfo {
   StringId function;
   StringId file;
   std::int32_t line = -1;
-  std::int64_t step = -1;  // of a name ProfilerStep#N
+  std::int64_t step = -1;  // if the name is ProfilerStep#N
   StringId overload;       // of an operator
 };
 
-// All names of a recording, numbered from 0, by their id in the words. Number 0 is the unknown
+// All names of a recording by their id in the words. Numbers count from 0; number 0 is the unknown
 // name.
 class NameTable {
  public:
   NameTable() : infos_(1) {}
-  // False if it has that id already: the first stays.
+  // Returns false if the id is taken; the first name stays.
   bool set(std::uint64_t id, const NameInfo& info);
-  // For names that were written in place.
+  // For names that are in the words themselves.
   std::uint32_t add(const NameInfo& info);
   std::uint32_t find(std::uint64_t id) const {
     if (id < small_.size()) return small_[id];
@@ -70,14 +70,14 @@ class NameTable {
   std::unordered_map<std::uint64_t, std::uint32_t> large_;
 };
 
-// Ends that came from another thread, by the position of the begin.
+// Ends recorded on another thread, by the position of the begin.
 struct ForeignEnd {
   std::uint64_t ticks = 0;
   std::uint64_t thread = 0;  // that ended it
 };
 using ForeignEnds = std::unordered_map<std::uint64_t, ForeignEnd>;
 
-// How many payload words a record of this kind has at least; of an unknown kind, more than any has.
+// The fewest payload words of a record of this kind; for an unknown kind, more than any record has.
 std::size_t least_payload_words(detail::ExtendedKind kind);
 
 // What several threads share, all of it read only while they are decoded.
@@ -90,7 +90,7 @@ struct DecodeContext {
 
 class ThreadDecoder;
 
-// How much a thread recorded, to have room for it from the start; 0: not known.
+// How much a thread recorded, to reserve memory; 0: unknown.
 struct ExpectedRows {
   std::size_t spans = 0;
   std::size_t allocations = 0;
@@ -99,20 +99,20 @@ struct ExpectedRows {
 // Decodes a thread piece by piece, in order of position.
 class ThreadDecoding {
  public:
-  // What it refers to must outlive it.
+  // The arguments must outlive it.
   ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context,
                  const ExpectedRows& expected);
   ThreadDecoding(ThreadDecoding&& other) noexcept;
   ~ThreadDecoding();
   void add(const Piece& piece);
-  // context.last_ticks must be set by now.
+  // Set context.last_ticks before you call this.
   DecodedThread finish();
 
  private:
   std::unique_ptr<ThreadDecoder> decoder_;
 };
 
-// Consumes the pieces, which are sorted by position here.
+// Sorts the pieces by position and consumes them.
 DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreign_ends,
                             const DecodeContext& context);
 
