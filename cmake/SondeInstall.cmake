@@ -13,6 +13,27 @@ install(TARGETS sonde_record sonde EXPORT SondeTargets
 if(TARGET sonde_cli)
   install(TARGETS sonde_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT sonde)
 endif()
+# Manual pages and completions, which the program writes itself.
+if(TARGET sonde_cli)
+  find_program(SONDE_GZIP gzip)
+  mark_as_advanced(SONDE_GZIP)
+  # Debian's zsh has another folder for packages: the preset `package` names it.
+  set(SONDE_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh looks for completions")
+  set(help_files ${PROJECT_BINARY_DIR}/help)
+  set(compress_pages)
+  if(SONDE_GZIP)
+    set(compress_pages COMMAND ${SONDE_GZIP} -9nr ${help_files}/man1)
+  endif()
+  add_custom_command(OUTPUT ${help_files}/commands.md
+                     COMMAND ${CMAKE_COMMAND} -E rm -rf ${help_files}
+                     COMMAND sonde_cli help --write-files ${help_files}
+                     ${compress_pages} DEPENDS sonde_cli VERBATIM COMMENT "Writing manual pages and completions")
+  add_custom_target(sonde_help_files ALL DEPENDS ${help_files}/commands.md)
+  install(DIRECTORY ${help_files}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT sonde)
+  install(FILES ${help_files}/sonde.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sonde COMPONENT sonde)
+  install(FILES ${help_files}/_sonde DESTINATION ${SONDE_ZSH_DIR} COMPONENT sonde)
+  install(FILES ${help_files}/sonde.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT sonde)
+endif()
 # What `sonde run` opens, and nobody links.
 foreach(plugin sonde_agent sonde_nvtx sonde_preload sonde_opencl)
   if(TARGET ${plugin})

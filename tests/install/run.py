@@ -50,6 +50,9 @@ def install(arguments):
     cli = prefix / "bin" / "sonde"
     if cli.exists():
         run(cli, "--version")
+        for name in ("man/man1/sonde-run.1*", "bash-completion/completions/sonde", "zsh/site-functions/_sonde", "fish/vendor_completions.d/sonde.fish"):
+            if not list(prefix.glob("share/" + name)):
+                sys.exit(f"share/{name} was not installed")
     for package in prefix.glob("lib/python3*/*-packages/sonde"):
         python_package(cli, package, fresh(arguments.work / "python"))
 

@@ -33,6 +33,7 @@ Parser::Parser() : app(kAbout, "sonde") {
   add_view(*this);
   add_questions(*this);
   add_trigger(*this);
+  add_help(*this);
 }
 
 bool Parser::has_command(const std::string& name) const {

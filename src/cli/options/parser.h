@@ -56,6 +56,7 @@ void add_analyses(Parser& parser);  // memory, et, graphs, report, whatif, criti
 void add_view(Parser& parser);
 void add_questions(Parser& parser);  // sql, diff
 void add_trigger(Parser& parser);
+void add_help(Parser& parser);
 
 // `sonde run` leaves everything alone after `--`, or after its first word that is not an option:
 // that is removed from `words` and returned.
