@@ -97,15 +97,20 @@ class JsonStringDecoder {
   std::string out_;
 };
 
+// Whether plain char has a sign depends on the processor: it has none on AArch64.
+bool is_ascii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+
 // Bytes that need no check: printable ASCII except the backslash.
 bool is_harmless(char c) {
-  return c >= 0x20 && c != '\\';
+  return is_ascii(c) && c >= 0x20 && c != '\\';
 }
 
 }  // namespace
 
 bool is_plain_json_string(std::string_view raw) {
-  return std::all_of(raw.begin(), raw.end(), [](char c) { return c >= 0 && c != '\\'; });
+  return std::all_of(raw.begin(), raw.end(), [](char c) { return is_ascii(c) && c != '\\'; });
 }
 
 std::size_t json_string_fault(std::string_view raw) {
