@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sonde/analyse/memory.h"
 #include "sonde/trace.h"
 
 namespace sonde {
@@ -26,9 +27,14 @@ struct ModuleTime {
   Nanos host_ns = 0;
   Nanos device_ns = 0;  // of the work that was launched inside
   std::uint64_t launches = 0;
+  // What was allocated inside, and how much of it was still held when the call returned: what the
+  // backward pass needs, and results. Of accelerators; of the host if there is no other memory.
+  std::int64_t allocated_bytes = 0;
+  std::int64_t kept_bytes = 0;
   SpanId longest;  // of its spans
 };
 
-std::vector<ModuleTime> module_times(const Trace& trace);
+// Without `memory`, bytes are 0.
+std::vector<ModuleTime> module_times(const Trace& trace, const MemoryProfile* memory = nullptr);
 
 }  // namespace sonde

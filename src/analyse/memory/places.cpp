@@ -30,28 +30,44 @@ std::string BlockPlaces::op_text(const MemoryBlock& block) const {
   return block.op.valid() ? without_addresses(trace_.name(block.op)) : std::string(kOutside);
 }
 
-// The module of the innermost call around its birth that has one.
-ModuleId BlockPlaces::module_of(const MemoryBlock& block) const {
+// Where it was allocated; for what a gradient allocated, the operator that the gradient is of.
+SpanId BlockPlaces::in_forward(const MemoryBlock& block) {
+  const SpanId op = caller(block);
+  return op == block.op ? block.span : op;
+}
+
+// The module of the innermost span around its birth that has one.
+ModuleId BlockPlaces::module_of(const MemoryBlock& block) {
   if (trace_.modules().empty()) return {};
   const SpanTable& spans = trace_.spans();
-  SpanId at = block.span;
+  SpanId at = in_forward(block);
   while (at.valid() && !spans.module[at].valid()) at = spans.parent[at];
   return at.valid() ? spans.module[at] : ModuleId();
 }
 
-std::uint64_t BlockPlaces::module_key(const MemoryBlock& block) const {
+std::uint64_t BlockPlaces::module_key(const MemoryBlock& block) {
   if (!block.birth.valid()) return kBeforeKey;
-  const ModuleId module = module_of(block);
-  return module.valid() ? module.value() : kOutsideKey;
+  if (const ModuleId module = module_of(block); module.valid()) return module.value();
+  const SpanTable& spans = trace_.spans();
+  std::uint64_t key = kOutsideKey;
+  for (SpanId at = module_calls_.around(in_forward(block)); at.valid();
+       at = module_calls_.around(spans.parent[at]))
+    key = mixed(key + 3, spans.name[at].value());
+  return key;
 }
 
-std::string BlockPlaces::module_text(const MemoryBlock& block) const {
+std::string BlockPlaces::module_text(const MemoryBlock& block) {
   if (!block.birth.valid()) return std::string(kNoOpButBefore);
   const ModuleTable& modules = trace_.modules();
   std::vector<std::string_view> inner_first;
   for (ModuleId at = module_of(block); at.valid(); at = modules.parent[at]) {
     const std::string_view name = trace_.string(modules.name[at]);
     inner_first.push_back(name.empty() ? trace_.string(modules.class_name[at]) : name);
+  }
+  if (inner_first.empty()) {
+    for (SpanId at = module_calls_.around(in_forward(block)); at.valid();
+         at = module_calls_.around(trace_.spans().parent[at]))
+      inner_first.push_back(module_calls_.name(at));
   }
   if (inner_first.empty()) return "(outside modules)";
   std::string path(inner_first.back());

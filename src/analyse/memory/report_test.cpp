@@ -51,6 +51,22 @@ TEST(MemoryMoment, AddsUpToTheAllocatorsTotal) {
   EXPECT_EQ(peak.blocks.size(), 4U);
 }
 
+TEST(MemoryMoment, NamesModulesByTheirCalls) {
+  MemoryTrace t;
+  t.ops().span("nn.Module: Net_0", SpanKind::PythonFunction, t.ops().main(), 0, 60);
+  t.ops().span("nn.Module: Linear_0", SpanKind::PythonFunction, t.ops().main(), 10, 50);
+  t.op("aten::linear", 20, 40);
+  t.alloc(30, 0x100, 1000);
+  t.op("aten::add", 70, 80);
+  t.alloc(75, 0x200, 10);
+  const MemoryProfile profile = memory_profile(t.build());
+  const DeviceMemory& device = profile.devices.front();
+  const MemoryMoment peak = memory_moment(profile, device, device.peak.event);
+  ASSERT_EQ(peak.by_module.size(), 2U);
+  EXPECT_EQ(peak.by_module[0].name, "Net_0.Linear_0");
+  EXPECT_EQ(peak.by_module[1].name, "(outside modules)");
+}
+
 TEST(MemoryMoment, BeforeTheFirstEventIsEmptyButForTheAllocator) {
   const MemoryProfile profile = memory_profile(leaking_training(1));
   const DeviceMemory& device = profile.devices.front();

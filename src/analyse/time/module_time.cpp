@@ -1,51 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/analyse/module_time.h"
 
-#include <string_view>
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
+#include "analyse/events/module_calls.h"
 #include "analyse/sum.h"
 #include "analyse/time/launches.h"
 
 namespace sonde {
 namespace {
 
-constexpr std::string_view kModuleCall = "nn.Module: ";
 constexpr std::uint32_t kNoModule = 0xffffffff;
 
 class ModuleTimes {
  public:
   explicit ModuleTimes(const Trace& trace)
-      : trace_(trace), spans_(trace.spans()), launches_(trace) {}
+      : trace_(trace), spans_(trace.spans()), launches_(trace), calls_(trace) {}
 
-  std::vector<ModuleTime> make() {
+  std::vector<ModuleTime> make(const MemoryProfile* memory) {
     find_calls();
     if (nodes_.empty() && trace_.modules().size() > 0) find_operators();
+    if (memory != nullptr) add_memory(*memory);
     return in_tree_order();
   }
 
  private:
-  bool is_module_call(SpanId span) {
-    const StringId name = spans_.name[span];
-    if (!name.valid() || spans_.kind[span] != SpanKind::PythonFunction) return false;
-    const auto [found, is_new] = is_module_.try_emplace(name.value(), false);
-    if (is_new) found->second = trace_.string(name).starts_with(kModuleCall);
-    return found->second;
-  }
-
   void find_calls() {
     std::unordered_map<std::uint32_t, std::uint32_t> node_of;  // by span
     for (const SpanId span : trace_.all_spans()) {
-      if (!is_module_call(span)) continue;
+      if (!calls_.is(span)) continue;
       std::uint32_t below = kNoModule;
       for (SpanId at = spans_.parent[span]; at.valid() && below == kNoModule;
            at = spans_.parent[at])
         if (const auto found = node_of.find(at.value()); found != node_of.end())
           below = found->second;
-      const std::uint32_t node = child(below, spans_.name[span].value(), [&] {
-        return std::string(trace_.name(span).substr(kModuleCall.size()));
-      });
+      const std::uint32_t node =
+          child(below, spans_.name[span].value(), [&] { return std::string(calls_.name(span)); });
       node_of.emplace(span.value(), node);
       add(node, span);
     }
@@ -95,6 +87,7 @@ class ModuleTimes {
 
   void add(std::uint32_t at, SpanId span) {
     ModuleTime& node = nodes_[at];
+    nodes_of_[span.value()].push_back(at);
     ++node.calls;
     detail::add_to(node.host_ns, spans_.duration_ns[span]);
     for (const detail::Launch& launch : launches_.below(span)) {
@@ -103,6 +96,31 @@ class ModuleTimes {
     }
     if (!node.longest.valid() || spans_.duration_ns[span] > spans_.duration_ns[node.longest])
       node.longest = span;
+  }
+
+  // Of accelerators, or else of the host.
+  void add_memory(const MemoryProfile& memory) {
+    const auto is_host = [](const DeviceMemory& one) { return one.device.type == DeviceType::Cpu; };
+    const bool only_host = std::all_of(memory.devices.begin(), memory.devices.end(), is_host);
+    for (const DeviceMemory& device : memory.devices) {
+      if (is_host(device) && !only_host) continue;
+      for (const MemoryBlock& block : device.blocks) add_block(block);
+    }
+  }
+
+  void add_block(const MemoryBlock& block) {
+    if (!block.birth.valid()) return;
+    const bool is_freed = block.death.valid();
+    const Nanos freed_ns = is_freed ? trace_.allocations().time_ns[block.death] : 0;
+    for (SpanId at = block.span; at.valid(); at = spans_.parent[at]) {
+      const auto found = nodes_of_.find(at.value());
+      if (found == nodes_of_.end()) continue;
+      const bool is_kept = !is_freed || freed_ns > trace_.end_ns(at);
+      for (const std::uint32_t node : found->second) {
+        detail::add_to(nodes_[node].allocated_bytes, block.bytes);
+        if (is_kept) detail::add_to(nodes_[node].kept_bytes, block.bytes);
+      }
+    }
   }
 
   // Each module is followed by those inside it.
@@ -129,13 +147,14 @@ class ModuleTimes {
   detail::Launches launches_;
   std::vector<ModuleTime> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
-  std::unordered_map<std::uint32_t, bool> is_module_;  // by name
+  detail::ModuleCalls calls_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> nodes_of_;  // by span
 };
 
 }  // namespace
 
-std::vector<ModuleTime> module_times(const Trace& trace) {
-  return ModuleTimes(trace).make();
+std::vector<ModuleTime> module_times(const Trace& trace, const MemoryProfile* memory) {
+  return ModuleTimes(trace).make(memory);
 }
 
 }  // namespace sonde

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyse/testing/memory_trace.h"
 #include "analyse/testing/op_trace.h"
 #include "sonde/analyse/host_time.h"
 
@@ -57,6 +58,26 @@ TEST(ModuleTimes, ComeFromOperatorsIfNoCallsWereRecorded) {
   EXPECT_EQ(found[0].name, "net");
   EXPECT_EQ(found[0].host_ns, 10'000);
   EXPECT_EQ(found[1].host_ns, 10'000) << "the operator inside is not counted twice";
+}
+
+// A layer allocates twice and frees one block before it returns.
+TEST(ModuleTimes, SayWhatWasAllocatedAndKept) {
+  testing::MemoryTrace t;
+  t.ops().span("nn.Module: Net_0", SpanKind::PythonFunction, t.ops().main(), 0, 100);
+  t.ops().span("nn.Module: Linear_0", SpanKind::PythonFunction, t.ops().main(), 10, 50);
+  t.op("aten::linear", 15, 45);
+  t.alloc(20, 0x100, 1000);
+  t.alloc(25, 0x200, 200);
+  t.free(40, 0x200, 200);
+  t.free(70, 0x100, 1000);
+  const Trace trace = t.build();
+  const MemoryProfile memory = memory_profile(trace);
+  const std::vector<ModuleTime> found = module_times(trace, &memory);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].allocated_bytes, 1200);
+  EXPECT_EQ(found[0].kept_bytes, 0) << "it was freed before the outer call returned";
+  EXPECT_EQ(found[1].allocated_bytes, 1200);
+  EXPECT_EQ(found[1].kept_bytes, 1000);
 }
 
 TEST(ModuleTimes, AreNoneWithoutModules) {

@@ -198,7 +198,7 @@ std::string kernels_json(const TraceAnswers& answers) {
 }
 
 std::string modules_json(const TraceAnswers& answers) {
-  std::vector<ModuleTime> modules = module_times(answers.trace());
+  std::vector<ModuleTime> modules = module_times(answers.trace(), &answers.memory());
   PageJson json;
   json.key("total").number(static_cast<std::int64_t>(modules.size()));
   modules.resize(std::min(modules.size(), kMostTableRows));
@@ -211,6 +211,8 @@ std::string modules_json(const TraceAnswers& answers) {
       json.key("host").number(module.host_ns);
       json.key("device").number(module.device_ns);
       json.key("launches").number(static_cast<std::int64_t>(module.launches));
+      json.key("allocated").number(module.allocated_bytes);
+      json.key("kept").number(module.kept_bytes);
       json.key("longest").number(module.longest.valid() ? module.longest.value() : -1);
     });
   });
