@@ -16,7 +16,7 @@ bool Gate::is_our_host(std::string_view host) const {
   return host == "127.0.0.1" + port_ || host == "localhost" + port_;
 }
 
-// Takes the same time whatever is wrong with it.
+// Takes the same time wherever the difference is.
 bool Gate::is_token(std::string_view given) const {
   if (given.size() != token_.size()) return false;
   unsigned difference = 0;

@@ -121,8 +121,8 @@ void fill_self_times(const Trace& trace, Groups& groups, std::vector<std::int64_
     if (of_span[span] != kNoGroup) out[of_span[span]] += self[span];
 }
 
-// Calls visit(group, duration) for each piece of device work and each group of the spans around its
-// launch, once for each even if a span is inside another of its name.
+// Calls visit(group, duration) for each kernel, copy or fill and each group of the spans around its
+// launch. If a span is inside another of the same group, the group comes once.
 template <typename Visit>
 void for_each_launcher(const Trace& trace, Groups& groups, Visit&& visit) {
   std::vector<std::uint32_t> seen;

@@ -48,7 +48,7 @@ bool is_harmless_pragma(const char* name) {
           std::strcmp(name, "table_list") == 0);
 }
 
-// Reading, and nothing else.
+// Allows reading and nothing else.
 int allow_reading(void* /*unused*/, int action, const char* first, const char* second,
                   const char* /*database*/, const char* /*trigger*/) {
   switch (action) {

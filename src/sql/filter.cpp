@@ -156,7 +156,7 @@ void Filter::set_text(std::string_view text) {
   }
 }
 
-// Each different text is looked at once, not each row.
+// Checks each distinct text once, not each row.
 void Filter::match_names() {
   if (comparison_ == Comparison::Equal) {
     std::size_t count = 0;

@@ -58,7 +58,7 @@ bool mentions(std::string_view query, const std::string& word) {
   return false;
 }
 
-// Columns of the tables that the query names, or of all.
+// The columns of the tables in the query, or of all tables.
 std::set<std::string> column_names(std::string_view query, const std::vector<SqlTable>& tables) {
   std::set<std::string> names;
   for (const bool only_named : {true, false}) {

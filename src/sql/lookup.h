@@ -15,7 +15,7 @@ namespace sonde::sql {
 
 class Lookup {
  public:
-  // Whether rows_with() is the way to go; counts the question.
+  // Whether to use rows_with(). Counts the question.
   bool is_worth_it(std::size_t rows) {
     return rows > kFewRows && (++asked_ > kPatience || is_built_);
   }

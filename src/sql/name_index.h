@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Finds strings of a trace by their text. A pool that was read from a file may hold a text twice.
+// Finds strings of a trace by their text. A pool that was read from a file may contain a text
+// twice.
 
 #include <cstdint>
 #include <string_view>

@@ -17,8 +17,8 @@ struct RowAt {
   std::uint32_t row;
 };
 
-// Rows that are equal in all terms stay as they are. NULL comes before every value, texts are
-// compared byte by byte: as SQLite orders them.
+// Rows that are equal in all terms keep their order. As in SQLite, NULL comes before every value,
+// and texts are compared byte by byte.
 void put_in_order(const std::vector<Part>& parts, const std::vector<OrderTerm>& order,
                   std::vector<RowAt>& rows);
 

@@ -42,7 +42,7 @@ bool is_number(const Field& field) {
   return field.type == FieldType::Integer || field.type == FieldType::Reference;
 }
 
-// What this table can check itself, exactly as SQLite would.
+// Conditions that this table checks itself, exactly as SQLite would.
 bool can_check(const Field& field, Comparison comparison) {
   if (field.refers_by_row != nullptr) return false;
   switch (comparison) {
@@ -63,7 +63,7 @@ bool can_check(const Field& field, Comparison comparison) {
   return false;
 }
 
-// The share of rows that is left.
+// The share of rows that remains.
 double selectivity(const Field& field, std::size_t column, Comparison comparison, double rows) {
   if (comparison == Comparison::NotNull) return 0.9;
   if (comparison != Comparison::Equal) return comparison == Comparison::Like ? 0.1 : 0.25;

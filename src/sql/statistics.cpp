@@ -43,7 +43,7 @@ void add_value(sqlite3_context* context, int count, sqlite3_value** values) {
   }
 }
 
-// Between two values, the line between them.
+// Interpolates between two values.
 double at_percent(std::vector<double>& values, double percent) {
   const double place = percent / 100 * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::ptrdiff_t>(place);

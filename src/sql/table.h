@@ -51,7 +51,7 @@ struct Part {
   std::vector<Field> fields;
   std::vector<Lookup> lookups;  // one for each field
 
-  // What a reference's row is as an id of the database.
+  // The id in the database of the row that a reference names.
   std::int64_t base_of(const Field& field, std::size_t row) const {
     const TableKind table =
         field.refers_by_row != nullptr ? (*field.refers_by_row)[row] : field.refers_to;

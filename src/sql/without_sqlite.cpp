@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What sonde/sql.h is where SQLite was not there to build with.
+// Implements sonde/sql.h for builds without SQLite.
 
 #include "sonde/sql.h"
 

@@ -36,7 +36,7 @@ constexpr NamedTime kTimes[] = {
     {"device_mean_ns", &RunSummary::device_mean_ns},
 };
 
-// Tabs and line breaks separate; names that have some get spaces instead.
+// Tabs and line breaks separate fields; in names they become spaces.
 std::string plain(std::string_view text) {
   std::string result(text);
   for (char& c : result)

@@ -55,7 +55,7 @@ TimeChange compare_times(const std::vector<double>& base, const std::vector<doub
   return change;
 }
 
-// Large enough to matter, and to stand out from what runs differ by anyway.
+// Large enough to matter, and larger than what runs differ by anyway.
 bool exceeds_floor(const TimeChange& change, bool is_device, const std::vector<double>& base,
                    const std::vector<double>& now) {
   const detail::Shift shift = detail::shift_between(base, now);
@@ -107,7 +107,7 @@ ItemChange change_of(const ItemValues& values) {
   return change;
 }
 
-// A kernel that is gone and one that is new under the same operator are one change.
+// If an operator lost one kernel and gained another, this is one change.
 void pair_replaced(std::vector<ItemChange>& items) {
   for (ItemChange& added : items) {
     if (added.status != ItemStatus::New || added.item.owner.empty()) continue;
@@ -184,7 +184,7 @@ class Comparer {
     }
   }
 
-  // Whether none of the runs has the figure because nobody recorded what it needs.
+  // Whether no run has the figure, because what it needs was not recorded.
   static bool needs_recording(const Runs& runs, const std::string& name) {
     const bool is_always_there =
         name == "operators" || name == "collectives" || name == "graph_breaks";
@@ -267,7 +267,7 @@ class Comparer {
   Comparison result_;
 };
 
-// How much of the base's host time is in items that the new side has too.
+// The share of the base's host time in items that the new side has too.
 double common_share(const std::vector<ItemChange>& host) {
   double all = 0;
   double common = 0;

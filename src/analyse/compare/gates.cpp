@@ -90,7 +90,7 @@ class Judge {
     return judged;
   }
 
-  // With fewer than three runs a side.
+  // With fewer than three runs on a side.
   GateResult time_of_few(const Gate& gate) const {
     if (gate.metric == "step")
       return {gate, Verdict::Undecided,

@@ -10,10 +10,10 @@ namespace sonde::detail {
 // A gate may fail a build, so it must be surer than a finding: one-sided, 1 %.
 inline constexpr double kGateLevel = 0.01;
 inline constexpr std::size_t kFewestRuns = 3;
-// With fewer runs, changes of the device's time below this are not judged.
-// Changes below these are no findings.
+// Smaller changes are not findings.
 inline constexpr double kHostFloor = 0.05;
 inline constexpr double kDeviceFloor = 0.01;
+// Of the device's time, for a gate with fewer runs than kFewestRuns.
 inline constexpr double kDeviceFloorOfOneRun = 0.02;
 
 // Judges the gates from the rest of the comparison, and the comparison from them.

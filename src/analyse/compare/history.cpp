@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kFewestVersions = 3;  // on each side of a change
 constexpr double kChangeLevel = 0.01;
-// So many versions next to a change say how large it is.
+// At most this many versions next to a change determine its size.
 constexpr std::size_t kMostCompared = 30;
 
 bool is_time_metric(std::string_view metric) {
@@ -48,7 +48,8 @@ std::optional<HistoryValue> read_line(std::string_view line) {
   return value;
 }
 
-// A version's figure: of the times the median over its runs, of exact figures their range.
+// The figures of one version. Times are compared by the median of its runs, exact figures by their
+// range.
 struct VersionFigure {
   std::size_t place = 0;
   std::vector<double> runs;
@@ -121,7 +122,7 @@ class Segmenter {
     split(from, best);
     split(best, to);
   }
-  // Parts that were split first may no longer differ from what is now beside them.
+  // A part that was split off early may not differ from its present neighbours.
   void drop_weak() {
     for (std::size_t i = 1; i + 1 < bounds_.size();) {
       if (is_change(bounds_[i - 1], bounds_[i], bounds_[i + 1])) {
@@ -139,7 +140,8 @@ class Segmenter {
     const double after = (sums_[to] - sums_[at]) / static_cast<double>(to - at);
     return std::abs(std::expm1(after - before)) > floor_;
   }
-  // Student's test. Both parts are taken to vary alike: a short part says little about that.
+  // Student's test. It assumes that both parts vary alike, because a short part says little about
+  // that.
   double student(std::size_t from, std::size_t at, std::size_t to) const {
     const auto deviations = [&](std::size_t first, std::size_t last) {
       const double sum = sums_[last] - sums_[first];

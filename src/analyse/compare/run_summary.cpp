@@ -36,12 +36,12 @@ struct StepsOfProcess {
   bool are_steps = true;
 };
 
-// All but the first, if there are others.
+// All but the first, unless it is the only one.
 void leave_out_the_first(std::vector<CountedStep>& steps) {
   if (steps.size() > 1) steps.erase(steps.begin());
 }
 
-// The thread that ran most of the recording.
+// The thread that was busy for most of the recording.
 TrackId busiest_thread(const Trace& trace, ProcessId process) {
   TrackId best;
   Nanos longest = -1;
@@ -111,7 +111,7 @@ class Summariser {
  private:
   using Exact = std::map<std::string, std::int64_t>;
 
-  // The step that a time belongs to; none: steps_.size().
+  // The step at a time; steps_.size() if there is none.
   std::size_t step_at(Nanos time) const {
     const auto after = std::partition_point(of_.steps.begin(), of_.steps.end(),
                                             [&](const CountedStep& s) { return s.end_ns <= time; });
@@ -145,7 +145,7 @@ class Summariser {
     }
   }
 
-  // Moments in no operator, call or range of the program are outside.
+  // Moments in no operator, call or range of the program count as outside.
   ItemSteps& host_item(SpanId span) {
     const bool is_outside = !span.valid() || trace_.spans().kind[span] == SpanKind::Step ||
                             trace_.spans().kind[span] == SpanKind::PythonFunction;

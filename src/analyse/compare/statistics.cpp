@@ -61,8 +61,8 @@ std::vector<double> logarithms(const std::vector<double>& values) {
   return logs;
 }
 
-// In how many ways U comes about, for each U: how often a value of one sample exceeds one of the
-// other.
+// For each U, in how many ways it comes about. U counts how often a value of one sample exceeds one
+// of the other.
 std::vector<double> rank_sum_counts(std::size_t a, std::size_t b) {
   std::vector<std::vector<double>> row(b + 1, std::vector<double>(a * b + 1, 0));
   for (std::size_t j = 0; j <= b; ++j) row[j][0] = 1;
@@ -151,7 +151,7 @@ Shift shift_between(const std::vector<double>& base, const std::vector<double>& 
   const Moments of_b = moments(b);
   const auto n_a = static_cast<double>(a.size());
   const auto n_b = static_cast<double>(b.size());
-  // Clocks and counters have steps: a spread of nothing does not make a change of nothing certain.
+  // Clocks and counters have limited resolution: equal values do not prove that nothing varies.
   constexpr double kLeastVariance = 1e-12;
   const double v_a = std::max(of_a.variance, kLeastVariance) / n_a;
   const double v_b = std::max(of_b.variance, kLeastVariance) / n_b;

@@ -18,7 +18,7 @@ struct Interval {
   double high = 0;
 };
 
-// Two samples of at least two values each. Shifts are relative: 0.05 is 5 % more.
+// Two samples of at least two values each. Shifts are relative: 0.05 means 5 % more.
 struct Shift {
   double estimate = 0;  // Hodges and Lehmann's: the median of all ratios, less 1
   Interval interval;    // 95 %: Welch's, or Moses' where both sides have six values

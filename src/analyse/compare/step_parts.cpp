@@ -49,7 +49,7 @@ class MomentWriter {
   std::vector<Moment> moments_;
 };
 
-// Where one ends after the next begins, the next loses.
+// If a span ends after the next begins, the next is cut.
 void keep_apart(std::vector<Moment>& moments) {
   std::sort(moments.begin(), moments.end(),
             [](const Moment& a, const Moment& b) { return a.begin_ns < b.begin_ns; });

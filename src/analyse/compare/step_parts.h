@@ -35,7 +35,7 @@ class StepParts {
 
   const Trace& trace_;
   ProcessId process_;
-  // Operators and calls of other threads than that one, none overlapping another.
+  // Operators and calls of the other threads, without overlap.
   mutable TrackId helped_;
   mutable bool has_helpers_ = false;
   mutable std::vector<Moment> helpers_;

@@ -33,7 +33,7 @@ struct PathKeyHash {
   }
 };
 
-// A stretch of one thread's recorded time, with the innermost span in it.
+// Part of one thread's recorded time, with the innermost span in it.
 struct OwnStretch {
   PathKey key;
   Nanos begin_ns;

@@ -47,7 +47,7 @@ std::vector<IdleGap> gaps_between(const Coverage& busy) {
   return gaps;
 }
 
-// The stretches, with short gaps closed.
+// The busy intervals, with short gaps closed.
 std::vector<Coverage::Stretch> merged(const Coverage& busy) {
   std::vector<Coverage::Stretch> out;
   for (const Coverage::Stretch& one : busy.stretches()) {

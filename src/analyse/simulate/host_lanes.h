@@ -48,7 +48,7 @@ struct Wakeup {
   Nanos by_ns = 0;
 };
 
-// A stretch in which a thread ran no operator.
+// An interval in which a thread ran no operator.
 struct IdleGap {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;

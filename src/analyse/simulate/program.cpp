@@ -14,7 +14,7 @@ namespace {
 // Where the trace has no examples.
 constexpr Nanos kLaunchDelayNs = 3'000;
 constexpr Nanos kNextWorkDelayNs = 1'000;
-// What a call takes that finds nothing to wait for.
+// How long a call takes that has nothing to wait for.
 constexpr Nanos kWaitCallNs = 2'000;
 // A device's delay between one kernel or copy and the next; longer ones have a reason.
 constexpr Nanos kLongestNextWorkDelayNs = 30'000;
@@ -95,7 +95,7 @@ class Program::Maker {
               [](const Wait& a, const Wait& b) { return a.call < b.call; });
   }
 
-  // The stint that was over at this time, kNoNode: none was.
+  // The stint that had ended by this time; kNoNode if there is none.
   GraphNode stint_until(TrackId thread, Nanos time_ns) const {
     const auto [first, last] = program_.stints(thread);
     const auto at = std::lower_bound(begins_.begin() + first, begins_.begin() + last, time_ns);
@@ -187,7 +187,7 @@ class Program::Maker {
     }
   }
 
-  // With the work of another stream that ended last before it began.
+  // It waited for the work of another stream that ended last before it began.
   void join_event(GraphNode node, std::uint32_t track, Nanos begin_ns) {
     const std::vector<End>& ends = ends_[process_at(track)];
     auto at = std::upper_bound(ends.begin(), ends.end(), begin_ns,
@@ -210,7 +210,7 @@ class Program::Maker {
     }
   }
 
-  // The work that ended last before the call returned, of what was launched before it or by it.
+  // Of the work launched before the call or by it, the one that ended last before it returned.
   GraphNode awaited(SpanId call) const {
     const std::vector<End>& ends = ends_[process_at(spans_.track[call].index())];
     const Nanos until_ns = trace_.end_ns(call) + kClockSlackNs;

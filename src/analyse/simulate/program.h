@@ -46,8 +46,8 @@ class Program {
 
   // From the first begin to the last end.
   Nanos recorded_ns() const noexcept { return recorded_ns_; }
-  // Host time counts only this much from now on: the rest was the profiler's. Lengths of changes
-  // are then to be compared with length_ns(Changes(program)).
+  // From now on, only this share of host time counts; the profiler took the rest. Compare lengths
+  // of changes with length_ns(Changes(program)).
   void correct_host(double left) noexcept { host_left_ = left; }
   Nanos length_ns(const Changes& changes) const;
   Nanos length_ns(const Replay& times) const;
@@ -56,14 +56,14 @@ class Program {
   GraphNode last_node(const Replay& times) const;
 
   TrackId track(GraphNode node) const { return TrackId(graph_.lane(node)); }
-  // The device work that a node is; invalid: a stint of a thread.
+  // The device work of a node; invalid if the node is a stint of a thread.
   SpanId work(GraphNode node) const;
   GraphNode node_of(SpanId work) const;
-  // The stints of a thread: from the first to before the last.
+  // The stints of a thread, from the first to one past the last.
   std::pair<GraphNode, GraphNode> stints(TrackId thread) const {
     return {first_stint_[thread.index()], first_stint_[thread.index() + 1]};
   }
-  // When a thread would come to what it did at a recorded time.
+  // When a thread would reach what it did at a recorded time.
   Nanos time_ns(const Replay& times, TrackId thread, Nanos recorded_ns) const;
   TrackId main_thread() const noexcept { return main_; }
 
@@ -88,12 +88,12 @@ class Program {
   double host_left_ = 1;
 };
 
-// What would be different. Times on a thread that are changed twice are changed once.
+// What would be different. If two changes affect the same time of a thread, it changes once.
 class Changes {
  public:
   explicit Changes(const Program& program) : program_(program) {}
 
-  // This much of a thread's time is left; 0: none.
+  // This share of a thread's time is left; 0: none.
   void cut(TrackId thread, Nanos begin_ns, Nanos end_ns, double left = 0);
   // The same for device work.
   void scale(SpanId work, double left);

@@ -66,7 +66,8 @@ class AreaMaker {
     return times_.begin(span) < to_ && (times_.end(span) > from_ || times_.begin(span) >= from_);
   }
 
-  // What begins in the area follows each other; what reaches into it is the last of a row before.
+  // Spans that begin in the area are consecutive; the one that reaches into it is the last of its
+  // row before them.
   void add_track(std::uint32_t track) {
     const IdRange<SpanId> spans = index_.spans_of(track);
     if (spans.empty()) return;
@@ -99,7 +100,7 @@ class AreaMaker {
     ranges_.push_back({begin, end});
   }
 
-  // Spans that begin in the area, as if they also ended there.
+  // Counts spans that begin in the area as if they also ended there.
   void add_whole(std::uint32_t begin, std::uint32_t end) {
     const StringId* const names = spans_.name.data();
     const SpanId* const parents = spans_.parent.data();
@@ -128,7 +129,7 @@ class AreaMaker {
       take_from(row.self_ns, sum.inner_ns);
     }
   }
-  // Takes back what the last span of a row has after the area.
+  // Subtracts what the last span of a row has after the area.
   void cut_end(std::uint32_t span) {
     const Nanos after_ns = times_.end(span) - to_;
     if (after_ns <= 0) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What happened in a piece of the timeline, by name: some tracks over a stretch of time.
+// What happened in an area of the timeline, by name: in some tracks, during some time.
 
 #include <cstdint>
 #include <span>

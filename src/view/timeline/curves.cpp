@@ -94,7 +94,7 @@ void add_counters(const Trace& trace, std::vector<Curve>& out) {
   }
 }
 
-// Fills buckets with a step function: of each bucket, the moment with the largest sum.
+// Fills buckets from a step function: each bucket gets the moment with the largest sum.
 class BucketMaker {
  public:
   BucketMaker(Nanos from, Nanos to, std::uint32_t buckets, std::size_t series)
@@ -105,7 +105,7 @@ class BucketMaker {
         best_(buckets, -std::numeric_limits<double>::infinity()),
         out_(buckets * series, kUnknown) {}
 
-  // From now on the values are these; times must not go down.
+  // Sets the values from this time on. Times must not decrease.
   void step(Nanos at, const std::vector<double>& values) {
     hold_until(at);
     current_ = values;

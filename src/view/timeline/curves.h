@@ -39,7 +39,7 @@ std::vector<Curve> curves(const Trace& trace);
 std::vector<float> curve_values(const TraceAnswers& answers, const Curve& curve, Nanos from,
                                 Nanos to, std::uint32_t buckets);
 
-// The idle stretches of the curve's device that are longer than a bucket, as JSON.
+// The idle intervals of the curve's device that are longer than a bucket, as JSON.
 std::string gaps_json(const TraceAnswers& answers, const Curve& curve, Nanos from, Nanos to,
                       std::uint32_t buckets);
 

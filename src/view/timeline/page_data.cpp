@@ -75,7 +75,7 @@ class PageData {
            (times_.end(span) > options_.from || times_.begin(span) >= options_.from);
   }
 
-  // All of them, or as long a stretch as fits.
+  // All spans, or those of as much time as fits.
   void choose_spans() {
     const auto all = static_cast<std::uint32_t>(trace_.spans().size());
     end_ = later(index_.length_ns(), 1);
@@ -213,7 +213,7 @@ class PageData {
     });
   }
 
-  // What was alive in memory now and then, for each device.
+  // What was alive in memory at some moments, for each device.
   void moments() {
     const std::vector<DeviceMemory>& devices = answers_.memory().devices;
     std::vector<std::size_t> numbers_of(devices.size());
@@ -230,7 +230,7 @@ class PageData {
     });
   }
 
-  // Curves at a fixed number of moments: zooming in shows no more than these.
+  // Curves at a fixed number of moments. Zooming in shows no more.
   void curve_values_into() {
     const Nanos end = std::max<Nanos>(index_.length_ns(), 1);
     json_.key("curve_end").number(end);

@@ -16,7 +16,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// At blanks, but for those within quotes. Signs of comparison are words of their own.
+// Splits at blanks outside quotes. Comparison signs are words of their own.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   std::string word;

@@ -31,7 +31,7 @@ bool contains_all(std::string_view text, const std::vector<std::string>& needles
                      [&](const std::string& needle) { return contains_lower(text, needle); });
 }
 
-// Of each text of the trace, whether all words are in it.
+// For each text of the trace, whether it contains all words.
 std::vector<std::uint8_t> matching_names(const Trace& trace,
                                          const std::vector<std::string>& words) {
   std::vector<std::uint8_t> out(trace.strings().size() + 1, words.empty() ? 1 : 0);
@@ -62,7 +62,7 @@ class Searcher {
         kinds_(matching_kinds(query.kinds)) {}
 
   Found run() {
-    // Names first: of 100 million spans, most are looked at no further.
+    // Names first: most of 100 million spans need no further check.
     const auto count = static_cast<std::uint32_t>(trace_.spans().size());
     const StringId* const name = trace_.spans().name.data();
     const std::uint8_t* const matches = names_.data();
@@ -98,7 +98,7 @@ class Searcher {
     add_to(out_.total_ns, length_ns);
     if (out_.first.size() < kMostSorted) out_.first.push_back(SpanId(i));
   }
-  // Its facts as text; calls with the same inputs are looked at once.
+  // The facts of a span as text. Calls with the same inputs are checked once.
   bool has_arguments(SpanId span) {
     const ArgumentListId list = trace_.spans().arguments[span];
     if (!list.valid()) return contains_all(span_facts(answers_, span), query_.arguments);

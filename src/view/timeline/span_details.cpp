@@ -56,7 +56,7 @@ class SpanDetails {
     return next.index() < spans_.size() && spans_.parent[next] == span_ ? next : SpanId();
   }
 
-  // Without the spans inside it; children follow their parent on its track.
+  // Self time; children follow their parent on its track.
   Nanos self_ns() const {
     Nanos self = spans_.duration_ns[span_];
     Nanos reached = spans_.start_ns[span_];

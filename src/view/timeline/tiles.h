@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Pieces of the timeline as bytes, for a page that asks for them. A tile is one track over 1,024
-// buckets of a level; tiles never change while the trace does not.
+// Parts of the timeline as bytes, for a page that requests them. A tile is one track over 1,024
+// buckets of a level. Tiles do not change while the trace does not.
 //
 //   request   level │ first tile │ tiles │ tracks n │ n × track            32-bit numbers
 //   answer    for each track and tile:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Where each span of a trace is drawn, and what a piece of the timeline shows at any zoom. Takes
-// about 5 bytes a span.
+// Where each span of a trace is drawn, and what a part of the timeline shows at any zoom. Takes
+// about 5 bytes per span.
 //
 //   const TimelineIndex index(trace);
 //   std::vector<Rect> rects;
