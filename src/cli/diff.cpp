@@ -77,7 +77,7 @@ Result<void> check_history(const DiffCommand& command) {
   if (command.format == "junit")
     return Failure(ErrorCode::Invalid, "--history has no format junit; use text, markdown or json");
   if (!command.base.empty() && commit_of(command).empty())
-    return Failure(ErrorCode::Invalid, "--commit: say which version these runs are of");
+    return Failure(ErrorCode::Invalid, "--commit: name the version of these runs");
   return {};
 }
 

@@ -148,7 +148,7 @@ Result<DaemonSocket> DaemonSocket::listen() {
   ::setsockopt(made.socket_, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
   if (::bind(made.socket_, reinterpret_cast<const sockaddr*>(&where.address), where.size) != 0) {
     if (errno == EADDRINUSE)
-      return Failure(ErrorCode::NotFound, "another daemon has the name dynolog");
+      return Failure(ErrorCode::NotFound, "another daemon already uses the name dynolog");
     return cannot("cannot listen as dynolog");
   }
   made.path_ = where.path;
@@ -211,7 +211,8 @@ Result<std::string> ask_running_daemon(std::string_view configuration, std::int6
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return cannot(
-        "another daemon has the name dynolog, and nothing answers at its port 1778 on this "
+        "another daemon already uses the name dynolog, and nothing answers at its port 1778 on "
+        "this "
         "machine");
   std::string list;
   for (const std::int32_t pid : pids) list += (list.empty() ? "" : ",") + std::to_string(pid);
@@ -226,7 +227,7 @@ Result<std::string> ask_running_daemon(std::string_view configuration, std::int6
   std::memcpy(&length, head.data(), sizeof(length));
   constexpr std::int32_t kLongest = 1 << 20;
   if (length <= 0 || length > kLongest)
-    return Failure(ErrorCode::Corrupt, "the daemon's answer makes no sense");
+    return Failure(ErrorCode::Corrupt, "the daemon's answer cannot be understood");
   return receive_exactly(socket, static_cast<std::size_t>(length));
 }
 

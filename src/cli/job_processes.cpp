@@ -36,7 +36,7 @@ Result<std::string> find_library() {
   const std::string beside = folder + "/libsonde_mpi.so";
   if (std::filesystem::exists(beside, ignored)) return beside;
   return Failure(ErrorCode::NotFound,
-                 "an MPI launcher started several processes, and Sonde's part for MPI is missing; "
+                 "an MPI launcher started several processes, and Sonde's MPI module is missing; "
                  "run `sonde mpi build` once, or start one process");
 }
 

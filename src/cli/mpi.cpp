@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// `sonde mpi build`: compiles Sonde's part for MPI with the cluster's own compiler for it.
+// `sonde mpi build`: compiles Sonde's MPI module with the cluster's own compiler for it.
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ Result<std::string> mpi_source(const std::string& library_folder) {
     std::error_code ignored;
     if (fs::exists(path, ignored)) return path.string();
   }
-  return Failure(ErrorCode::NotFound, "the source of Sonde's part for MPI is missing next to " +
+  return Failure(ErrorCode::NotFound, "the source of Sonde's MPI module is missing next to " +
                                           library_folder + "; reinstall Sonde completely");
 }
 
@@ -47,7 +47,7 @@ Result<void> run_mpi_build(const MpiBuildCommand& command, Output& out) {
     compiler = named != nullptr ? named : "mpicxx";
   }
   Result<void> built = write_replacing(path, [&](const std::string& temporary) -> Result<void> {
-    const Progress progress("compiling Sonde's part for MPI");
+    const Progress progress("compiling Sonde's MPI module");
     const std::vector<std::string> words = {
         compiler, "-std=c++17", "-O2",
         "-fPIC",  "-shared",    "-I" + fs::path(source).parent_path().parent_path().string(),

@@ -232,7 +232,7 @@ Result<int> run_program(const RunCommand& command) {
   const int status = end.killed ? kStatusOfSignals + end.number : end.number;
   if (!command.quiet && end.killed) say(program + " was killed by " + signal_words(end.number));
   if (!report) {
-    if (!command.quiet) say("what was recorded is not known: " + report.error().message);
+    if (!command.quiet) say("cannot tell what was recorded: " + report.error().message);
     return status;
   }
   const pid_t own_pid = ::getpid();

@@ -92,15 +92,14 @@ Result<void> collect_files(const std::set<std::int32_t>& pids, const std::string
   }
   if (missing.empty()) return {};
   return Failure(ErrorCode::NotFound,
-                 "these processes were asked to record and have written nothing:" + missing +
+                 "these processes were asked to record but wrote nothing:" + missing +
                      (command.steps > 0 ? "; do they call the profiler's step()?" : ""));
 }
 
 Result<void> trigger_through_daemon(const TriggerCommand& command, const std::string& configuration,
                                     Output& out) {
   SONDE_TRY(const std::string answer, ask_running_daemon(configuration, command.job, command.pids));
-  out.line("A daemon of the name dynolog runs here; it was asked to trigger, and answers: " +
-           answer);
+  out.line("A dynolog daemon runs on this machine and took the request. Its answer: " + answer);
   return {};
 }
 

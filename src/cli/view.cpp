@@ -66,10 +66,11 @@ Result<void> write_page(const ViewCommand& options) {
   SONDE_TRY(wanted.more_views, views_of_several(options));
   if (options.most_spans > 0) wanted.most_spans = options.most_spans;
   if (trace.spans().size() > wanted.most_spans)
-    say(options.output + ": shows a stretch of " + counted_text(wanted.most_spans, "span") +
-        " of " + count_text(trace.spans().size()) + "; --most-spans sets how many");
+    say(options.output + ": shows " + counted_text(wanted.most_spans, "span") + " of " +
+        count_text(trace.spans().size()) + "; --most-spans sets how many");
   if (!options.more.empty())
-    say(options.output + ": the timeline is of " + options.file + "; the ranks are compared");
+    say(options.output + ": the timeline shows " + options.file +
+        "; of the other ranks it has the comparison");
   const Progress progress("writing " + options.output);
   return save_trace_page(trace, options.output, options.file, wanted);
 }

@@ -113,26 +113,27 @@ void add_report(Parser& parser) {
 void add_whatif(Parser& parser) {
   auto& whatif = parser.keep<WhatIfCommand>();
   CLI::App* command = parser.app.add_subcommand(
-      "whatif", "Simulate how long it would have taken if something were different");
+      "whatif", "Simulate how long the program would take if something were different");
   add_input(command, "TRACE", kTraceFile, whatif);
   command
       ->add_option("--scale", whatif.scale,
-                   "Spans with such names take this much of their time: 'aten::conv*=0.5'. An "
-                   "operator includes the device work that it launched. May be repeated")
+                   "Multiply the time of spans with matching names: 'aten::conv*=0.5'. This "
+                   "includes the device work that an operator launched. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("PATTERN=FACTOR");
   command
       ->add_option("--remove", whatif.remove,
-                   "Spans with such names take no time and do not wait. May be repeated")
+                   "Let spans with matching names take no time and not wait. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("PATTERN");
-  command->add_flag("--no-sync", whatif.no_sync, "No call waits for a device");
+  command->add_flag("--no-sync", whatif.no_sync, "Let no call wait for a device");
   add_text_or_json(command, whatif.format);
   command->footer(
-      "Replays the trace with what waited for what; with nothing changed that gives the recorded "
-      "time. What is left takes as long as before.\nExample:\n  sonde whatif step.json.gz "
+      "Replays the trace and keeps what waits for what. Without a change, the replay takes the "
+      "recorded time; whatever you do not change takes as long as recorded.\nExample:\n  sonde "
+      "whatif step.json.gz "
       "--scale 'aten::convolution*=0.5' --remove aten::copy_ --no-sync");
   command->callback([&parser, &whatif] {
     require(check(whatif));
@@ -143,7 +144,7 @@ void add_whatif(Parser& parser) {
 void add_critical_path(Parser& parser) {
   auto& critical_path = parser.keep<CriticalPathCommand>();
   CLI::App* command = parser.app.add_subcommand(
-      "critical-path", "Show what the program's time consists of, and what comes next");
+      "critical-path", "Show what the program's time consists of, and what limits it next");
   add_input(command, "TRACE", kTraceFile, critical_path);
   command
       ->add_option("--row-limit", critical_path.row_limit,
@@ -151,8 +152,9 @@ void add_critical_path(Parser& parser) {
       ->type_name("N");
   add_text_or_json(command, critical_path.format);
   command->footer(
-      "Each part of the path waited for the part before it. `without it` is the length if that "
-      "took no time.\nExample:\n  sonde critical-path step.pt.trace.json.gz --row-limit 10");
+      "Each part of the path waited for the part before it. `without it` is the length of the path "
+      "if that part took no time.\nExample:\n  sonde critical-path step.pt.trace.json.gz "
+      "--row-limit 10");
   command->callback([&parser, &critical_path] {
     parser.action = [&critical_path](Output& out) { return run_critical_path(critical_path, out); };
   });

@@ -14,10 +14,9 @@ void add_export(Parser& parser) {
   command
       ->add_option("-o,--output", exporting.output,
                    "Write here. The suffix chooses the format: .json or .json.gz for Perfetto, "
-                   "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graphs; "
-                   ".svg is one; .parquet and .arrow for data frames, a folder with a file for "
-                   "each table; "
-                   ".sqlite; .pprof; .csv; .sonde")
+                   "chrome://tracing and HTA; .pftrace for Perfetto; .stacks for flame graph "
+                   "tools; .svg, a flame graph; .parquet or .arrow, a folder with a file for each "
+                   "table; .sqlite; .pprof; .csv; .sonde")
       ->required()
       ->type_name("FILE");
   command
@@ -26,16 +25,15 @@ void add_export(Parser& parser) {
           "What .stacks and .svg show: self_cpu_time_total (default) or self_device_time_total")
       ->type_name("METRIC");
   command->add_flag("--each-event", exporting.each_event,
-                    "Write a line of stacks for each event, as PyTorch does; else one for each "
-                    "distinct stack, with its sum");
+                    "In .stacks, write a line for each event, as PyTorch does, instead of one for "
+                    "each distinct stack with its sum");
   command
       ->add_option("OTHER", exporting.others,
                    "More traces, such as other ranks, for .parquet: each gets a folder inside")
       ->type_name("");
   command->footer(
       "Examples:\n  sonde export run.sonde -o run.pt.trace.json.gz\n  sonde export rank*.sonde "
-      "-o "
-      "job.parquet");
+      "-o job.parquet");
   command->callback([&parser, &exporting] {
     require(check(exporting));
     parser.action = [&exporting](Output& out) { return run_export(exporting, out); };

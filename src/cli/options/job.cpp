@@ -35,11 +35,12 @@ void add_ranks(Parser& parser) {
       ->type_name("LIST");
   command
       ->add_option("--summaries", job.summaries,
-                   "Keep a summary of each file in this folder, and use those that are there")
+                   "Keep a summary of each file in this folder, and reuse those already there")
       ->type_name("FOLDER");
   command
-      ->add_option("--share", job.share,
-                   "Only make the summaries of share I of N (0 to N-1), as one of N processes")
+      ->add_option(
+          "--share", job.share,
+          "Only make the summaries of share I of N (I from 0 to N-1), as one of N processes")
       ->type_name("I/N");
   command
       ->add_option("--timeout", job.timeout_s,
@@ -57,7 +58,7 @@ void add_ranks(Parser& parser) {
 void add_mpi(Parser& parser) {
   auto& mpi_build = parser.keep<MpiBuildCommand>();
   CLI::App* group = parser.app.add_subcommand(
-      "mpi", "Build Sonde's part for MPI, so that many processes can share `sonde job`");
+      "mpi", "Build the MPI module, so that many processes can share the work of `sonde job`");
   group->require_subcommand(1);
   CLI::App* command =
       group->add_subcommand("build", "Compile it for the MPI of this machine; needed once");
@@ -66,8 +67,7 @@ void add_mpi(Parser& parser) {
                    "The compiler of that MPI (default: MPICXX, or else mpicxx)")
       ->type_name("PROGRAM");
   command->footer(
-      "Stores it below XDG_CACHE_HOME (~/.cache), where `mpirun sonde job` finds it.\nExample:\n "
-      " "
+      "Stores it below XDG_CACHE_HOME (~/.cache), where `mpirun sonde job` finds it.\nExample:\n  "
       "sonde mpi build\n  mpirun -n 16 sonde job run/");
   group->footer(command->get_footer());
   command->callback([&parser, &mpi_build] {

@@ -46,8 +46,9 @@ void add_sql(Parser& parser) {
           "Stop a query after this time, like 20s or 10m (default 5m); 0 lets it run")
       ->type_name("TIME");
   command->footer(
-      "`sonde sql TRACE .tables` lists the tables, .schema their columns, .functions what can be "
-      "called; docs/sql.md has recipes. Queries only read.\nExample:\n  sonde sql run.sonde "
+      "`sonde sql TRACE .tables` lists the tables, .schema their columns, .functions the "
+      "functions; docs/sql.md has recipes. Queries cannot change anything.\nExample:\n  sonde sql "
+      "run.sonde "
       "'SELECT name, count, duration_text(total_ns) FROM operators ORDER BY total_ns DESC LIMIT "
       "10'");
   command->callback([&parser, &sql] {
@@ -70,7 +71,7 @@ void add_diff(Parser& parser) {
   command
       ->add_option("--gate", diff.gates,
                    "Fail if the new version is worse: 'step<5%', 'device<2%', 'peak_memory<1%', "
-                   "'launches=0'; may be given several times")
+                   "'launches=0'; may be repeated")
       ->type_name("GATE")
       ->take_all()
       ->expected(1);
@@ -82,7 +83,7 @@ void add_diff(Parser& parser) {
       ->type_name("FORMAT");
   command
       ->add_option("-o,--output", diff.output,
-                   "Write the result here; a name that ends in .html is a page")
+                   "Write the result here; a name that ends in .html gives a page")
       ->type_name("FILE");
   command
       ->add_option("--record", diff.record,
@@ -91,11 +92,11 @@ void add_diff(Parser& parser) {
   command
       ->add_option("--history", diff.history,
                    "Add the figures of the runs of BASE to this file of JSON lines, and show "
-                   "since which version a figure is different")
+                   "which version changed a figure")
       ->type_name("FILE.jsonl");
   command
       ->add_option("--commit", diff.commit,
-                   "The version that the runs are of (default: GITHUB_SHA or CI_COMMIT_SHA)")
+                   "The version of the runs (default: GITHUB_SHA or CI_COMMIT_SHA)")
       ->type_name("NAME");
   command
       ->add_option("--row-limit", diff.row_limit,
@@ -103,8 +104,8 @@ void add_diff(Parser& parser) {
       ->type_name("N");
   command->footer(
       "Exit status: 0 no gate failed, 1 a gate failed or something went wrong, 2 wrong usage, 3 "
-      "the runs are too few or too unsteady to decide a gate.\nUse three runs a side at least: "
-      "host times of single runs are not tested. docs/ci.md shows how to gate pull "
+      "the runs are too few or vary too much to decide a gate.\nUse at least three runs of each "
+      "version: host times of single runs are not tested. docs/ci.md shows how to gate pull "
       "requests.\nExample:\n  sonde diff main/*.sonde -- change/*.sonde --gate 'step<5%' --gate "
       "'launches=0'");
   command->callback([&parser, &diff] {

@@ -34,12 +34,11 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
              "alternately",
              options.signal_stop, parse_signal);
   after->excludes(paused)->excludes(start);
-  CLI::Option* from_step =
-      command
-          ->add_option("--from-step", options.from_step,
-                       "Start recording when so many steps of the program have ended")
-          ->check(CLI::PositiveNumber)
-          ->type_name("N");
+  CLI::Option* from_step = command
+                               ->add_option("--from-step", options.from_step,
+                                            "Start recording once the program has finished N steps")
+                               ->check(CLI::PositiveNumber)
+                               ->type_name("N");
   from_step->excludes(after)->excludes(paused)->excludes(start);
   command->add_option("--steps", options.steps, "Stop recording after so many steps")
       ->check(CLI::PositiveNumber)
@@ -85,7 +84,7 @@ void add_run(Parser& parser) {
       ->type_name("FILE")
       ->expected(0, 1);
   command->add_flag("--as-torch-profiler", run.as_torch_profiler,
-                    "In Python programs, put Sonde's profilers in place of torch's");
+                    "In Python programs, replace torch's profilers with Sonde's");
   command->add_flag("--opencl", run.opencl, "Record OpenCL kernels and copies");
   add_parsed(command, "--budget", "BYTES",
              "Memory for events that are not yet in the file (default 256M, at least 1M)",
@@ -98,8 +97,8 @@ void add_run(Parser& parser) {
   command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
                     "Also record the processes that the program starts (default)");
   command->add_flag("--keep-command-line", options.keep_command_line,
-                    "Record the program's command line unchanged; by default, what looks like a "
-                    "password, token or key is masked");
+                    "Record the program's command line unchanged. By default, anything that looks "
+                    "like a password, token or key is masked");
   command->add_flag("-q,--quiet", run.quiet, "Print no summary at the end");
   command->add_option("PROGRAM", run.program, "The program to run and its arguments, after `--`")
       ->type_name("");

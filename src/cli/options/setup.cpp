@@ -13,12 +13,11 @@ namespace {
 void add_torch(Parser& parser) {
   auto& torch_build = parser.keep<TorchBuildCommand>();
   CLI::App* group = parser.app.add_subcommand(
-      "torch", "Build an adapter, so that `sonde run` can record a torch");
+      "torch", "Build the adapter with which `sonde run` records a version of torch");
   group->require_subcommand(1);
   CLI::App* command = group->add_subcommand(
       "build",
-      "Compile the adapter for a torch other than the one Sonde was built with; needed "
-      "once");
+      "Compile the adapter for a torch other than the one Sonde was built with; needed once");
   CLI::Option* python =
       command->add_option("--python", torch_build.python,
                           "Use the torch that this interpreter imports (default python3)");

@@ -60,10 +60,9 @@ void add_table_options(CLI::App* command, TableOptions& options) {
   command->add_option("--time-unit", options.time_unit, "Print all times in us, ms or s")
       ->check(CLI::IsMember({"us", "ms", "s"}))
       ->type_name("UNIT");
-  command->add_flag(
-      "--top-level", options.top_level_events_only,
-      "Show only operators that no other operator called. As in PyTorch, a table shows "
-      "a row if its first call was one of these");
+  command->add_flag("--top-level", options.top_level_events_only,
+                    "Show only operators that no other operator called. As in PyTorch, a table has "
+                    "a row if the first call in it was such an operator");
   const auto add_width = [command](const char* name, std::optional<int>& width, const char* what) {
     command
         ->add_option_function<int>(
@@ -88,7 +87,7 @@ void add_info(Parser& parser) {
       "info", "Show what is in a trace, what was lost, and what recording cost");
   add_input(command, "FILE", kTraceFile, info);
   add_text_or_json(command, info.format);
-  command->add_flag("--check", info.check, "Decode all events, to find damage that only they show");
+  command->add_flag("--check", info.check, "Also decode all events, to find damage in them");
   command->footer("Example:\n  sonde info run.sonde --format json | python3 -m json.tool");
   command->callback(
       [&parser, &info] { parser.action = [&info](Output& out) { return run_info(info, out); }; });

@@ -13,7 +13,7 @@ void add_trigger(Parser& parser) {
   auto& trigger = parser.keep<TriggerCommand>();
   CLI::App* command = parser.app.add_subcommand(
       "trigger", "Have running PyTorch programs record themselves for a moment");
-  command->add_option("--pid", trigger.pids, "Only this process; may be given several times")
+  command->add_option("--pid", trigger.pids, "Only this process. May be repeated")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("PID")
       ->take_all()
@@ -24,7 +24,7 @@ void add_trigger(Parser& parser) {
   CLI::Option* duration =
       command->add_option("--for", trigger.duration, "How long to record (default 500ms)");
   duration->type_name("TIME");
-  command->add_option("--steps", trigger.steps, "Record so many steps instead")
+  command->add_option("--steps", trigger.steps, "Record N steps instead")
       ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->excludes(duration);
@@ -39,10 +39,10 @@ void add_trigger(Parser& parser) {
   command->add_flag("--flops", trigger.flops, "Record FLOPs");
   command->add_flag("--modules", trigger.modules, "Record modules");
   command->footer(
-      "Programs must have been started with KINETO_USE_DAEMON=1 in their environment; they ask "
-      "every five seconds. Each writes trace_PID.json. If a dynolog daemon runs on this machine, "
-      "it "
-      "is asked to trigger instead.\nExample:\n  sonde trigger --for 500ms --shapes -o traces");
+      "Start the programs with KINETO_USE_DAEMON=1 in their environment; they ask for requests "
+      "every "
+      "five seconds. Each writes trace_PID.json. If a dynolog daemon runs on this machine, the "
+      "request goes to it.\nExample:\n  sonde trigger --for 500ms --shapes -o traces");
   command->callback([&parser, &trigger] {
     require(check(trigger));
     parser.action = [&trigger](Output& out) { return run_trigger(trigger, out); };

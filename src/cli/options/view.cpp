@@ -28,9 +28,7 @@ void add_view(Parser& parser) {
           ->add_option("-o,--output", view.output,
                        "Write the page with its data to this .html file instead of serving it")
           ->type_name("FILE");
-  command
-      ->add_option("--at", view.at,
-                   "Show this first: the text that \"Copy link\" in the page gives")
+  command->add_option("--at", view.at, "Show this first. \"Copy link\" in the page gives the text")
       ->type_name("STATE");
   command->add_option("--port", view.port, "Listen on this port of 127.0.0.1 (default: any)")
       ->check(CLI::Range(0, 65535))
@@ -38,19 +36,17 @@ void add_view(Parser& parser) {
       ->excludes(output);
   command->add_flag_callback(
       "--no-browser", [&view] { view.browser = false; },
-      "Print the address only, do not open a browser");
+      "Print the address; do not open a browser");
   command
       ->add_option("--most-spans", view.most_spans,
-                   "With -o: write at most N spans (default 1000000); of a larger trace, a "
-                   "stretch of time")
+                   "With -o: write at most N spans (default 1000000). A page of a larger trace "
+                   "shows only some of its time")
       ->type_name("N")
       ->needs(output);
   command->footer(
-      "The page is for this machine only: it listens on 127.0.0.1, and the address holds a "
-      "secret "
-      "token.\nExample:\n  sonde view train.sonde\n  sonde view train.sonde -o train.html\n  "
-      "sonde "
-      "view rank*.json.gz\n  sonde view new.sonde --against old.sonde");
+      "The page is for this machine only: it listens on 127.0.0.1, and the address contains a "
+      "secret token.\nExamples:\n  sonde view train.sonde\n  sonde view train.sonde -o "
+      "train.html\n  sonde view rank*.json.gz\n  sonde view new.sonde --against old.sonde");
   command->callback([&parser, &view] {
     require(check(view));
     parser.action = [&view](Output& out) { return run_view(view, out); };
