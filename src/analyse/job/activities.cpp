@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a rank did at each time. Layers are laid under each other: what an upper one covers, a lower
-// one does not change.
+// What a rank did at each time. Upper layers hide lower ones.
 //
 //   kernels        ##....####......
 //   copies         ..##....##......
@@ -19,7 +18,7 @@
 namespace sonde::detail {
 namespace {
 
-// Shorter gaps between two kernels are the device's own.
+// Shorter gaps between two kernels are due to the device.
 constexpr Nanos kDeviceGapNs = 5'000;
 
 using Layer = std::vector<RankActivity>;  // by begin, not overlapping
@@ -39,7 +38,7 @@ void append(Layer& layer, RankActivity next) {
   layer.push_back(next);
 }
 
-// `upper`, and what of `lower` it leaves free.
+// `upper`, and the parts of `lower` that it does not cover.
 Layer laid_over(const Layer& upper, const Layer& lower) {
   Layer both;
   both.reserve(upper.size() + lower.size());
@@ -79,8 +78,8 @@ class ActivityFinder {
   }
 
  private:
-  // The self time of each span of a thread goes to visit(span, from, to); spans that partly overlap
-  // are cut.
+  // Calls visit(span, from, to) for the self time of each span of a thread. Cuts spans that partly
+  // overlap.
   template <typename Visit>
   void for_self_times(TrackId thread, Visit visit) const {
     std::vector<SpanId> open;
@@ -189,7 +188,7 @@ class ActivityFinder {
     return false;
   }
 
-  // Where several are under way, the one that began first.
+  // If several run at once, the one that began first.
   Layer collective_layer() const {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < summary_.collectives.size(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which summaries belong to the job, and which rank each is.
+// Decides which summaries belong to the job, and the rank of each.
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +20,7 @@ std::string_view file_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Where the number of "rank3" or "rank_3" stands in a file's name.
+// Finds the number of "rank3" or "rank_3" in a file's name.
 struct RankInName {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -41,7 +41,7 @@ RankInName rank_in_name(std::string_view name) {
   return {};
 }
 
-// "clean.rank*.json": files of one job have the same.
+// "clean.rank*.json", the same for all files of a job.
 std::string pattern_of(const RankSummary& summary) {
   const std::string_view name = file_of(summary.source);
   const RankInName found = rank_in_name(name);
@@ -132,7 +132,7 @@ void append_cycle(RankSummary& first, RankSummary&& later) {
   first.records_without_work += later.records_without_work;
 }
 
-// Cycles of one process one after the other; what overlaps stays.
+// Joins cycles of one process that follow each other. Cycles that overlap stay apart.
 void join_cycles(JobData& data) {
   std::vector<RankSummary> joined;
   for (RankSummary& summary : data.ranks) {

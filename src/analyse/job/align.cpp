@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One clock for all ranks. The ends of a collective nearly coincide, which gives an estimate;
-// nobody ends before the last has begun, which gives bounds that always hold.
+// Puts all ranks on one clock. The ends of a collective nearly coincide, which gives an estimate.
+// No rank ends a collective before the last has begun it, which gives bounds that always hold.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ constexpr std::size_t kFewestForDrift = 20;
 constexpr double kEndLagNs = 150'000;
 constexpr double kEndLagOfTransfer = 0.05;
 constexpr double kClearViolationNs = 20'000;
-// How much two clocks may drift apart where it was not measured, and standard errors where it was.
+// How much two clocks may drift apart if the drift was not measured; else how many standard errors.
 constexpr double kUnknownDrift = 100e-6;
 constexpr double kDriftErrors = 4;
 
@@ -54,8 +54,8 @@ class Aligner {
     bound();
   }
 
-  // Of groups that were only assumed, those in which a rank ends before another begins: they are
-  // not the groups. Whether there are any.
+  // Finds assumed groups in which a rank ends before another begins, so that the assumption is
+  // wrong. Returns whether there are any.
   bool refuse_wrong_groups() {
     bool found = false;
     for (std::size_t i = 0; i < edges_.size(); ++i) {
@@ -92,7 +92,7 @@ class Aligner {
     span_.assign(clocks_, 0);
   }
 
-  // Those whose ends say most, and others only where they alone join two clocks.
+  // The collectives whose ends say most, and others only if nothing else joins two clocks.
   void choose_matches() {
     component_.resize(clocks_);
     std::iota(component_.begin(), component_.end(), 0U);
@@ -149,7 +149,7 @@ class Aligner {
     return clock;
   }
 
-  // Of each component, the clock of its lowest rank is the reference.
+  // The reference of each component is the clock of its lowest rank.
   void join_components() {
     data_.components.resize(data_.ranks.size());
     reference_.assign(clocks_, UINT32_MAX);
@@ -172,7 +172,7 @@ class Aligner {
     return sample.end_ns + offset_[sample.clock] + drift_[sample.clock] * sample.end_ns;
   }
 
-  // Goes out from the references: whoever shares a collective with a clock that is set gets set.
+  // Starts at the references and sets each clock that shares a collective with one already set.
   void start() {
     std::vector<bool> is_set(clocks_, false);
     for (const std::uint32_t clock : reference_)
@@ -216,7 +216,7 @@ class Aligner {
     return residuals;
   }
 
-  // Least absolute deviations by medians in turn: of each collective, then of each clock.
+  // Least absolute deviations by alternating medians: of each collective, then of each clock.
   void estimate() {
     for (int round = 0; round < kMostRounds; ++round) {
       find_middles();
@@ -307,7 +307,7 @@ class Aligner {
     find_middles();
   }
 
-  // How much each clock may still drift against its reference.
+  // How much each clock may drift against its reference.
   void find_residual_drifts() {
     residual_.assign(clocks_, 0);
     for (std::uint32_t clock = 0; clock < clocks_; ++clock) {
@@ -372,7 +372,8 @@ class Aligner {
       edges_.push_back(edges_of(data_.matches[m]));
       edge_matches_.push_back(m);
     }
-    // Offsets as estimated must be allowed: all inequalities are loosened by the worst violation.
+    // The estimated offsets must be allowed, so all inequalities are relaxed by the worst
+    // violation.
     double slack = 0;
     for (const std::vector<Edge>& edges : edges_) {
       const double by = violation(edges);
@@ -384,7 +385,7 @@ class Aligner {
     low_ = bounds(slack, false);
   }
 
-  // By how much an end lies before a begin that it must not precede.
+  // By how much an end precedes a begin that it must follow.
   static double violation(const std::vector<Edge>& edges) {
     double last = -kNever;
     double first = kNever;
@@ -402,7 +403,7 @@ class Aligner {
     for (bool changed = true; changed;) {
       changed = false;
       for (const std::vector<Edge>& edges : edges_) {
-        // From the side that is known to the other: an end to a start, or a start to an end.
+        // From the known side to the other: from an end to a start, or from a start to an end.
         double reach = kNever;
         for (const Edge& edge : edges) {
           if (upper && edge.must_be_after) reach = std::min(reach, best[edge.clock] + edge.end_ns);
@@ -428,7 +429,7 @@ class Aligner {
     const std::size_t count = residuals.size();
     if (count == 0) return kNever;
     const double spread = std::max(deviation(residuals), 1.0);
-    // Of two members each sees half of the difference.
+    // With two members, each sees half of the difference.
     return 2 * 1.2533 * spread / std::sqrt(static_cast<double>(count));
   }
 

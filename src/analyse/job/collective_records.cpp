@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The collectives of a rank, wherever the trace has them: as kernels with PyTorch's description, as
-// bare kernels of NCCL, or as ranges on threads of the host (gloo).
+// Finds the collectives of a rank in any form: kernels with PyTorch's description, bare kernels of
+// NCCL, or ranges on threads of the host (gloo).
 
 #include <algorithm>
 #include <map>
@@ -19,11 +19,11 @@ namespace sonde::detail {
 namespace {
 
 constexpr std::uint32_t kNoRow = 0xffffffff;
-// A host's thread that begins a collective first waits for the device to hand over its data.
+// A host thread that begins a collective first waits until the device hands over the data.
 constexpr Nanos kHeadNs = 200'000;
 constexpr std::int64_t kThreadsOfAPool = 4;
 
-// Records that stand for no communication of their own.
+// Records that are not a communication themselves.
 bool is_bookkeeping(std::string_view name) {
   for (const std::string_view other : {"wait", "init", "startCoalescing", "endCoalescing"})
     if (name == other) return true;
@@ -129,7 +129,7 @@ class CollectiveScan {
     return one;
   }
 
-  // Coalesced calls share a kernel, and a kernel that never ended was not recorded.
+  // Coalesced calls share a kernel. A kernel that never ended was not recorded.
   void add_records_without_work(bool on_device) {
     for (const std::uint32_t row : host_rows_) {
       if (by_record_.contains(row)) continue;
@@ -160,7 +160,7 @@ class CollectiveScan {
     }
   }
 
-  // After the waits for the device at its beginning: until then its data is not there.
+  // After the first waits for the device: only then is the data there.
   Nanos arrival(SpanId span) const {
     Nanos ready_ns = trace_.spans().start_ns[span];
     const Nanos end_ns = trace_.end_ns(span);
@@ -187,8 +187,8 @@ class CollectiveScan {
     return product;
   }
 
-  // The calls behind ranges on other threads, by name and size, each in the order of time. The
-  // order in which threads take up work is not the order in which it was given to them.
+  // The calls behind ranges on other threads, by name and size, each in order of time. Threads may
+  // take up work in another order than they were given it.
   using Calls = std::map<std::pair<std::string_view, std::int64_t>, std::vector<Nanos>>;
   Calls launches_of_host_collectives() const {
     Calls calls;
@@ -249,8 +249,8 @@ class CollectiveScan {
     number_pools(order);
   }
 
-  // Pools whose threads have neighbouring numbers, and so were most likely made together, are one.
-  // There are no more groups than are listed.
+  // Joins pools whose threads have neighbouring numbers, because they were probably made together.
+  // There are no more groups than the metadata lists.
   void number_pools(const std::vector<std::pair<std::int64_t, std::uint32_t>>& order) {
     std::vector<std::pair<std::int64_t, std::size_t>> steps;  // to the pool before
     for (std::size_t i = 1; i < order.size(); ++i)

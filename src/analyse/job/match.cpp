@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which calls of different ranks are one collective. Calls of a group form a stream on each rank,
-// in the order of launch; sends and receives form one stream for each pair of ranks. Two streams
-// are laid beside each other by the numbers that PyTorch writes, by steps, or by the order of
-// calls.
+// Finds which calls of different ranks are one collective. The calls of a group form a stream on
+// each rank, in order of launch; sends and receives form one stream for each pair of ranks. Two
+// streams are aligned by the numbers that PyTorch writes, by steps, or by the order of calls.
 
 #include <algorithm>
 #include <map>
@@ -36,7 +35,7 @@ bool is_p2p(CollectiveClass of) {
   return of == CollectiveClass::Send || of == CollectiveClass::Receive;
 }
 
-// Where sizes differ from rank to rank although the call is the same.
+// Collectives whose sizes may differ from rank to rank.
 bool has_sizes_of_its_own(std::string_view name) {
   for (const std::string_view uneven : {"all_to_all", "gather", "scatter", "send", "recv"})
     if (name == uneven) return true;
@@ -83,7 +82,7 @@ class Matcher {
     groups_[r][g] = place;
   }
 
-  // A rank that does not list the members of a group means the one that others list.
+  // If a rank does not list the members of a group, it means the group that others list.
   std::optional<std::uint32_t> listed_by_others(const RankGroup& group, std::int32_t rank) const {
     if (!group.ranks.empty() || group.name.empty()) return std::nullopt;
     for (auto one = known_.lower_bound({group.name, {}, INT32_MIN});
@@ -259,7 +258,7 @@ class Matcher {
                                 data_.ranks[stream.rank].rank, data_.ranks[reference.rank].rank);
   }
 
-  // What to add to a place in `stream` to get that of the same call in `reference`.
+  // What to add to a position in `stream` to get the position of the same call in `reference`.
   std::optional<std::int64_t> shift_of(const Stream& reference, const Stream& stream,
                                        bool& by_steps) {
     if (const auto shift = shift_by_steps(reference, stream)) {
@@ -285,7 +284,7 @@ class Matcher {
     return shift_by_times(reference, stream, fitting);
   }
 
-  // The shift that most of the common steps ask for.
+  // The shift that fits most common steps.
   std::optional<std::int64_t> shift_by_steps(const Stream& reference, const Stream& stream) const {
     const auto first_of = [this](const Stream& of) {
       std::map<std::int64_t, std::int64_t> first;
@@ -308,15 +307,15 @@ class Matcher {
         ->first;
   }
 
-  // The share of equal calls where both have one; 0 if more than 2 % differ. Threads that take up
-  // two calls at once may swap them, which counts for two.
+  // The share of equal calls where both streams have one; 0 if more than 2 % differ. Threads that
+  // take up two calls at once may swap them, which counts as two differences.
   static double agreement(const Stream& reference, const Stream& stream, std::int64_t shift,
                           std::size_t most) {
     const auto size = static_cast<std::int64_t>(stream.kinds.size());
     const auto wide = static_cast<std::int64_t>(reference.kinds.size());
     const std::int64_t begin = std::max<std::int64_t>(0, -shift);
     const std::int64_t end = std::min(size, wide - shift);
-    // A stream that hardly overlaps fits anything.
+    // A stream that hardly overlaps would fit anywhere.
     if (end - begin < std::max<std::int64_t>(1, std::min(size, wide) / 2)) return 0;
     const std::int64_t stop =
         std::min(end, begin + static_cast<std::int64_t>(std::min<std::size_t>(most, 1U << 30)));
@@ -332,7 +331,7 @@ class Matcher {
     return 1.0 - static_cast<double>(different) / static_cast<double>(stop - begin);
   }
 
-  // Whether there is a difference of clocks with which nobody ends before the other has begun.
+  // Whether, for some difference of the clocks, neither rank ends before the other begins.
   bool is_possible(const Stream& reference, const Stream& stream, std::int64_t shift) const {
     Nanos low_ns = INT64_MIN;
     Nanos high_ns = INT64_MAX;
@@ -350,7 +349,7 @@ class Matcher {
     return low_ns == INT64_MIN || low_ns <= high_ns;
   }
 
-  // Ends of the same collective differ by the same amount, that of the clocks.
+  // The ends of all collectives differ by the same amount, the difference of the clocks.
   std::optional<std::int64_t> shift_by_times(const Stream& reference, const Stream& stream,
                                              std::vector<std::int64_t> fitting) const {
     std::vector<std::int64_t> possible;
@@ -378,7 +377,7 @@ class Matcher {
                                                                : std::nullopt;
     const auto as_they_are = std::find_if(spreads.begin(), spreads.end(),
                                           [](const auto& one) { return one.second == 0; });
-    // As many calls on both sides are most likely the same ones.
+    // If both sides have as many calls, they are most likely the same calls.
     if (stream.records.size() == reference.records.size() && as_they_are != spreads.end() &&
         as_they_are->first <= spreads[0].first * 5)
       return 0;

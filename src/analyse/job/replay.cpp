@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the job would take if a rank were like the others: the collectives of all ranks as a graph
-// (simulate/graph.h), with what each rank did between them.
+// How long the job would take if a rank were like the others. The collectives of all ranks form a
+// graph (simulate/graph.h), with what each rank did between them.
 //
 //   rank 0   --work--|arrives ......... transfer|--work--|
 //   rank 1   --------work--------|arrives transfer|-work-|
@@ -89,7 +89,8 @@ class JobReplay {
 
   void refuse(const std::string& why) { data_.report.replay_refused = why; }
 
-  // What others waited for may have cost the job less: they would have waited for something else.
+  // What others waited for may have cost the job less, because they would have waited for something
+  // else.
   void limit_cost(const JobSimulation& result) {
     if (!data_.report.verdict) return;
     JobVerdict& verdict = *data_.report.verdict;
@@ -130,7 +131,7 @@ class JobReplay {
     return true;
   }
 
-  // The last steps, if all of them would be too many calls.
+  // Only the last steps, if all steps have too many calls.
   std::int64_t shortened(std::int64_t first, std::int64_t last) const {
     const std::size_t steps = std::max<std::size_t>(data_.report.steps.size(), 1);
     const std::size_t per_step = std::max<std::size_t>(data_.members.size() / steps, 1);
@@ -192,11 +193,11 @@ class JobReplay {
     return near_ns - static_cast<Nanos>(fit.drift * static_cast<double>(near_ns - fit.origin_ns));
   }
 
-  // Copies are often the collective's own.
+  // Copies often belong to the collective.
   static bool computes(const RankActivity& one) { return one.kind == ActivityKind::Kernel; }
 
-  // Whether no kernel ran at a time: what came after may have waited for that moment. A host
-  // that is inside an operator may be blocked in it.
+  // Whether no kernel ran at that time, so that what came next may have waited for it. A host
+  // inside an operator may be blocked in it.
   bool may_have_waited(std::uint32_t r, Nanos local_ns) const {
     const std::vector<RankActivity>& all = data_.ranks[r].activities;
     const auto after =
@@ -207,8 +208,8 @@ class JobReplay {
     return one.end_ns <= local_ns || !computes(one);
   }
 
-  // How long a rank computed or launched between two times. Ranges are not counted: a host that
-  // waits is in one, too.
+  // How long a rank computed or launched between two times. Ranges do not count, because a host
+  // that waits may be inside one.
   Nanos computing(std::uint32_t r, Nanos from_ns, Nanos to_ns) const {
     const Nanos from_local_ns = local_of(r, from_ns);
     const Nanos to_local_ns = local_of(r, to_ns);
@@ -338,7 +339,7 @@ class JobReplay {
            (work.before == kNoNode ? 0 : graph.duration_ns(work.before));
   }
 
-  // What ranks of the same role had done up to each call, the median.
+  // The median of what ranks of the same role had done up to each call.
   void find_usual(const Graph& graph) {
     calls_.resize(arrivals_.size());
     done_.resize(arrivals_.size());
@@ -370,7 +371,7 @@ class JobReplay {
     return found;
   }
 
-  // Makes what a rank did up to each call as long as what is usual; only shorter if `cuts`.
+  // Makes what a rank did up to each call as long as usual; with `cuts`, only shorter.
   void adapt(std::uint32_t r, const std::vector<std::optional<Nanos>>& usual, bool cuts,
              std::vector<Nanos>& durations) const {
     Nanos changed_ns = 0;
@@ -408,7 +409,8 @@ class JobReplay {
     return durations;
   }
 
-  // The work of these ranks as that of the others of their role; what is already shorter stays.
+  // Makes the work of these ranks like that of the others of their role. Shorter work stays as it
+  // is.
   std::vector<Nanos> without(const Graph& graph, const std::vector<std::uint32_t>& ranks) const {
     const std::vector<bool> is_one = chosen(ranks);
     const auto others = usual(is_one);
@@ -462,7 +464,7 @@ class JobReplay {
     });
   }
 
-  // All if there are not too many, else those that cost most.
+  // All of them if they are few, else those that cost most.
   std::vector<std::uint32_t> ranks_to_try(std::size_t nodes) const {
     std::vector<std::uint32_t> ranks(data_.ranks.size());
     for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;

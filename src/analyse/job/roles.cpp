@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which ranks do the same: those that take part in the same kinds of collectives. The stages of a
-// pipeline send and receive in other directions, and so are told apart at its ends; in its middle
-// they are told apart if every stage has a group of its own.
+// Finds which ranks do the same: those that take part in the same kinds of collectives. The stages
+// of a pipeline differ at its ends by the direction in which they send and receive, and in its
+// middle if every stage has its own group.
 
 #include <algorithm>
 #include <map>
@@ -70,8 +70,8 @@ class RoleFinder {
     }
   }
 
-  // Ranks of one part that no group of such ranks joins are of different stages, if all of them
-  // have others that a group joins them to.
+  // Ranks of one role that no group joins are in different stages, if groups join each of them to
+  // others of the role.
   void divide_by_groups() {
     std::vector<std::uint32_t> forest(data_.ranks.size());
     std::iota(forest.begin(), forest.end(), 0U);
