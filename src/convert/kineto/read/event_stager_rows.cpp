@@ -296,8 +296,7 @@ void EventStager::fill_source(StagedSpan& span) {
 
 void EventStager::stage_side_rows(SpanKind kind, std::uint32_t row) {
   if (left_.has_any(kPythonKeys)) stage_python_call(row);
-  const bool is_call = kind == SpanKind::CudaRuntime || kind == SpanKind::CudaDriver;
-  if (left_.has_any(is_call ? kApiCallKeys : kApiCallSigns)) stage_api_call(row);
+  if (left_.has_any(is_call(kind) ? kApiCallKeys : kApiCallSigns)) stage_api_call(row);
   switch (kind) {
     case SpanKind::Kernel:
       if (left_.has_any(kKernelKeys)) stage_kernel(row);
