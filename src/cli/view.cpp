@@ -172,8 +172,8 @@ class Shown {
   void replace(std::shared_ptr<const detail::ViewService> service, const FileState& state) {
     const std::lock_guard lock(mutex_);
     state_ = state;
+    if (service_ != nullptr) ++version_;
     service_ = std::move(service);
-    ++version_;
   }
   static detail::Answer failed(const std::string& message) {
     return {400, "application/json", "{\"error\": " + json_string(message) + "}"};
@@ -199,7 +199,7 @@ class Shown {
   std::mutex opening_;
   std::mutex mutex_;
   std::shared_ptr<const detail::ViewService> service_;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0;  // how often the trace was replaced
 };
 
 // All traces of the command. Requests say which they mean: of=1 is the second.

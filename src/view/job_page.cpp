@@ -51,6 +51,8 @@ class JobPage {
         number("last", static_cast<std::int64_t>(rank.times_last));
         number("aligned", clock.is_aligned ? 1 : 0);
         number("offset", clock.offset_ns);
+        json_.key("drift").real(clock.drift_ppm * 1e-6);
+        number("at", clock.at_ns);
         number("error", clock.error_ns);
         number("low", clock.is_bounded_below ? clock.low_ns : clock.offset_ns);
         number("high", clock.is_bounded_above ? clock.high_ns : clock.offset_ns);

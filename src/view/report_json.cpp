@@ -70,8 +70,14 @@ class ReportJson {
         json_.key("saves").text(saving_text(report_, finding));
         json_.key("count").number(static_cast<std::int64_t>(finding.count));
         json_.key("spans").list(finding.spans, [&](SpanId span) { example(span); });
-        json_.key("groups").list(finding.groups,
-                                 [&](const FindingGroup& group) { json_.text(group_text(group)); });
+        json_.key("groups").list(finding.groups, [&](const FindingGroup& group) {
+          json_.object([&] {
+            json_.key("name").text(group.name);
+            json_.key("place").text(group.place);
+            json_.key("ns").number(group.time_ns);
+            json_.key("count").number(static_cast<std::int64_t>(group.count));
+          });
+        });
         json_.key("moments").list(finding.moments, [&](const FindingMoment& moment) {
           json_.object([&] {
             json_.key("text").text(moment_text(report_, moment));

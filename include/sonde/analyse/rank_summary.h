@@ -35,6 +35,8 @@ inline constexpr std::uint8_t kCollectiveClasses = 6;
 // "all_reduce" for allreduce, nccl:all_reduce and ncclDevKernel_AllReduce_Sum_f32_RING_LL.
 std::string_view collective_name(std::string_view recorded);
 CollectiveClass collective_class(std::string_view name) noexcept;
+// Of so many elements of a type, "Float" or "c10::Half"; -1: not known.
+std::int64_t collective_bytes(std::string_view dtype, std::int64_t elements) noexcept;
 
 struct RankGroup {
   std::string name;

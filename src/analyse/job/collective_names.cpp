@@ -3,6 +3,7 @@
 // One name for what backends, versions and kernels call differently.
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,14 @@ std::string letters_of(std::string_view recorded) {
   return letters;
 }
 
+constexpr std::pair<std::string_view, std::int64_t> kElementBytes[] = {
+    {"Float", 4},         {"float", 4},         {"Double", 8},      {"double", 8},
+    {"Half", 2},          {"c10::Half", 2},     {"BFloat16", 2},    {"c10::BFloat16", 2},
+    {"Long", 8},          {"long int", 8},      {"long", 8},        {"Int", 4},
+    {"int", 4},           {"Short", 2},         {"Byte", 1},        {"Char", 1},
+    {"Bool", 1},          {"unsigned char", 1}, {"signed char", 1}, {"bool", 1},
+    {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+
 }  // namespace
 
 std::string_view collective_name(std::string_view recorded) {
@@ -67,6 +76,12 @@ CollectiveClass collective_class(std::string_view name) noexcept {
   for (const KnownCollective& known : kKnownCollectives)
     if (name == known.name) return known.of;
   return CollectiveClass::Other;
+}
+
+std::int64_t collective_bytes(std::string_view dtype, std::int64_t elements) noexcept {
+  for (const auto& [name, width] : kElementBytes)
+    if (name == dtype && elements >= 0 && elements < INT64_MAX / width) return elements * width;
+  return -1;
 }
 
 }  // namespace sonde

@@ -17,18 +17,6 @@ constexpr std::size_t kNoiseSamples = 60;  // collectives of a kind
 constexpr std::size_t kComparedRanks = 8;  // that waited
 constexpr double kAboveNoise = 4;
 
-std::int64_t element_bytes(std::string_view dtype) {
-  static const std::map<std::string_view, std::int64_t> bytes_of = {
-      {"Float", 4},         {"float", 4},         {"Double", 8},      {"double", 8},
-      {"Half", 2},          {"c10::Half", 2},     {"BFloat16", 2},    {"c10::BFloat16", 2},
-      {"Long", 8},          {"long int", 8},      {"long", 8},        {"Int", 4},
-      {"int", 4},           {"Short", 2},         {"Byte", 1},        {"Char", 1},
-      {"Bool", 1},          {"unsigned char", 1}, {"signed char", 1}, {"bool", 1},
-      {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-  const auto found = bytes_of.find(dtype);
-  return found == bytes_of.end() ? 0 : found->second;
-}
-
 // What a link carries for each byte of the collective.
 double bus_factor(std::string_view name, double members) {
   return (name == "all_reduce" ? 2 : 1) * (members - 1) / members;
@@ -140,9 +128,8 @@ class WaitFinder {
     row.state = match.state;
     row.is_p2p = kind.of == CollectiveClass::Send;
     row.members = match.count;
-    const std::int64_t elements = std::max(kind.in_elements, kind.out_elements);
-    const std::int64_t width = element_bytes(data_.report.text(kind.dtype));
-    if (elements >= 0 && width > 0 && elements < INT64_MAX / width) row.bytes = elements * width;
+    row.bytes = collective_bytes(data_.report.text(kind.dtype),
+                                 std::max(kind.in_elements, kind.out_elements));
     if (is_timed(match)) measure_times(m, row);
     data_.report.collectives.push_back(row);
   }

@@ -239,8 +239,8 @@ TEST(ViewService, AnswersWhatItKnowsAndRefusesTheRest) {
   EXPECT_THAT(service.answer("/api/span?id=0", "").body, HasSubstr("\"name\": \"a\""));
   for (const char* const target : {"/api/span?id=9", "/api/span", "/api/span?id=-1", "/api/none"})
     EXPECT_EQ(service.answer(target, "").status, 404) << target;
-  for (const char* const name :
-       {"overview", "operators", "kernels", "modules", "flame", "memory", "ledger"})
+  for (const char* const name : {"overview", "operators", "kernels", "modules", "flame", "memory",
+                                 "communication", "ledger"})
     EXPECT_EQ(service.answer("/api/view?name=" + std::string(name), "").status, 200) << name;
   EXPECT_EQ(service.answer("/api/view?name=secret", "").status, 404);
   EXPECT_EQ(service.answer("/api/curve?id=0&from=0&to=5000&n=5", "").body.size(), 20u);

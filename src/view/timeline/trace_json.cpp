@@ -2,6 +2,7 @@
 #include "view/timeline/trace_json.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/readable.h"
 #include "base/utf8.h"
@@ -48,7 +49,7 @@ class TraceJson {
     processes();
     tracks();
     json_.key("curves").list(curves, [&](const Curve& one) { json_.object([&] { curve(one); }); });
-    steps();
+    steps_and_classes();
     windows();
     instants();
     return json_.done();
@@ -102,11 +103,19 @@ class TraceJson {
     json_.key("series").list(one.series, [&](const std::string& name) { json_.text(name); });
   }
 
-  void steps() {
+  void steps_and_classes() {
     std::vector<SpanId> steps;
-    for (const SpanId span : trace_.all_spans())
-      if (trace_.spans().kind[span] == SpanKind::Step && steps.size() < kMostSteps)
-        steps.push_back(span);
+    std::array<bool, static_cast<std::size_t>(SpanClass::Foreign) + 1> seen{};
+    for (const SpanId span : trace_.all_spans()) {
+      const SpanKind kind = trace_.spans().kind[span];
+      seen[static_cast<std::size_t>(span_class(kind))] = true;
+      if (kind == SpanKind::Step && steps.size() < kMostSteps) steps.push_back(span);
+    }
+    std::vector<std::size_t> classes;
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (seen[i]) classes.push_back(i);
+    json_.key("classes").list(classes,
+                              [&](std::size_t of) { json_.number(static_cast<std::int64_t>(of)); });
     json_.key("steps").list(steps, [&](SpanId span) {
       json_.list(std::array{index_.times().begin(span.value()), index_.times().end(span.value()),
                             trace_.spans().step[span], static_cast<Nanos>(span.value())},

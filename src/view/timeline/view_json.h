@@ -18,6 +18,9 @@ std::string flame_json(const TraceAnswers& answers);
 std::string memory_json(const TraceAnswers& answers);
 // What was alive on a device of answers.memory() at a time since the start of the trace.
 Result<std::string> memory_moment_json(const TraceAnswers& answers, std::size_t device, Nanos at);
+// Whether the trace is one of several ranks.
+bool has_communication(const Trace& trace);
+std::string communication_json(const TraceAnswers& answers);
 std::string ledger_json(const TraceAnswers& answers);
 
 }  // namespace sonde::detail

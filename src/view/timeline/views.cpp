@@ -7,6 +7,7 @@ namespace sonde::detail {
 namespace {
 
 constexpr int kFramesShown = 5;
+constexpr std::string_view kCommunicationView = "communication";
 
 struct View {
   std::string_view name;
@@ -28,6 +29,7 @@ constexpr View kViews[] = {
     {"modules", modules_json},
     {"flame", flame_json},
     {"memory", memory_json},
+    {kCommunicationView, communication_json},
     {"ledger", ledger_json},
 };
 
@@ -37,7 +39,9 @@ std::vector<std::string_view> view_names(const TraceAnswers& answers) {
   std::vector<std::string_view> out;
   const bool is_alone = answers.trace().spans().size() == 0 && !answers.more_views().empty();
   if (!is_alone)
-    for (const View& view : kViews) out.push_back(view.name);
+    for (const View& view : kViews)
+      if (view.name != kCommunicationView || has_communication(answers.trace()))
+        out.push_back(view.name);
   for (const PageView& view : answers.more_views()) out.push_back(view.name);
   return out;
 }
