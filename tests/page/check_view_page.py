@@ -150,13 +150,13 @@ def hands(page: Page, test: unittest.TestCase):
     page.press("Escape")
 
 
-def has_no_faults(page: Page, test: unittest.TestCase):
+def has_no_faults(page: Page, test: unittest.TestCase, views: list[str]):
     if not AXE.exists():
         return
     page.evaluate(AXE.read_text() + "; true")
     for theme in ("light", "dark"):
         page.evaluate(f"document.documentElement.dataset.theme === {json.dumps(theme)} || document.querySelector('[aria-label=\"Light or dark\"]').click()")
-        for view in VIEWS:
+        for view in views:
             show(page, view)
             faults = page.evaluate("axe.run().then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ' ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' ')))")
             test.assertEqual(faults, [], f"{view}, {theme}")
@@ -208,6 +208,35 @@ def works_by_keys_alone(page: Page, test: unittest.TestCase):
     page.wait_for("document.querySelectorAll('.panel tbody tr').length > 1")
     page.press("Escape")
     page.wait_for("!document.querySelector('.panel tbody')")
+    page.press("i")
+    page.wait_for("/Idle for .* This work ended it/.test((document.querySelector('.panel .why') || {}).textContent || '')")
+    page.press("o")
+    page.wait_for("/aten::|Backward/.test((document.querySelector('.panel h2') || {}).textContent || '')")
+    page.press("Escape")
+    page.press("7")
+    page.wait_for("!!document.querySelector('.memory-curve')")
+    page.evaluate("document.querySelector('.memory-curve').focus()")
+    page.press("ArrowRight")
+    page.wait_for("/Back to the peak/.test(document.querySelector('main').textContent)")
+    page.press("1")
+
+
+def keeps_what_is_shown_of_a_growing_trace(browser: Browser, sonde: str, folder: Path, test: unittest.TestCase):
+    """The file gets spans before and after those it had, and a track: what was selected stays selected."""
+    event = lambda name, thread, at: {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": thread, "ts": at, "dur": 8}
+    trace = folder / "live.json"
+    some = [event(f"op{i}", 5, 1000 + 10 * i) for i in range(20)]
+    trace.write_text(json.dumps({"traceEvents": some}))
+    with Served(sonde, trace) as served:
+        page = browser.open_address(served.address)
+        settle(page)
+        page.evaluate("location.hash = 't=100000,60000&span=12'")
+        page.wait_for("/op12/.test((document.querySelector('.panel h2') || {}).textContent || '')")
+        more = [event("early", 2, 900), *some, *(event(f"op{i}", 5, 1000 + 10 * i) for i in range(20, 40))]
+        trace.write_text(json.dumps({"traceEvents": more}))
+        page.wait_for("sonde.trace.spans === 41", 20)
+        page.wait_for("/op12/.test((document.querySelector('.panel h2') || {}).textContent || '')")
+        page.wait_for("location.hash.includes('t=200000')")
 
 
 def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestCase):
@@ -219,14 +248,31 @@ def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestC
         show(page, "Ranks")
         test.assertIn("Rank 2 holds the others up", text(page, "main"))
         test.assertEqual(page.evaluate("document.querySelectorAll('.heat rect').length % 4"), 0)
+        has_no_faults(page, test, ["Communication", "Ranks"])
+        test.assertTrue(page.evaluate("(() => { const s = document.querySelector('select.file').getBoundingClientRect(); return s.width > 60 && s.right < innerWidth; })()"))
         page.evaluate("(() => { const s = document.querySelector('select.file'); s.value = '2'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
         page.wait_for("window.sonde && sonde.trace.name.endsWith('rank2.pt.trace.json.gz')")
         settle(page)
         test.assertEqual(text(page, "nav [aria-current]"), "Ranks")
         show(page, "Timeline")
         page.wait_for("Number(document.body.dataset.drawn) > 0")
+        shows_the_same_time_of_another_rank(page, test)
         whole, part = page.evaluate("Promise.all([sonde.perfetto(null), sonde.perfetto({ from: 0, to: sonde.trace.length / 50 })]).then((all) => all.map((b) => b.byteLength))")
         test.assertTrue(0 < part < whole / 2, f"{part} of {whole} bytes")
+
+
+def shows_the_same_time_of_another_rank(page: Page, test: unittest.TestCase):
+    """On the job's clock, which differs between these traces by less than a millisecond."""
+    moment = "(() => { const [from, length] = location.hash.match(/t=(-?\\d+),(\\d+)/).slice(1).map(Number); return [Number(BigInt(sonde.trace.first) / 1000n) + from / 1000, length]; })()"
+    page.evaluate("sondeShow(10e6, 14e6)")
+    page.wait_for("location.hash.includes('t=10000000,4000000')")
+    before = page.evaluate(moment)
+    page.press(">")
+    page.wait_for("window.sonde && sonde.trace.name.endsWith('rank3.pt.trace.json.gz')")
+    page.wait_for("/t=\\d+,4000000/.test(location.hash)")
+    after = page.evaluate(moment)
+    test.assertLess(abs(after[0] - before[0]), 1000)
+    test.assertNotEqual(page.evaluate("location.hash.match(/t=(\\d+)/)[1]"), "10000000")
 
 
 def shows_jobs_and_changes(browser: Browser, sonde: str, traces: Path, folder: Path, test: unittest.TestCase):
@@ -243,6 +289,7 @@ def shows_jobs_and_changes(browser: Browser, sonde: str, traces: Path, folder: P
         test.assertIn(words, text(page, "main"))
     page = browser.open(both)
     settle(page)
+    has_no_faults(page, test, ["Compare"])
     show(page, "Compare")
     click_text(page, ".compare td button.link", "timeline")
     settle(page)
@@ -289,7 +336,7 @@ def main() -> int:
         answers_the_first_questions(page, test)
         hands(page, test)
         works_by_keys_alone(page, test)
-        has_no_faults(page, test)
+        has_no_faults(page, test, VIEWS)
         tiles = page.evaluate(TILES)
         refuses_strangers(served, test)
         takes_no_more_than_it_should(served, test)
@@ -307,6 +354,7 @@ def main() -> int:
         shows_jobs_and_changes(browser, options.sonde, options.trace.parent / "ranks4", folder, test)
         # The page of the server is still open, and asks its own server whether the trace has grown.
         test.assertEqual([p for p in alone.problems() if f"127.0.0.1:{served.port}/api/version" not in p], [])
+        keeps_what_is_shown_of_a_growing_trace(browser, options.sonde, folder, test)
         shows_ranks(browser, options.sonde, options.trace.parent / "ranks4", test)
         print(f"{path.stat().st_size / 1e3:.0f} kB as one file, {len(tiles)} tiles compared")
     return 0

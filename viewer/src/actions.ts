@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What links, keys and clicks do.
 
-import type { Source } from "./source/source.ts";
+import type { Gap, Source, SpanDetails } from "./source/source.ts";
 import * as state from "./state.ts";
 
 export function showError(error: unknown): void {
@@ -9,6 +9,43 @@ export function showError(error: unknown): void {
 }
 
 let latestSpan = 0;
+/** A span may be so much shorter than the stretch that is shown with it. */
+const MOST_AROUND = 120;
+
+/** The stretch around a span, with what launched it if that is not far away. */
+function withLaunch(span: SpanDetails): state.Stretch {
+  const near = state.around(span.start, span.length);
+  const launch = span.links.filter((link) => link.how === "launched by" || link.how === "operator").map((link) => link.start);
+  const from = Math.min(near.from, ...launch);
+  const room = (near.to - from) * 0.04;
+  return near.to - from <= Math.max(span.length, 1) * MOST_AROUND ? { from: from - room, to: near.to + room } : near;
+}
+
+/** Selects the work that ended an idle stretch, and says why the device idled. */
+export function selectGap(source: Source, gap: Gap): void {
+  state.idle.value = gap;
+  if (gap[4] >= 0) void selectSpan(source, gap[4], false);
+}
+
+let idles: { key: string; gaps: Gap[]; at: number } = { key: "", gaps: [], at: 0 };
+
+/** Goes to the longest idle stretch of those shown; then to the next shorter one. */
+export async function walkIdle(source: Source): Promise<void> {
+  const { from, to } = state.stretch.value;
+  const key = `${source.of}:${from}:${to}`;
+  if (idles.key !== key) {
+    const curves = source.trace.curves.flatMap((curve, i) => (curve.kind === "busy" ? [i] : []));
+    const begin = Math.max(0, Math.floor(from));
+    const found = await Promise.all(curves.map((curve) => source.gaps(curve, begin, Math.max(begin + 1, Math.ceil(to)), 512))).catch(() => []);
+    idles = { key, gaps: found.flat().sort((a, b) => b[1] - b[0] - (a[1] - a[0])), at: -1 };
+  }
+  if (idles.gaps.length === 0) {
+    state.message.value = "No device idles in the stretch that is shown.";
+    return;
+  }
+  idles.at = (idles.at + 1) % idles.gaps.length;
+  selectGap(source, idles.gaps[idles.at]);
+}
 
 /** Selects a span; `show` also brings it into view. */
 export async function selectSpan(source: Source, id: number, show: boolean): Promise<void> {
@@ -24,7 +61,7 @@ export async function selectSpan(source: Source, id: number, show: boolean): Pro
     const length = to - from;
     const isVisible = details.start < to && details.start + details.length > from;
     const isTiny = details.length < length / 400;
-    if (!isVisible || isTiny || details.length > length * 4) state.goTo(state.around(details.start, details.length), source);
+    if (!isVisible || isTiny || details.length > length * 4) state.goTo(withLaunch(details), source);
   } catch (error) {
     showError(error);
   }

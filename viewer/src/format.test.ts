@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, momentText, narrowName, shortName, timeText } from "./format.ts";
+import { bytesText, momentText, narrowName, sentenceText, shortName, timeText } from "./format.ts";
 
 test("times have four digits and the unit that fits", () => {
   assert.equal(timeText(0), "0 ns");
@@ -37,6 +37,15 @@ test("kernel names are shortened to what tells them apart", () => {
   assert.equal(shortName("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
   assert.equal(shortName("torch/nn/modules/module.py(1501): _call_impl"), "torch/nn/modules/module.py(1501): _call_impl");
   assert.equal(shortName("autograd::engine::evaluate_function: MulBackward0"), "autograd::engine::evaluate_function: MulBackward0");
+});
+
+test("names that were cut off are shortened as well", () => {
+  assert.equal(shortName("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIter…"), "elementwise_kernel<direct_copy_kernel_cuda…>");
+});
+
+test("sentences of the library get the page's units", () => {
+  assert.equal(sentenceText("210 of 282 kernels take less than 10.000 us."), "210 of 282 kernels take less than 10.000 µs.");
+  assert.equal(sentenceText("let us 1 use it"), "let us 1 use it");
 });
 
 test("where there is little room, the function is shown rather than its file", () => {

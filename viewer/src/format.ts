@@ -49,6 +49,11 @@ export function percentText(part: number, whole: number): string {
   return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
 }
 
+/** A sentence of the library, which writes units for terminals. */
+export function sentenceText(text: string): string {
+  return text.replace(/(\d) us\b/g, "$1 µs");
+}
+
 /** 1.2 T, 34.5 G: large plain numbers. */
 export function largeText(n: number): string {
   for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
@@ -56,7 +61,7 @@ export function largeText(n: number): string {
   return countText(n);
 }
 
-/** From the first angle bracket to the one that closes it. */
+/** From the first angle bracket to the one that closes it, or to the end of a name that was cut off. */
 function argumentsOf(name: string): string {
   const begin = name.indexOf("<");
   let depth = 0;
@@ -64,7 +69,7 @@ function argumentsOf(name: string): string {
     if (name[i] === "<") depth++;
     else if (name[i] === ">" && name[i - 1] !== "-" && --depth === 0) return name.slice(begin, i);
   }
-  return "";
+  return begin < 0 ? "" : name.slice(begin);
 }
 
 /** Removes what stands between matching angle brackets, and keeps that it did. */
@@ -83,7 +88,7 @@ function withoutTemplates(name: string): string {
       out += c;
     }
   }
-  return depth === 0 ? out : name;
+  return out;
 }
 
 // What stands in the arguments of many templates and says nothing about this one: types, namespaces, wrappers.

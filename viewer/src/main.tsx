@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import { render } from "preact";
+import { arrive } from "./shell/carry.ts";
 import { Shell } from "./shell/shell.tsx";
 import { HttpSource, takeToken } from "./source/http.ts";
 import { LocalSource } from "./source/local.ts";
@@ -21,6 +22,8 @@ async function start(of: number): Promise<void> {
   const app = document.getElementById("app")!;
   try {
     const source = await open(of);
+    const kept = await arrive(source);
+    if (kept !== null) history.replaceState(null, "", `#${kept}`);
     render(null, app);
     // For tests and measurements: the source, and a way to move.
     Object.assign(window, { sonde: source, sondeShow: (from: number, to: number) => goTo({ from, to }, source) });

@@ -2,7 +2,7 @@
 // What the page shows, as signals, and the same as a text for the address: `t=FROM,LENGTH&view=memory&span=7&q=gemm`.
 
 import { signal } from "@preact/signals";
-import type { AreaAnswer, SearchAnswer, Source, SpanDetails } from "./source/source.ts";
+import type { AreaAnswer, Gap, SearchAnswer, Source, SpanDetails } from "./source/source.ts";
 
 export interface Stretch {
   from: number;
@@ -31,6 +31,10 @@ export const message = signal("");
 export const helpOpen = signal(false);
 /** Text that a table view is filtered by, set by links to it. */
 export const tableFilter = signal("");
+/** The idle stretch that the selected work ended, if one was chosen. */
+export const idle = signal<Gap | null>(null);
+/** Asks the page for another of several traces, and for a step of it. */
+export const wantedTrace = signal<{ of: number; step?: number } | null>(null);
 /** Asks the timeline for a table of what is on the screen. */
 export const selectShown = signal(0);
 /** Asks the timeline to select a span of the next track, of the previous one, or the first. */
@@ -128,7 +132,7 @@ export function restore(text: string, source: Source): Restored {
   const ends = numbers(parameters.get("marks"));
   marks.value = ends.flatMap((begin, i) => (i % 2 === 0 && ends[i + 1] >= 0 ? [{ from: begin, to: begin + ends[i + 1] }] : []));
   stretch.value = length > 0 ? clamped({ from, to: from + length }, source) : wholeOf(source);
-  if (parameters.has("view")) tab.value = parameters.get("view") ?? "timeline";
+  tab.value = parameters.get("view") ?? "timeline";
   memoryDevice.value = parameters.get("device") ?? "";
   query.value = parameters.get("q") ?? "";
   pinned.value = new Set((parameters.get("pin") ?? "").split(".").filter((key) => key !== ""));

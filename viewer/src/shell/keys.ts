@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keys. WASD and arrows move as long as they are held; the rest act once.
 
-import { search, selectSpan, walk } from "../actions.ts";
+import { search, selectSpan, walk, walkIdle } from "../actions.ts";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { panBy, zoomAt } from "../timeline/hands.ts";
 import { viewsOf } from "../views/views.tsx";
 
-export const KEYS: [string, string][] = [
-  ["W S", "zoom in, zoom out"],
-  ["A D, ← →", "move left, right"],
-  ["↑ ↓", "scroll"],
-  ["wheel, drag", "scroll; select an area"],
-  ["Ctrl+wheel, pinch", "zoom"],
-  ["Shift+drag, Shift+wheel", "move"],
-  ["double click", "zoom to a span"],
-  ["f", "fit the selection, or all"],
-  ["0", "show all"],
-  [", .", "previous, next span of the row; the first one shown"],
-  ["j k", "the next, previous track"],
-  ["[ ]", "the span around it, the first inside"],
-  ["g", "follow the first link: kernel to operator, operator to kernel"],
-  ["x", "table of all that is shown"],
-  ["m", "mark the selection; again: remove it"],
-  ["u", "undo moving"],
-  ["/", "search"],
-  ["Enter, Shift+Enter", "next, previous hit"],
-  ["1 … 9", "views"],
-  ["t", "light or dark"],
-  ["Esc", "close, clear"],
-  ["?", "these keys"],
+export const KEYS: [string[], string][] = [
+  [["W", "S"], "zoom in, zoom out"],
+  [["A", "D", "←", "→"], "move left, right"],
+  [["↑", "↓"], "scroll"],
+  [["wheel"], "scroll"],
+  [["drag"], "select an area"],
+  [["Ctrl+wheel", "pinch"], "zoom"],
+  [["Shift+drag"], "move"],
+  [["double click"], "zoom to a span"],
+  [["f"], "fit the selection, or all"],
+  [["0"], "show all"],
+  [[",", "."], "previous, next span of the row; the first one shown"],
+  [["j", "k"], "the next, previous track"],
+  [["[", "]"], "the span around it, the first inside"],
+  [["g"], "follow the first link: kernel to its launch, operator to its kernel"],
+  [["o"], "to the operator that launched it"],
+  [["i"], "the longest idle stretch shown; again: the next shorter one"],
+  [["x"], "table of all that is shown"],
+  [["m"], "mark the selection; again: remove it"],
+  [["u"], "undo moving"],
+  [["/"], "search"],
+  [["Enter", "Shift+Enter"], "next, previous hit"],
+  [["1 … 9"], "views"],
+  [["<", ">"], "previous, next trace, if there are several"],
+  [["t"], "light or dark"],
+  [["Esc"], "close, clear"],
+  [["?"], "these keys"],
 ];
 
 const ZOOM = 2.6;
@@ -67,6 +71,11 @@ function close(source: Source): void {
   else state.marks.value = [];
 }
 
+function nextTrace(source: Source, by: number): void {
+  const count = source.files.length;
+  if (count > 1) state.wantedTrace.value = { of: (source.of + by + count) % count };
+}
+
 function act(source: Source, event: KeyboardEvent): boolean {
   const span = state.selected.value;
   const view = viewsOf(source)[Number(event.key) - 1];
@@ -75,6 +84,7 @@ function act(source: Source, event: KeyboardEvent): boolean {
   else if (event.key === "/") document.getElementById("search")?.focus();
   else if (event.key === "t") state.theme.value = state.theme.value === "dark" ? "light" : "dark";
   else if (event.key === "Escape") close(source);
+  else if (event.key === "<" || event.key === ">") nextTrace(source, event.key === ">" ? 1 : -1);
   else if (state.tab.value !== "timeline") return false;
   else if (event.key === "f") fit(source);
   else if (event.key === "0") state.goTo(state.wholeOf(source), source);
@@ -82,6 +92,8 @@ function act(source: Source, event: KeyboardEvent): boolean {
   else if (event.key === "u" || event.key === "Backspace") state.undo();
   else if (event.key === "Enter" && (event.target as HTMLElement).tagName !== "BUTTON") walk(source, event.shiftKey ? -1 : 1);
   else if (event.key === "x") state.selectShown.value++;
+  else if (event.key === "i") void walkIdle(source);
+  else if (event.key === "o" && span !== null) step(source, span.links.find((link) => link.how === "operator")?.id ?? -1);
   else if (event.key === "j" || event.key === "k") state.walkTracks.value = { by: event.key === "j" ? 1 : -1 };
   else if ((event.key === "." || event.key === ",") && span === null) state.walkTracks.value = { by: 0 };
   else if (event.key === "." && span !== null) step(source, span.next);

@@ -8,12 +8,15 @@ import { countText, shortName, timeText } from "../format.ts";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { viewsOf } from "../views/views.tsx";
+import { carry } from "./carry.ts";
 import { KEYS, startKeys } from "./keys.ts";
 import { openInPerfetto } from "./perfetto.ts";
 
 const THEME = "sonde-theme";
 const SAVE_AFTER = 250;
 const LOOK_AFTER = 2000;
+/** More views than these stand in a line of their own. */
+const MOST_IN_A_LINE = 8;
 
 function quoted(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
@@ -60,17 +63,13 @@ function useAddress(source: Source): void {
 /** Asks now and then whether the trace has grown. */
 function useRefresh(source: Source, reload: () => void): void {
   useEffect(() => {
-    let first: number | null = null;
+    if (source.opened === null) return;
     const timer = setInterval(async () => {
       if (document.hidden) return;
       const version = await source.version().catch(() => null);
-      if (version === null) return;
-      first ??= version;
-      if (version !== first) {
+      if (version !== null && version !== source.opened) {
         clearInterval(timer);
-        // Numbers of spans change when spans are added; who sees all of the trace goes on to see all of it.
-        state.selected.value = null;
-        history.replaceState(null, "", `#${state.stateText(!state.isWhole(source))}`);
+        await carry(source);
         reload();
       }
     }, LOOK_AFTER);
@@ -78,9 +77,24 @@ function useRefresh(source: Source, reload: () => void): void {
   }, [source]);
 }
 
+/** Shows another of several traces at the same time, or at a step, in the same view. */
+function useWantedTrace(source: Source, reload: (of: number) => void): void {
+  useSignalEffect(() => {
+    const wanted = state.wantedTrace.value;
+    if (wanted === null) return;
+    state.wantedTrace.value = null;
+    void carry(source, wanted.step).then(() => {
+      state.selected.value = null;
+      state.area.value = null;
+      reload(wanted.of);
+    });
+  });
+}
+
 export function Shell({ source, reload }: { source: Source; reload: (of: number) => void }) {
   useAddress(source);
   useRefresh(source, () => reload(source.of));
+  useWantedTrace(source, reload);
   useEffect(() => startKeys(source), [source]);
   useSignalEffect(() => {
     document.documentElement.dataset.theme = state.theme.value;
@@ -97,7 +111,7 @@ export function Shell({ source, reload }: { source: Source; reload: (of: number)
   const view = views.find((one) => one.name === state.tab.value) ?? views[0];
   return (
     <div class="shell">
-      <Top source={source} current={view.name} reload={reload} />
+      <Top source={source} current={view.name} />
       <main><view.show source={source} /></main>
       <Message />
       <Spoken />
@@ -107,14 +121,11 @@ export function Shell({ source, reload }: { source: Source; reload: (of: number)
 }
 
 /** The file, or a choice of files. Another one is shown with the same view. */
-function FileName({ source, reload }: { source: Source; reload: (of: number) => void }) {
+function FileName({ source }: { source: Source }) {
   const last = (path: string) => path.split("/").pop() ?? "";
   if (source.files.length < 2) return <span class="file">{last(source.trace.name)}</span>;
   const choose = (of: number) => {
-    history.replaceState(null, "", `#view=${state.tab.value}&of=${of}`);
-    state.selected.value = null;
-    state.area.value = null;
-    reload(of);
+    state.wantedTrace.value = { of };
   };
   return (
     <select class="file" aria-label="Trace" value={source.of} onChange={(e) => choose(Number(e.currentTarget.value))}>
@@ -123,22 +134,22 @@ function FileName({ source, reload }: { source: Source; reload: (of: number) => 
   );
 }
 
-function Top({ source, current, reload }: { source: Source; current: string; reload: (of: number) => void }) {
+function Top({ source, current }: { source: Source; current: string }) {
   const views = viewsOf(source);
   const hasTimeline = views[0].name === "timeline";
   const files = source.files.length > 1 ? source.files : [source.trace.name];
   const command = () => `sonde view ${files.map(quoted).join(" ")} --at ${quoted(state.stateText())}`;
   return (
-    <header class="top">
-      <span class="brand" title={source.trace.name}><b>Sonde</b> <FileName source={source} reload={reload} /></span>
+    <header class={`top ${views.length > MOST_IN_A_LINE ? "many" : ""}`}>
+      <span class="brand" title={source.trace.name}><b>Sonde</b> <FileName source={source} /></span>
       <nav aria-label="Views">
         {views.map((view) => <button key={view.name} type="button" aria-current={view.name === current ? "page" : undefined} onClick={() => { state.tab.value = view.name; }}>{view.title}</button>)}
       </nav>
-      {hasTimeline ? <form class="find" onSubmit={(e) => { e.preventDefault(); state.tab.value = "timeline"; }}>
+      {hasTimeline ? <form class={`find ${state.found.value === null ? "" : "counted"}`} onSubmit={(e) => { e.preventDefault(); state.tab.value = "timeline"; }}>
         <input
           id="search"
           type="search"
-          placeholder="Search: gemm dur > 1ms"
+          placeholder="Search (/)" title="gemm, dur > 1ms, kind:kernel, arg:batch, or several at once"
           aria-label="Search spans by name, kind:kernel, arg:text, dur > 1ms"
           value={state.query.value}
           onInput={(e) => void search(source, e.currentTarget.value)}
@@ -184,7 +195,7 @@ function Help() {
   return (
     <dialog ref={box} class="help" aria-label="Keys" onClose={() => { state.helpOpen.value = false; }}>
       <h2>Keys</h2>
-      <dl>{KEYS.map(([keys, what]) => <div key={keys}><dt>{keys.split(", ").map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+      <dl>{KEYS.map(([keys, what]) => <div key={what}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
       <h2>Search</h2>
       <dl>
         <div><dt><kbd>gemm</kbd></dt><dd>names that contain it</dd></div>

@@ -42,12 +42,16 @@ export class HttpSource implements Source {
     private readonly token: string,
     readonly files: string[],
     readonly of: number,
+    readonly opened: number,
   ) {}
 
   /** `of` is which of the traces is meant, if `sonde view` shows several. */
   static async open(token: string, of: number): Promise<HttpSource> {
+    // Before the trace, so that what is added in between counts as new.
+    const version = await HttpSource.fetch(token, HttpSource.path("version", of));
+    const opened = ((await version.json()) as { version: number }).version;
     const [trace, files] = await Promise.all([HttpSource.fetch(token, HttpSource.path("trace", of)), HttpSource.fetch(token, "files")]);
-    return new HttpSource((await trace.json()) as TraceInfo, token, ((await files.json()) as { files: string[] }).files, of);
+    return new HttpSource((await trace.json()) as TraceInfo, token, ((await files.json()) as { files: string[] }).files, of, opened);
   }
 
   private static path(path: string, of: number): string {

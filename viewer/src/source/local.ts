@@ -25,6 +25,7 @@ export class LocalSource implements Source {
   readonly canExport = false;
   readonly files: string[] = [];
   readonly of = 0;
+  readonly opened = null;
   private readonly start: Float64Array;
   private readonly length: Float64Array;
   private readonly name: Uint32Array;

@@ -45,6 +45,8 @@ export interface TraceInfo {
   /** begin, end, number, span */
   steps: [number, number, number, number][];
   windows: [number, number][];
+  /** Which classes of spans there are, by their numbers in colours.ts. */
+  classes?: number[];
   /** The first of them, if there are very many. */
   instants: { at: number; track: number; name: string }[];
   instants_in_all: number;
@@ -186,6 +188,8 @@ export interface Source {
   readonly canExport: boolean;
   /** The trace, or a stretch of it, in Perfetto's format. */
   perfetto(part: { from: number; to: number } | null): Promise<ArrayBuffer>;
+  /** The version that this is of. */
+  readonly opened: number | null;
   /** Changes when the trace has; null where it cannot. */
   version(): Promise<number | null>;
 }

@@ -3,7 +3,7 @@
 // idle time below the curve of a device.
 
 import { seriesColour } from "../colours.ts";
-import { bytesText } from "../format.ts";
+import { bytesText, timeText } from "../format.ts";
 import type { CurveInfo, Gap, Source } from "../source/source.ts";
 import type { Stretch } from "../state.ts";
 
@@ -11,7 +11,23 @@ const PIECE = 512;
 const MOST_PIECES = 600;
 export const CAUSES = ["The device waited for the host", "The device's own delay between two pieces of work", "It was launched in time, and waited for something else"];
 export const DOINGS = ["communicated with other ranks", "had waited for the device", "was running operators", "was in the program's own code"];
-const CAUSE_COLOURS = ["hsl(18 72% 55%)", "hsl(204 62% 60%)", "hsl(210 8% 60%)"];
+/** As the Overview colours them (style.css). */
+const IDLE = ["--wait0", "--wait1", "--wait2", "--wait3", "--delay", "--other"];
+/** Kinds of idle stretches in a few words: of a gap, idleKind() says which. */
+export const IDLE_NAMES = ["host communicated", "host had waited for it", "host ran operators", "host ran other code", "its own delay", "something else"];
+
+function idleKind(gap: Gap): number {
+  return gap[2] === 0 ? gap[3] : gap[2] + 3;
+}
+
+export function idleColour(kind: number): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(IDLE[kind]);
+}
+
+/** Why a device idled, as a sentence. */
+export function idleText(gap: Gap): string {
+  return `Idle for ${timeText(gap[1] - gap[0])}. ${CAUSES[gap[2]]}${gap[2] === 0 ? `, which ${DOINGS[gap[3]]}` : ""}.`;
+}
 
 export interface Piece {
   from: number;
@@ -86,6 +102,7 @@ export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces
   const series = info.series.length;
   const stacked = stackedSeries(info);
   const nsPerPixel = (view.to - view.from) / width;
+  const idle = info.kind === "busy" ? IDLE.map((_, i) => idleColour(i)) : [];
   const base = info.kind === "busy" ? y + height - 7 : y + height - 1;
   const room = base - y - 2;
   ctx.save();
@@ -109,10 +126,10 @@ export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces
         top -= size;
       }
     }
-    for (const [begin, end, cause] of piece.gaps) {
-      const x = (begin - view.from) / nsPerPixel;
-      ctx.fillStyle = CAUSE_COLOURS[cause];
-      ctx.fillRect(x, base + 1, Math.max((end - begin) / nsPerPixel - 1, 1), 5);
+    for (const gap of piece.gaps) {
+      const x = (gap[0] - view.from) / nsPerPixel;
+      ctx.fillStyle = idle[idleKind(gap)];
+      ctx.fillRect(x, base + 1, Math.max((gap[1] - gap[0]) / nsPerPixel - 1, 1), 5);
     }
   }
   if (info.kind === "memory") drawReserved(ctx, info, pieces, view, nsPerPixel, base, room, most, dark);

@@ -2,7 +2,7 @@
 // Mouse, wheel and touch on the timeline. Keys are in shell/keys.ts.
 
 import type { Signal } from "@preact/signals";
-import { selectArea, selectSpan } from "../actions.ts";
+import { selectArea, selectGap, selectSpan } from "../actions.ts";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { gapAt } from "./charts.ts";
@@ -112,7 +112,7 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
     const entry = entryAt(now, y);
     if (entry?.kind === "curve" && entry.info.kind === "busy") {
       const gap = gapAt(now.curves.get(entry.curve, state.stretch.value, now.width), timeAt(x));
-      if (gap !== null && gap[4] >= 0) void selectSpan(source, gap[4], false);
+      if (gap !== null) selectGap(source, gap);
       return;
     }
     const found = spanAt(now, x, y);

@@ -25,6 +25,9 @@ interface Label {
   dim: boolean;
 }
 
+/** Whether a search found a span of this name, length (-1: several spans) and class. */
+export type Matches = (name: number, length: number, of: number) => boolean;
+
 export interface TrackPaint {
   tiles: Tile[];
   y: number;
@@ -48,7 +51,7 @@ export class Painter {
   constructor(private readonly names: (id: number) => string | undefined) {}
 
   /** `matches` dims spans that a search did not find. */
-  paint(ctx: CanvasRenderingContext2D, tracks: TrackPaint[], view: Stretch, width: number, height: number, ratio: number, palette: Palette, matches: ((name: number, length: number) => boolean) | null): void {
+  paint(ctx: CanvasRenderingContext2D, tracks: TrackPaint[], view: Stretch, width: number, height: number, ratio: number, palette: Palette, matches: Matches | null): void {
     const lines: Line[] = [];
     const starts = tracks.map((track) => {
       const [firstRow, lastRow] = visibleRows(track, height);
@@ -80,7 +83,7 @@ export class Painter {
     }
   }
 
-  private scanTrack(track: TrackPaint, first: number, view: Stretch, columns: number, ratio: number, height: number, palette: Palette, matches: ((name: number, length: number) => boolean) | null, found: Label[]): void {
+  private scanTrack(track: TrackPaint, first: number, view: Stretch, columns: number, ratio: number, height: number, palette: Palette, matches: Matches | null, found: Label[]): void {
     const nsPerPixel = (view.to - view.from) / columns;
     const { table } = palette;
     const stride = this.scan.width;
@@ -96,7 +99,7 @@ export class Painter {
         let a = offset + begin[i] * scale;
         let b = offset + end[i] * scale;
         if (b < 0 || a >= columns) continue;
-        const dim = matches !== null && !matches(name[i], count[i] > 1 ? -1 : (end[i] - begin[i]) * bucket);
+        const dim = matches !== null && !matches(name[i], count[i] > 1 ? -1 : (end[i] - begin[i]) * bucket, look[i] >>> 24);
         const colour = table[paletteIndex(look[i] >>> 24, name[i], dim ? 0 : (look[i] >>> 16) & 255)];
         a = a < 0 ? 0 : a | 0;
         b = b > columns ? columns : b | 0;

@@ -8,6 +8,7 @@ import { openInPerfetto } from "../shell/perfetto.ts";
 import { Table } from "../shell/table.tsx";
 import type { AreaRow, Hit, Link, Source, SpanDetails } from "../source/source.ts";
 import * as state from "../state.ts";
+import { IDLE_NAMES, idleColour, idleText } from "./charts.ts";
 import { trackTitle } from "./layout.ts";
 
 export function Swatch({ of }: { of: number }) {
@@ -22,8 +23,15 @@ export function Panel({ source }: { source: Source }) {
   return <Welcome source={source} />;
 }
 
+/** Words for classes whose own are not clear to everyone. */
+const CLASS_NAMES: Record<number, string> = { 3: "call of the runtime or system", 6: "other device work", 11: "other" };
+
+/** The classes that the trace has; a trace of many names all of them. */
+function classesOf(source: Source): number[] {
+  return source.trace.classes ?? [0, 1, 2, 3, 4, 5, 7];
+}
+
 function Welcome({ source }: { source: Source }) {
-  const dark = state.theme.value === "dark";
   return (
     <aside class="panel welcome" aria-label="Details">
       <p>
@@ -32,10 +40,14 @@ function Welcome({ source }: { source: Source }) {
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
       <p class="legend">
-        {CLASSES.slice(0, 8).filter((name) => name !== "work").map((name) => (
-          <span key={name}><i class="swatch" style={{ background: classColour(CLASSES.indexOf(name), dark) }} /> {name}</span>
-        ))}
+        {classesOf(source).map((of) => <span key={of}><Swatch of={of} /> {CLASS_NAMES[of] ?? CLASSES[of]}</span>)}
       </p>
+      {source.trace.curves.some((curve) => curve.kind === "busy") && (
+        <p class="legend">
+          <span class="quiet">Below the curve of a busy device, why it idled:</span>
+          {IDLE_NAMES.map((name, i) => <span key={name}><i class="swatch" style={{ background: idleColour(i) }} /> {name}</span>)}
+        </p>
+      )}
     </aside>
   );
 }
@@ -99,6 +111,7 @@ function SpanPanel({ source, span }: { source: Source; span: SpanDetails }) {
         <button type="button" onClick={() => showInTable(isDevice ? "kernels" : "operators", span.name)}>In the table</button>
         <button type="button" aria-label="Close" onClick={() => { state.selected.value = null; }}>×</button>
       </header>
+      {state.idle.value !== null && state.idle.value[4] === span.id && <p class="why">{idleText(state.idle.value)} This work ended it.</p>}
       <div class="columns">
         <dl class="facts">
           {facts.map(([key, value]) => <div key={key}><dt>{key}</dt><dd>{value}</dd></div>)}

@@ -19,13 +19,15 @@ interface Props {
   tiles: TileCache;
   layout: ReadonlySignal<Layout>;
   redraw: Signal<number>;
+  size: ReadonlySignal<{ width: number; height: number }>;
 }
 
-export function Ruler({ source, tiles, layout, redraw }: Props) {
+export function Ruler({ source, tiles, layout, redraw, size }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const press = useRef<{ at: number; x: number; onMap: boolean } | null>(null);
   useSignalEffect(() => {
     redraw.value;
+    size.value;
     draw(canvas.current!, source, tiles, layout.value);
   });
   const timeAt = (event: PointerEvent & { currentTarget: HTMLCanvasElement }, onMap: boolean) => {

@@ -4,17 +4,18 @@
 import { untracked, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { selectArea, selectSpan, showError } from "../actions.ts";
-import { makePalette } from "../colours.ts";
+import { CLASSES, makePalette, seriesColour } from "../colours.ts";
 import { countText, momentText, shortName, timeText } from "../format.ts";
-import type { Source } from "../source/source.ts";
+import { parseQuery } from "../source/query.ts";
+import type { CurveInfo, Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { levelOf, rangeOf, TileCache } from "../tiles/cache.ts";
-import { CAUSES, CurveCache, DOINGS, drawCurve, gapAt, largest, valuesAt, valueText } from "./charts.ts";
+import { CurveCache, drawCurve, gapAt, idleText, largest, valuesAt, valueText } from "./charts.ts";
 import { startHands } from "./hands.ts";
 import { type Entry, type Layout, makeLayout } from "./layout.ts";
 import { NameStore } from "./names.ts";
 import { drawInstants, drawLinks, drawMarks, drawSteps, instantAt, rectOf } from "./overlay.ts";
-import { Painter, type TrackPaint } from "./painter.ts";
+import { type Matches, Painter, type TrackPaint } from "./painter.ts";
 import { Ruler } from "./ruler.tsx";
 
 export interface Hover {
@@ -145,7 +146,7 @@ export function Timeline({ source }: { source: Source }) {
 
   return (
     <section class="timeline" aria-label="Timeline">
-      <Ruler source={source} tiles={parts.tiles} layout={layout} redraw={redraw} />
+      <Ruler source={source} tiles={parts.tiles} layout={layout} redraw={redraw} size={size} />
       <div class="tracks" ref={wrapper}>
         <div class="scroller" ref={scroller} onScroll={(e) => { top.value = e.currentTarget.scrollTop; }}>
           <div class="content" style={{ height: `${layout.value.height}px` }}>
@@ -210,26 +211,41 @@ function Head({ entry }: { entry: Entry }) {
     <div class={`head ${entry.kind}`} style={{ top: `${entry.y}px`, height: `${entry.height}px` }}>
       <button type="button" class="fold" aria-expanded={!folded} title={folded ? "Unfold" : "Fold"} aria-label={`${folded ? "Unfold" : "Fold"} ${entry.title}`} onClick={fold}>{folded ? "▸" : "▾"}</button>
       <span class="title" title={entry.title}>{entry.title}</span>
+      {entry.kind === "curve" && entry.info.kind === "memory" && !folded && <Series info={entry.info} />}
       {entry.kind !== "process" && <button type="button" class={`pin ${entry.pinned ? "on" : ""}`} aria-pressed={entry.pinned} title={entry.pinned ? "Unpin" : "Pin to the top"} aria-label={`Pin ${entry.title}`} onClick={pin}>⚲</button>}
     </div>
   );
 }
 
-function matcher(names: NameStore): ((name: number, length: number) => boolean) | null {
-  const text = state.query.value.trim();
-  if (text === "" || state.found.value === null) return null;
-  const words = text.toLowerCase().replace(/\b(dur\s*[<>]=?\s*\S+|kind:\S+|arg:\S+)/g, "").replaceAll('"', "").trim();
-  if (words === "") return null;
+/** Which colour is which, below the name of a memory curve. */
+function Series({ info }: { info: CurveInfo }) {
+  const dark = state.theme.value === "dark";
+  const last = info.series.length - 1;
+  return (
+    <ul class="series" aria-hidden="true">
+      {info.series.map((name, i) => <li key={name}><i class={`swatch ${i === last ? "dashed" : ""}`} style={i === last ? {} : { background: seriesColour(i, dark) }} />{name.replaceAll("_", " ")}</li>)}
+    </ul>
+  );
+}
+
+/** What a search did not find is drawn pale, as far as tiles tell: names, classes and lengths. */
+function matcher(names: NameStore): Matches | null {
+  if (state.found.value === null) return null;
+  const query = parseQuery(state.query.value);
+  const kinds = query.kinds.filter((kind) => CLASSES.includes(kind));
+  const isTimed = query.least > 0 || query.most < Number.POSITIVE_INFINITY;
+  if (query.names.length === 0 && kinds.length === 0 && !isTimed) return null;
   const known = new Map<number, boolean>();
-  return (id) => {
+  const isNamed = (id: number) => {
     let is = known.get(id);
     if (is === undefined) {
       const name = names.get(id);
-      is = name === undefined || words.split(/\s+/).every((word) => name.toLowerCase().includes(word));
+      is = name === undefined || query.names.every((word) => name.toLowerCase().includes(word));
       if (name !== undefined) known.set(id, is);
     }
     return is;
   };
+  return (name, length, of) => (length < 0 || (length >= query.least && length <= query.most)) && kinds.every((kind) => kind === CLASSES[of & 127]) && isNamed(name);
 }
 
 function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving: boolean, drag: { from: number; to: number; top: number; bottom: number } | null): void {
@@ -275,7 +291,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     if (entry.kind !== "curve") continue;
     const pieces = stage.curves.get(entry.curve, view, width);
     drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - 8, dark);
-    if (entry.info.kind !== "busy" && !entry.folded) {
+    if (!entry.folded) {
       writeValue(ctx, valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3, dark);
     }
   }
@@ -322,7 +338,8 @@ function describe(stage: Stage, x: number, y: number): string[] {
     const values = valuesAt(entry.info, pieces, at).filter(({ value }) => value !== 0);
     const lines = [`${entry.title} at ${momentText(at, nsPerPixel)}`, ...values.map(({ name, value }) => `${name.replaceAll("_", " ")}: ${valueText(entry.info, value)}`)];
     const gap = entry.info.kind === "busy" ? gapAt(pieces, at) : null;
-    if (gap !== null) lines.push(`Idle for ${timeText(gap[1] - gap[0])}. ${CAUSES[gap[2]]}${gap[2] === 0 ? `, which ${DOINGS[gap[3]]}` : ""}.`, "Click to see the work that ended it.");
+    if (values.length === 0 && gap === null) lines.push(valueText(entry.info, 0));
+    if (gap !== null) lines.push(idleText(gap), "Click to see the work that ended it.");
     return lines;
   }
   const instant = entry?.kind === "track" && y + stage.top - entry.y < 9 ? instantAt(stage, state.stretch.value, entry.track, at) : null;

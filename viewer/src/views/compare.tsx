@@ -109,14 +109,14 @@ function Items({ source, title, items }: { source: Source; title: string; items:
         text={(item) => `${item.name} ${item.operator ?? ""} ${item.status}`}
         columns={[
           { title: "Name", value: (item) => item.name, show: (item) => <div class="name" title={item.name}>{shortName(item.name)}{(item.operator ?? "") !== "" && <small class="quiet">in {item.operator}</small>}{(item.place ?? "") !== "" && <small class="quiet">{item.place}</small>}</div> },
-          { title: "Change a step", value: (item) => Math.abs(item.delta_ns), show: (item) => signed(item.delta_ns), bar: true },
-          { title: "Before", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
-          { title: "Now", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },
-          { title: "Part", value: (item) => item.time.change ?? 0, show: (item) => (item.status === "both" ? percent(item.time.change) : "") },
-          { title: "Calls a step", value: (item) => item.now_count, show: (item) => (item.base_count === item.now_count ? String(Number(item.now_count.toPrecision(4))) : `${Number(item.base_count.toPrecision(4))} → ${Number(item.now_count.toPrecision(4))}`) },
-          { title: "Verdict", value: statusText },
+          { title: "Mean change a step", value: (item) => Math.abs(item.delta_ns), show: (item) => signed(item.delta_ns), bar: true },
+          { title: "Median before", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
+          { title: "Median now", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },
+          { title: "Of before", value: (item) => item.time.change ?? 0, show: (item) => (item.status === "both" ? percent(item.time.change) : "") },
+          { title: "Calls a step", value: (item) => item.now_count, show: (item) => (item.base_count === 0 && item.now_count === 0 ? "" : item.base_count === item.now_count ? String(Number(item.now_count.toPrecision(4))) : `${Number(item.base_count.toPrecision(4))} → ${Number(item.now_count.toPrecision(4))}`) },
+          ...(items.some((item) => statusText(item) !== "") ? [{ title: "Verdict", value: statusText }] : []),
         ]}
-        {...(hasTimeline ? { actions: (item: Item) => item.status !== "gone" && <button type="button" class="link" onClick={() => findOnTimeline(source, item.name)}>timeline</button> } : {})}
+        {...(hasTimeline ? { actions: (item: Item) => item.status !== "gone" && !item.name.startsWith("(") && <button type="button" class="link" onClick={() => findOnTimeline(source, item.name)}>timeline</button> } : {})}
       />
     </section>
   );

@@ -39,7 +39,7 @@ export function Ledger({ source }: { source: Source }) {
   const isWhole = !data.rows.some((row) => row.class === "lost" || row.class === "incomplete");
   return (
     <div class="page scroll">
-      <header class="bar"><h1>Ledger</h1></header>
+      <header class="bar"><h1>Ledger</h1><p class="quiet">What was lost, what recording cost, and how far times may be off.</p></header>
       <p class={`trust ${isWhole ? "" : "bad"}`}>
         <b>{isWhole ? "Nothing was lost." : "This trace is incomplete."}</b>
         {data.recording_ns > 0 && ` Recording cost the recorded threads ${timeText(data.recording_ns)}.`}
@@ -57,11 +57,11 @@ export function Ledger({ source }: { source: Source }) {
         );
       })}
       <Card title="Clocks">
-        <table><tbody>{source.trace.processes.map((process, i) => <tr key={i}><td>{processTitle(source.trace, i)}</td><td class="n">{process.clock_error > 0 ? `times may be off by ${timeText(process.clock_error)}` : "the trace does not say how far times may be off"}</td></tr>)}</tbody></table>
+        <table><tbody>{source.trace.processes.map((process, i) => <tr key={i}><td>{processTitle(source.trace, i)}</td><td>{process.clock_error > 0 ? `times may be off by ${timeText(process.clock_error)}` : "the trace does not say how far times may be off"}</td></tr>)}</tbody></table>
       </Card>
       {data.metadata.length > 0 && (
         <Card title="Metadata">
-          <table><tbody>{data.metadata.map((row) => <tr key={row.key}><td>{row.key}</td><td><code>{row.value}</code></td></tr>)}</tbody></table>
+          <table><tbody>{data.metadata.map((row) => <tr key={row.key}><td>{row.key}</td><td><code>{/^".*"$/.test(row.value) ? row.value.slice(1, -1) : row.value}</code></td></tr>)}</tbody></table>
         </Card>
       )}
     </div>

@@ -2,6 +2,7 @@
 // Who held memory: at the peak, over steps, and what was never freed. The curve itself is on the timeline.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { findOnTimeline, showError, showStretch } from "../actions.ts";
 import { seriesColour } from "../colours.ts";
@@ -27,6 +28,8 @@ interface Data {
   categories: string[];
   devices: Device[];
 }
+
+const KEY_STEPS = 100;
 
 function Curve({ source, curve, peak, onPick }: { source: Source; curve: number; peak: number; onPick: (at: number) => void }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -57,20 +60,44 @@ function Curve({ source, curve, peak, onPick }: { source: Source; curve: number;
     ctx.lineTo(x, 170);
     ctx.stroke();
   });
+  const step = (by: number) => onPick(Math.min(Math.max(shown.value + (by * source.trace.length) / KEY_STEPS, 0), source.trace.length));
   const pick = (event: MouseEvent & { currentTarget: HTMLCanvasElement }) => onPick((event.offsetX / event.currentTarget.clientWidth) * source.trace.length);
-  return <canvas ref={canvas} class="memory-curve" role="img" aria-label="Memory over time, by category; the line is the moment shown below" title="Click to see what was alive then" onClick={pick} />;
+  return (
+    <canvas
+      ref={canvas}
+      class="memory-curve"
+      tabIndex={0}
+      role="slider"
+      aria-label="Memory over time, by category: the moment shown below"
+      aria-valuemin={0}
+      aria-valuemax={source.trace.length}
+      aria-valuenow={Math.round(peak)}
+      aria-valuetext={momentText(peak, 1000)}
+      title="Click, or use the arrow keys, to see what was alive then"
+      onClick={pick}
+      onKeyDown={(event) => {
+        if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+        event.preventDefault();
+        step(event.key === "ArrowLeft" ? -1 : 1);
+      }}
+    />
+  );
 }
 
-function Shares({ title, shares, whole, source, note }: { title: string; shares: Share[]; whole: number; source: Source; note?: string }) {
+const FRAMES = 4;
+const MOST_SHARES = 25;
+
+/** Shares of what was alive; `show` writes who held one. */
+function Shares({ title, held, shares, whole, show }: { title: string; held: string; shares: Share[]; whole: number; show: (name: string) => ComponentChildren }) {
   if (shares.length === 0) return null;
   return (
-    <Card title={title} {...(note === undefined ? {} : { note })}>
+    <Card title={title}>
       <table>
-        <thead><tr><th scope="col">Held by</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Share</th><th scope="col" class="n">Blocks</th></tr></thead>
+        <thead><tr><th scope="col">{held}</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Share</th><th scope="col" class="n">Blocks</th></tr></thead>
         <tbody>
-          {shares.slice(0, 25).map((share) => (
+          {shares.slice(0, MOST_SHARES).map((share) => (
             <tr key={share.name}>
-              <td class="wrap">{share.name === "" ? "(no stack was recorded)" : share.name.startsWith("(") || share.name.includes(" < ") ? share.name : <button type="button" class="link" onClick={() => findOnTimeline(source, share.name)}>{share.name}</button>}</td>
+              <td class="wrap">{show(share.name)}</td>
               <td class="n" data-bar="" style={barStyle(share.bytes / Math.max(whole, 1))}>{bytesText(share.bytes)}</td>
               <td class="n">{percentText(share.bytes, whole)}</td>
               <td class="n">{countText(share.blocks)}</td>
@@ -78,39 +105,20 @@ function Shares({ title, shares, whole, source, note }: { title: string; shares:
           ))}
         </tbody>
       </table>
-      {shares.length > 25 && <p class="quiet">and {countText(shares.length - 25)} more</p>}
+      {shares.length > MOST_SHARES && <p class="quiet">and {countText(shares.length - MOST_SHARES)} more</p>}
     </Card>
   );
 }
 
-const FRAMES = 4;
-
-/** Stacks, the innermost frame first; the rest of a deep one on demand. */
-function Stacks({ shares, whole }: { shares: Share[]; whole: number }) {
-  if (shares.every((share) => share.name === "")) return null;
+/** A stack, the innermost frame first; the rest of a deep one on demand. */
+function Frames({ stack }: { stack: string }) {
+  if (stack === "") return <>(no stack was recorded)</>;
+  const frames = stack.split(" < ");
   return (
-    <Card title="By stack">
-      <table>
-        <thead><tr><th scope="col">Allocated in</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Share</th><th scope="col" class="n">Blocks</th></tr></thead>
-        <tbody>
-          {shares.slice(0, 25).map((share) => {
-            const frames = share.name.split(" < ");
-            return (
-              <tr key={share.name}>
-                <td class="wrap">
-                  {share.name === "" ? "(no stack was recorded)" : frames.slice(0, FRAMES).join(" ← ")}
-                  {frames.length > FRAMES && <details><summary>{countText(frames.length - FRAMES)} more frames</summary>{frames.slice(FRAMES).map((frame, i) => <div key={i} class="quiet">{frame}</div>)}</details>}
-                </td>
-                <td class="n" data-bar="" style={barStyle(share.bytes / Math.max(whole, 1))}>{bytesText(share.bytes)}</td>
-                <td class="n">{percentText(share.bytes, whole)}</td>
-                <td class="n">{countText(share.blocks)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {shares.length > 25 && <p class="quiet">and {countText(shares.length - 25)} more</p>}
-    </Card>
+    <>
+      {frames.slice(0, FRAMES).join(" ← ")}
+      {frames.length > FRAMES && <details><summary>{countText(frames.length - FRAMES)} more frames</summary>{frames.slice(FRAMES).map((frame, i) => <div key={i} class="quiet">{frame}</div>)}</details>}
+    </>
   );
 }
 
@@ -153,12 +161,12 @@ export function Memory({ source }: { source: Source }) {
         {moment.reserved > 0 && <span><i class="swatch dashed" /> reserved by the allocator {bytesText(moment.reserved)}</span>}
       </p>
       <p>
-        {isPeak ? "Below is what was alive at the peak. Click the curve to see another moment." : <>Below are the <b>{bytesText(moment.live)}</b> that were alive at {momentText(moment.at, 1000)}. </>}
+        {isPeak ? "Below is what was alive at the peak. Click the curve, or use its arrow keys, to see another moment." : <>Below are the <b>{bytesText(moment.live)}</b> that were alive at {momentText(moment.at, 1000)}. </>}
         {!isPeak && <button type="button" class="link" onClick={() => { picked.value = null; }}>Back to the peak</button>}
       </p>
       <div class="cards">
-        <Shares source={source} title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} shares={moment.by_op} whole={moment.live} />
-        <Shares source={source} title="By module" shares={moment.by_module} whole={moment.live} />
+        <Shares title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} held="Allocated by" shares={moment.by_op} whole={moment.live} show={(name) => (name.startsWith("(") ? name : <button type="button" class="link" onClick={() => findOnTimeline(source, name)}>{name}</button>)} />
+        {moment.by_module.some((share) => !share.name.startsWith("(")) && <Shares title="By module" held="Allocated for" shares={moment.by_module} whole={moment.live} show={(name) => name.split(".").map((part, i) => <span key={i}>{i > 0 && <>.<wbr /></>}{part}</span>)} />}
         {device.steps.length > 0 && (
           <Card title="Steps">
             <table>
@@ -176,7 +184,7 @@ export function Memory({ source }: { source: Source }) {
           </Card>
         )}
       </div>
-      <Stacks shares={moment.by_stack} whole={moment.live} />
+      {moment.by_stack.some((share) => share.name !== "") && <Shares title="By stack" held="Allocated in" shares={moment.by_stack} whole={moment.live} show={(name) => <Frames stack={name} />} />}
     </div>
   );
 }

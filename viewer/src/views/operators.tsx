@@ -39,8 +39,11 @@ const GROUPS: [string, string][] = [
 export function Operators({ source }: { source: Source }) {
   const group = useSignal("operators");
   const { data, error } = useView<Data>(source, group.value);
+  const all = useSignal(false);
+  const onHost = data?.rows.filter((row) => row.device === "cpu") ?? [];
+  const rows = all.value || onHost.length === 0 ? (data?.rows ?? []) : onHost;
   const time = (title: string, of: keyof Row, hint: string): Column<Row> => ({ title, hint, value: (row) => row[of] as number, show: (row) => ((row[of] as number) > 0 ? timeText(row[of] as number) : ""), bar: true });
-  const has = (of: keyof Row) => data?.rows.some((row) => (row[of] as number) !== 0) ?? false;
+  const has = (of: keyof Row) => rows.some((row) => (row[of] as number) !== 0);
   return (
     <div class="page">
       <header class="bar">
@@ -49,13 +52,21 @@ export function Operators({ source }: { source: Source }) {
           <legend class="hidden">Group operators</legend>
           {GROUPS.map(([name, title]) => <button key={name} type="button" aria-pressed={group.value === name} onClick={() => { group.value = name; }}>{title}</button>)}
         </fieldset>
+        {data !== null && onHost.length > 0 && onHost.length < data.rows.length && (
+          <fieldset class="choice">
+            <legend class="hidden">Which rows</legend>
+            <button type="button" aria-pressed={!all.value} onClick={() => { all.value = false; }}>Calls on the host</button>
+            <button type="button" aria-pressed={all.value} title="With rows of kernels and of ranges on devices, as PyTorch's table has them" onClick={() => { all.value = true; }}>All rows</button>
+          </fieldset>
+        )}
         <p class="quiet">As PyTorch counts them: self is without what an operator called. <code>sonde table</code> prints the same.</p>
       </header>
       {data === null ? <Waiting error={error} /> : (
         <Table<Row>
+          key={`${group.value}${all.value}`}
           caption="Operators"
-          rows={data.rows}
-          total={data.total}
+          rows={rows}
+          total={rows === data.rows ? data.total : rows.length}
           sort={has("self_device") ? 3 : 1}
           text={(row) => `${row.name} ${row.shapes}`}
           filter={state.tableFilter.value}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What an expert would say first: whether to trust the trace, where the time went, what could be faster, and where.
 
-import { findOnTimeline, selectSpan, showStretch } from "../actions.ts";
-import { bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { findOnTimeline, selectSpan, showError, showStretch } from "../actions.ts";
+import { bytesText, countText, momentText, percentText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
-import type { Source } from "../source/source.ts";
+import type { AreaRow, Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { CAUSES, DOINGS } from "../timeline/charts.ts";
 import { Steps, type StepRow } from "./steps.tsx";
@@ -29,7 +31,7 @@ interface Finding {
   count: number;
   spans?: Example[];
   /** Causes, the longest first, and when it was seen. */
-  groups?: string[];
+  groups?: { name: string; place: string; ns: number; count: number }[];
   moments?: { text: string; what: string; begin_ns: number; ns: number }[];
 }
 
@@ -83,8 +85,8 @@ export function Overview({ source }: { source: Source }) {
   const gone = [...data.lost, ...data.incomplete];
   return (
     <div class="page scroll overview">
-      <h1 class="verdict">{data.verdict}</h1>
-      {data.introduction !== undefined && data.introduction.length > 0 && <p>{data.introduction.join(" ")}</p>}
+      <h1 class="verdict">{sentenceText(data.verdict)}</h1>
+      {data.introduction !== undefined && data.introduction.length > 0 && <p>{sentenceText(data.introduction.join(" "))}</p>}
       <p class={`trust ${gone.length > 0 ? "bad" : ""}`}>
         <b>{gone.length === 0 ? "Nothing was lost." : "This trace is incomplete."}</b>
         {data.recording_ns > 0 && ` Recording cost the recorded threads ${timeText(data.recording_ns)}, ${percentText(data.recording_ns, data.length_ns)} of the time.`}
@@ -95,7 +97,7 @@ export function Overview({ source }: { source: Source }) {
       <Steps source={source} steps={data.steps} all={data.steps_in_all} median={data.median_step_ns} />
       {data.devices.map((device) => <Device key={device.device} source={source} device={device} />)}
       <div class="cards">
-        <Names source={source} title="Operators by self time on the host" rows={data.operators} />
+        {data.operators.length > 0 ? <Names source={source} title="Operators by self time on the host" rows={data.operators} /> : <ByName source={source} />}
         <Names source={source} title="Work of devices" rows={data.device_work} />
         {data.copies.length > 0 && (
           <Card title="Copies and fills">
@@ -120,7 +122,13 @@ export function Overview({ source }: { source: Source }) {
 }
 
 function Findings({ source, data }: { source: Source; data: Data }) {
-  if (data.findings.length === 0) return <Card title="Findings"><p>Nothing was found that could be faster.</p></Card>;
+  if (data.findings.length === 0) {
+    return (
+      <Card title="What could be faster">
+        <p>None of the checks found something.{data.devices.length === 0 && data.operators.length === 0 ? " Most of them need operators or work of a device, which this trace does not have." : ""}</p>
+      </Card>
+    );
+  }
   return (
     <section>
       <h2>What could be faster</h2>
@@ -128,9 +136,9 @@ function Findings({ source, data }: { source: Source; data: Data }) {
         {data.findings.map((finding) => (
           <li key={finding.id + finding.title} class="card finding">
             <h3>{finding.title}</h3>
-            <p class="saves">{finding.saves !== undefined ? finding.saves : finding.saving_ns > 0 ? <>saves about <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
-            <p>{finding.detail}</p>
-            <p>{finding.advice}</p>
+            <p class="saves">{finding.saves !== undefined ? sentenceText(finding.saves) : finding.saving_ns > 0 ? <>saves about <b>{timeText(finding.saving_ns)}</b>, {percentText(finding.saving_ns, data.measured_ns)}</> : "good to know"}</p>
+            <p>{sentenceText(finding.detail)}</p>
+            <p>{sentenceText(finding.advice)}</p>
             <Evidence source={source} finding={finding} />
             {finding.command !== "" && <p class="quiet">More: <code>{finding.command}</code></p>}
           </li>
@@ -156,6 +164,7 @@ function seenOf(source: Source, finding: Finding): Seen[] {
 }
 
 const FIRST_SEEN = 3;
+const MOST_NAMES = 12;
 
 function SeenRows({ seen }: { seen: Seen[] }) {
   return (
@@ -179,7 +188,22 @@ function Evidence({ source, finding }: { source: Source; finding: Finding }) {
   const seen = seenOf(source, finding);
   return (
     <div class="evidence">
-      {groups.length > 0 && <div><b>Causes</b><ul class="causes">{groups.map((group) => <li key={group}>{group}</li>)}</ul></div>}
+      {groups.length > 0 && (
+        <div>
+          <b>Causes</b>
+          <table class="seen">
+            <tbody>
+              {groups.map((group) => (
+                <tr key={group.name + group.place}>
+                  <td class="n">{timeText(group.ns)}</td>
+                  <td class="n quiet">{group.count === 1 ? "once" : `${countText(group.count)} times`}</td>
+                  <td class="wrap" title={group.name}>{shortName(group.name)}{group.place !== "" && <span class="quiet"> {group.place}</span>}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
       {seen.length > 0 && (
         <div>
           <b>{seen.length < finding.count ? "Worst moments" : "Moments"}</b>
@@ -189,6 +213,18 @@ function Evidence({ source, finding }: { source: Source; finding: Finding }) {
       )}
     </div>
   );
+}
+
+/** What the slowest step has more of than the others, if the report does not call it slow. */
+function slowestText(slowest: StepRow, steps: StepRow[]): string {
+  const others = steps.filter((step) => step !== slowest);
+  const mean = (of: (step: StepRow) => number) => others.reduce((sum, step) => sum + of(step), 0) / Math.max(others.length, 1);
+  const parts: [string, number][] = [
+    ["in operators", slowest.in_operators_ns - mean((step) => step.in_operators_ns)],
+    ["outside operators", slowest.host_ns - slowest.in_operators_ns - mean((step) => step.host_ns - step.in_operators_ns)],
+  ];
+  const [where, more] = parts[0][1] >= parts[1][1] ? parts[0] : parts[1];
+  return `No step stands out. It spent ${timeText(Math.max(more, 0))} more than the others ${where}.`;
 }
 
 /** The first questions, answered in a line each. */
@@ -202,7 +238,7 @@ function Answers({ source, data }: { source: Source; data: Data }) {
         <section class="card">
           <h2>Slowest step</h2>
           <p><button type="button" class="link" onClick={() => showStretch(source, slowest.begin_ns, slowest.begin_ns + slowest.host_ns)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; the median is {timeText(data.median_step_ns)}.</p>
-          <p class="quiet">{slowest.why === "" ? "No step stands out." : `${slowest.why}.`}</p>
+          <p class="quiet">{slowest.why === "" ? slowestText(slowest, data.steps) : `${sentenceText(slowest.why)}.`}</p>
         </section>
       )}
       {data.devices.map((device) => (
@@ -251,11 +287,11 @@ function Device({ source, device }: { source: Source; device: DeviceRow }) {
         <details open>
           <summary>Where it idled longest, and why</summary>
           <table class="gaps">
-            <thead><tr><th scope="col">At</th><th scope="col" class="n">Idle</th><th scope="col">Why</th><th scope="col">Ended by</th></tr></thead>
+            <thead><tr><th scope="col" class="n">At</th><th scope="col" class="n">Idle</th><th scope="col">Why</th><th scope="col">Ended by</th></tr></thead>
             <tbody>
               {device.gaps.map((gap) => (
                 <tr key={gap.begin_ns}>
-                  <td><button type="button" class="link" onClick={() => showStretch(source, gap.begin_ns, gap.begin_ns + gap.ns)}>{momentText(gap.begin_ns, 1000)}</button></td>
+                  <td class="n"><button type="button" class="link" onClick={() => showStretch(source, gap.begin_ns, gap.begin_ns + gap.ns)}>{momentText(gap.begin_ns, 1000)}</button></td>
                   <td class="n">{timeText(gap.ns)}</td>
                   <td>{CAUSES[gap.cause]}{gap.cause === 0 ? `, which ${DOINGS[gap.host]}` : ""}</td>
                   <td class="wrap">{gap.after >= 0 && <button type="button" class="link" title={gap.after_name} onClick={() => void selectSpan(source, gap.after, true)}>{shortName(gap.after_name)}</button>}</td>
@@ -267,6 +303,17 @@ function Device({ source, device }: { source: Source; device: DeviceRow }) {
       )}
     </Card>
   );
+}
+
+/** Where time went in a trace without operators: all spans by name. */
+function ByName({ source }: { source: Source }) {
+  const answer = useSignal<AreaRow[]>([]);
+  useEffect(() => {
+    const tracks = source.trace.tracks.map((_, i) => i);
+    source.area(0, source.trace.length + 1, tracks).then((all) => { answer.value = all.rows; }, showError);
+  }, [source]);
+  const rows = [...answer.value].sort((a, b) => b.self - a.self).slice(0, MOST_NAMES);
+  return <Names source={source} title="Self time by name" rows={rows.map((row) => ({ name: row.name, ns: row.self, count: row.count, rest: 0 }))} />;
 }
 
 function Names({ source, title, rows }: { source: Source; title: string; rows: NameRow[] }) {

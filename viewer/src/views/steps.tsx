@@ -2,7 +2,7 @@
 // Steps side by side: which was slow, and why.
 
 import { showStretch } from "../actions.ts";
-import { bytesText, countText, timeText } from "../format.ts";
+import { bytesText, countText, sentenceText, timeText } from "../format.ts";
 import { Card } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
@@ -26,10 +26,11 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
   const most = Math.max(1, ...steps.map((step) => step.host_ns));
   const slowest = steps.reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst));
   const show = (step: StepRow) => showStretch(source, step.begin_ns, step.begin_ns + step.host_ns);
+  const hasWhy = steps.some((step) => step.why !== "");
   const listed = [...steps].sort((a, b) => b.host_ns - a.host_ns).slice(0, 12);
   return (
-    <Card title={`${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} in the middle`}>
-      <p>The slowest is step <button type="button" class="link" onClick={() => show(slowest)}>{slowest.step}</button> with {timeText(slowest.host_ns)}.{slowest.why !== "" && ` ${slowest.why}.`}</p>
+    <Card title={`${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} at the median`}>
+      <p>The slowest is step <button type="button" class="link" onClick={() => show(slowest)}>{slowest.step}</button> with {timeText(slowest.host_ns)}.{slowest.why !== "" && ` ${sentenceText(slowest.why)}.`}</p>
       <div class="bars" aria-hidden="true">
         {steps.slice(0, MOST_BARS).map((step) => (
           <button key={step.begin_ns} type="button" tabIndex={-1} class={step.why !== "" ? "odd" : ""} title={`Step ${step.step}: ${timeText(step.host_ns)}${step.busy_ns >= 0 ? `, device busy ${timeText(step.busy_ns)}` : ""}`} onClick={() => show(step)} style={{ height: `${(100 * step.host_ns) / most}%` }}>
@@ -39,7 +40,7 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
       </div>
       <p class="legend"><span><i class="swatch step" /> time of the step</span><span><i class="swatch busy" /> in which a device was busy</span></p>
       <table>
-        <thead><tr><th scope="col">Slowest steps</th><th scope="col" class="n">Time</th><th scope="col" class="n">In operators</th><th scope="col" class="n">Device busy</th><th scope="col" class="n">Copies</th><th scope="col" class="n">Peak memory</th><th scope="col">Why</th></tr></thead>
+        <thead><tr><th scope="col">Slowest steps</th><th scope="col" class="n">Time</th><th scope="col" class="n">In operators</th><th scope="col" class="n">Device busy</th><th scope="col" class="n">Copies</th><th scope="col" class="n">Peak memory</th>{hasWhy && <th scope="col">Why</th>}</tr></thead>
         <tbody>
           {listed.map((step) => (
             <tr key={step.begin_ns}>
@@ -49,7 +50,7 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
               <td class="n">{step.busy_ns >= 0 ? timeText(step.busy_ns) : ""}</td>
               <td class="n">{step.copies_ns > 0 ? timeText(step.copies_ns) : ""}</td>
               <td class="n">{step.peak_bytes >= 0 ? bytesText(step.peak_bytes) : ""}</td>
-              <td class="wrap">{step.why}</td>
+              {hasWhy && <td class="wrap">{sentenceText(step.why)}</td>}
             </tr>
           ))}
         </tbody>

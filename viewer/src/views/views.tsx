@@ -4,6 +4,7 @@
 import type { ComponentType } from "preact";
 import type { Source } from "../source/source.ts";
 import { TimelineView } from "../timeline/view.tsx";
+import { Communication } from "./communication.tsx";
 import { Compare } from "./compare.tsx";
 import { Flame } from "./flame.tsx";
 import { Kernels } from "./kernels.tsx";
@@ -28,6 +29,7 @@ export const VIEWS: View[] = [
   { name: "modules", title: "Modules", show: Modules },
   { name: "flame", title: "Flame graph", show: Flame },
   { name: "memory", title: "Memory", show: Memory },
+  { name: "communication", title: "Communication", show: Communication },
   { name: "ranks", title: "Ranks", show: Ranks },
   { name: "compare", title: "Compare", show: Compare },
   { name: "ledger", title: "Ledger", show: Ledger },

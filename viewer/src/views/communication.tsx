@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collectives of this trace: what was sent, how long it took, and how much of that nothing hid.
+
+import { showStretch } from "../actions.ts";
+import { bytesText, countText, percentText, timeText } from "../format.ts";
+import { useView, Waiting } from "../shell/fetched.tsx";
+import { type Column, Table } from "../shell/table.tsx";
+import type { Source } from "../source/source.ts";
+
+interface Sum {
+  count: number;
+  bytes: number;
+  ns: number;
+  /** In which the rank also computed. */
+  hidden: number;
+  most: number;
+  longest_at: number;
+}
+
+interface Kind extends Sum {
+  name: string;
+  dtype: string;
+  group: string;
+  members: number;
+}
+
+interface Step extends Sum {
+  step: number;
+  begin: number;
+  length: number;
+}
+
+interface Rank {
+  rank: number;
+  world: number;
+  calls: number;
+  rows: Kind[];
+  steps: Step[];
+}
+
+const alone = (row: Sum) => row.ns - row.hidden;
+
+/** Columns that kinds and steps have in common. */
+function sums<Row extends Sum>(source: Source): Column<Row>[] {
+  return [
+    { title: "Time", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true, hint: "Of all calls together; waiting for late ranks is part of it" },
+    { title: "Alone", value: alone, show: (row) => (alone(row) > 0 ? timeText(alone(row)) : ""), bar: true, hint: "While this rank computed nothing" },
+    { title: "Calls", value: (row) => row.count, show: (row) => countText(row.count) },
+    { title: "Bytes", value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytesText(row.bytes) : "") },
+    { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.longest_at, row.longest_at + row.most)}>{timeText(row.most)}</button> },
+  ];
+}
+
+export function Communication({ source }: { source: Source }) {
+  const { data, error } = useView<{ ranks: Rank[] }>(source, "communication");
+  if (data === null) return <Waiting error={error} />;
+  const ranks = data.ranks.filter((rank) => rank.rows.length > 0);
+  if (ranks.length === 0) return <p class="waiting">This trace has no collectives.</p>;
+  return <div class="page scroll tables">{ranks.map((rank) => <OneRank key={rank.rank} source={source} rank={rank} />)}</div>;
+}
+
+function OneRank({ source, rank }: { source: Source; rank: Rank }) {
+  const total = rank.rows.reduce((sum, row) => sum + row.ns, 0);
+  const exposed = rank.rows.reduce((sum, row) => sum + alone(row), 0);
+  return (
+    <>
+      <header class="bar">
+        <h1>Communication</h1>
+        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.calls)} collectives take {timeText(total)}. During {timeText(exposed)} of that, {percentText(exposed, total)}, the rank computes nothing.{source.files.length > 1 ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
+      </header>
+      <section class="card">
+        <h2>By kind</h2>
+        <Table<Kind>
+          caption="Collectives by kind"
+          rows={rank.rows}
+          sort={2}
+          text={(row) => `${row.name} ${row.group} ${row.dtype}`}
+          columns={[
+            { title: "Collective", value: (row) => row.name, show: (row) => <div class="name">{row.name}{row.dtype !== "" && <small class="quiet">{row.dtype}</small>}</div> },
+            { title: "Group", value: (row) => row.group, show: (row) => `${row.group}${row.members > 0 ? `, ${countText(row.members)} ranks` : ""}` },
+            ...sums<Kind>(source),
+            ...(rank.rows.some((row) => row.bytes > 0) ? [{ title: "Bytes a second", value: (row: Kind) => row.bytes / Math.max(row.ns, 1), show: (row: Kind) => (row.bytes > 0 ? `${bytesText((row.bytes * 1e9) / Math.max(row.ns, 1))}/s` : ""), hint: "Of the tensors, over the whole time of the calls" }] : []),
+          ]}
+        />
+      </section>
+      {rank.steps.length > 0 && (
+        <section class="card">
+          <h2>By step</h2>
+          <Table<Step>
+            caption="Collectives by step"
+            rows={rank.steps}
+            columns={[
+              { title: "Step", value: (row) => row.step, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.begin, row.begin + row.length)}>{row.step}</button> },
+              { title: "Length", value: (row) => row.length, show: (row) => timeText(row.length) },
+              ...sums<Step>(source),
+            ]}
+          />
+        </section>
+      )}
+    </>
+  );
+}
