@@ -8,6 +8,7 @@
 #include "cli/answers.h"
 #include "columns.h"
 #include "sonde/open.h"
+#include "sonde/view/trace_page.h"
 #include "types.h"
 
 namespace sonde::python {
@@ -115,6 +116,21 @@ PyObject* trace_export(PyObject* self, PyObject* args) {
   });
 }
 
+PyObject* trace_page_file(PyObject* self, PyObject* args) {
+  TracePageOptions options;
+  const char* file = nullptr;
+  const char* output = nullptr;
+  const char* at = nullptr;
+  Py_ssize_t most_spans = 0;
+  if (PyArg_ParseTuple(args, "sssn", &file, &output, &at, &most_spans) == 0) return nullptr;
+  options.at = at;
+  if (most_spans > 0) options.most_spans = static_cast<std::size_t>(most_spans);
+  return answered([&](cli::Output& /*out*/) -> Result<void> {
+    SONDE_TRY_VOID(cli::not_onto_itself(file, output));
+    return save_trace_page(trace_of(self), output, file, options);
+  });
+}
+
 PyMethodDef trace_methods[] = {
     {"table", trace_table, METH_VARARGS, "table(name): one of table_names()."},
     {"string", trace_string, METH_VARARGS, "string(id): a text by its number."},
@@ -126,6 +142,8 @@ PyMethodDef trace_methods[] = {
      "graphs(file, format, row_limit): what `sonde graphs` prints."},
     {"export", trace_export, METH_VARARGS,
      "export(file, output, metric): what `sonde export` writes."},
+    {"page", trace_page_file, METH_VARARGS,
+     "page(file, output, at, most_spans): what `sonde view -o` writes."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef trace_getset[] = {
     {"first_ns", trace_first_ns, nullptr, "When the trace begins.", nullptr},

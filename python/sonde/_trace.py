@@ -167,6 +167,14 @@ class Trace:
             raise ValueError(f"{path}: the name of a report must end in .html, .md, .json or .txt")
         _write_whole(path, self._native.report(self._name, form))
 
+    def export_page(self, path: str, at: str = "", most_spans: int = 1_000_000) -> None:
+        """Writes the page of `sonde view` as one .html file. `at` is what it shows first, such as "view=memory"; of a trace
+        with more than `most_spans` spans, the timeline has the beginning."""
+        path = os.fspath(path)
+        if not path.endswith(".html"):
+            raise ValueError(f"{path}: the name of a page must end in .html")
+        self._native.page(self._name, path, at, most_spans)
+
     def export_memory_timeline(self, path: str, device: str = "") -> None:
         """Writes who held the memory over time: .html, .svg, .json, .json.gz or .raw.json.gz."""
         self._native.memory(self._name, "text", device, os.fspath(path), 10)

@@ -150,6 +150,15 @@ def test_exports_by_suffix(transformer, tmp_path):
     assert "<html" in (tmp_path / "report.html").read_text()
 
 
+def test_writes_the_page_of_the_viewer(transformer, tmp_path):
+    transformer.export_page(tmp_path / "page.html", at="view=memory")
+    page = (tmp_path / "page.html").read_text()
+    assert "<html" in page and "http://" not in page.split("<script", 1)[0]
+    assert len(page) > 100_000
+    with pytest.raises(ValueError, match="html"):
+        transformer.export_page(tmp_path / "page.pdf")
+
+
 def test_does_not_write_over_the_trace_that_it_reads(tmp_path):
     path = tmp_path / "own.json.gz"
     path.write_bytes(TRANSFORMER.read_bytes())

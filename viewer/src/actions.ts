@@ -92,7 +92,8 @@ export async function search(source: Source, text: string): Promise<void> {
   state.query.value = text;
   state.hit.value = -1;
   state.foundError.value = "";
-  if (text.trim() === "") {
+  state.searching.value = text.trim() !== "";
+  if (!state.searching.value) {
     state.found.value = null;
     return;
   }
@@ -104,6 +105,7 @@ export async function search(source: Source, text: string): Promise<void> {
     state.found.value = null;
     state.foundError.value = (error as Error).message;
   }
+  if (mine === latestSearch) state.searching.value = false;
 }
 
 /** Goes to the next or the previous hit. */

@@ -21,6 +21,7 @@ export const areaAnswer = signal<AreaAnswer | null>(null);
 export const query = signal("");
 export const found = signal<SearchAnswer | null>(null);
 export const foundError = signal("");
+export const searching = signal(false);
 export const hit = signal(-1);
 export const marks = signal<Stretch[]>([]);
 export const pinned = signal<ReadonlySet<string>>(new Set());

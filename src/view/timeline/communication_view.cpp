@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "analyse/sum.h"
+#include "analyse/time/coverage.h"
 #include "base/readable.h"
 #include "sonde/analyse/rank_summary.h"
 #include "view/page.h"
@@ -17,20 +20,20 @@ namespace {
 
 constexpr std::size_t kMostCommunicationRows = 1000;
 
-// Calls of one name, type and group, or those of one step.
+// Calls of one name, type and group, or those of one step. Of calls at the same time, each moment
+// counts once.
 struct CollectiveSum {
   std::uint64_t count = 0;
   std::int64_t bytes = 0;  // of those whose size is known
-  Nanos total_ns = 0;
-  Nanos hidden_ns = 0;
+  Stretches times;
+  Nanos alone_ns = 0;
   Nanos most_ns = -1;
   Nanos longest_at_ns = 0;
 
   void add(const RankCollective& call, std::int64_t call_bytes) {
     ++count;
     add_to(bytes, std::max<std::int64_t>(call_bytes, 0));
-    add_to(total_ns, call.duration_ns());
-    add_to(hidden_ns, call.hidden_ns);
+    times.add(call.start_ns, call.end_ns);
     if (call.duration_ns() <= most_ns) return;
     most_ns = call.duration_ns();
     longest_at_ns = call.start_ns;
@@ -41,57 +44,78 @@ class RankCommunication {
  public:
   RankCommunication(const RankSummary& rank, Nanos first_ns) : rank_(rank), first_ns_(first_ns) {
     for (const RankCollective& call : rank.collectives) add(call);
+    for (const RankActivity& activity : rank.activities) add(activity);
   }
 
-  void write(PageJson& json) const {
+  void write(PageJson& json) {
     json.key("rank").number(rank_.rank);
     json.key("world").number(rank_.world_size);
-    json.key("calls").number(static_cast<std::int64_t>(rank_.collectives.size()));
+    sum_into(json, all_);
     write_kinds(json);
     write_steps(json);
   }
 
  private:
+  using KindKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  using KindRow = std::pair<const KindKey, CollectiveSum>;
+
+  KindKey key_of(const RankCollective& call) const {
+    const CollectiveKind& kind = rank_.kinds[call.kind];
+    return {kind.name, kind.dtype, kind.group};
+  }
+
   void add(const RankCollective& call) {
     const CollectiveKind& kind = rank_.kinds[call.kind];
     const std::int64_t bytes =
         collective_bytes(rank_.text(kind.dtype), std::max(kind.in_elements, kind.out_elements));
-    kinds_[{kind.name, kind.dtype, kind.group}].add(call, bytes);
+    all_.add(call, bytes);
+    kinds_[key_of(call)].add(call, bytes);
     if (call.step != RankCollective::kNoStep) steps_[call.step].add(call, bytes);
   }
 
-  void sum_into(PageJson& json, const CollectiveSum& sum) const {
+  // Time in which nothing ran but a collective.
+  void add(const RankActivity& activity) {
+    if (activity.kind != ActivityKind::Collective || activity.name >= rank_.collectives.size())
+      return;
+    const RankCollective& call = rank_.collectives[activity.name];
+    add_to(all_.alone_ns, activity.length_ns());
+    add_to(kinds_[key_of(call)].alone_ns, activity.length_ns());
+    if (call.step != RankCollective::kNoStep)
+      add_to(steps_[call.step].alone_ns, activity.length_ns());
+  }
+
+  void sum_into(PageJson& json, CollectiveSum& sum) const {
     json.key("count").number(static_cast<std::int64_t>(sum.count));
     json.key("bytes").number(sum.bytes);
-    json.key("ns").number(sum.total_ns);
-    json.key("hidden").number(sum.hidden_ns);
+    json.key("ns").number(sum.times.united().total_ns());
+    json.key("alone").number(sum.alone_ns);
     json.key("most").number(sum.most_ns);
     json.key("longest_at").number(sum.longest_at_ns - first_ns_);
   }
 
-  void write_kinds(PageJson& json) const {
-    using Row = std::pair<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, CollectiveSum>;
-    std::vector<Row> rows(kinds_.begin(), kinds_.end());
-    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return a.second.total_ns > b.second.total_ns;
-    });
+  void write_kinds(PageJson& json) {
+    std::vector<KindRow*> rows;
+    for (KindRow& row : kinds_) rows.push_back(&row);
     rows.resize(std::min(rows.size(), kMostCommunicationRows));
-    json.key("rows").list(rows, [&](const Row& row) {
-      const auto& [name, dtype, group] = row.first;
+    json.key("rows").list(rows, [&](KindRow* row) {
+      const auto& [name, dtype, group] = row->first;
       const RankGroup& of = rank_.groups[group];
+      // PyTorch's word for a group that nobody described.
+      const bool is_described = !of.description.empty() && of.description != "undefined";
       json.object([&] {
         json.key("name").text(readable_line(rank_.text(name)));
         json.key("dtype").text(readable_line(rank_.text(dtype)));
-        json.key("group").text(readable_line(of.description.empty() ? of.name : of.description));
+        json.key("group").text(readable_line(is_described ? of.description : of.name));
         json.key("members").number(of.size >= 0 ? of.size
                                                 : static_cast<std::int64_t>(of.ranks.size()));
-        sum_into(json, row.second);
+        sum_into(json, row->second);
       });
     });
   }
 
-  void write_steps(PageJson& json) const {
-    std::vector<std::pair<std::uint32_t, CollectiveSum>> rows(steps_.begin(), steps_.end());
+  void write_steps(PageJson& json) {
+    std::vector<std::pair<std::uint32_t, CollectiveSum*>> rows;
+    for (auto& [place, sum] : steps_) rows.emplace_back(place, &sum);
     rows.resize(std::min(rows.size(), kMostCommunicationRows));
     json.key("steps").list(rows, [&](const auto& row) {
       const RankStep& step = rank_.steps[row.first];
@@ -99,14 +123,15 @@ class RankCommunication {
         json.key("step").number(step.number);
         json.key("begin").number(step.begin_ns - first_ns_);
         json.key("length").number(step.end_ns - step.begin_ns);
-        sum_into(json, row.second);
+        sum_into(json, *row.second);
       });
     });
   }
 
   const RankSummary& rank_;
   const Nanos first_ns_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, CollectiveSum> kinds_;
+  CollectiveSum all_;
+  std::map<KindKey, CollectiveSum> kinds_;
   std::map<std::uint32_t, CollectiveSum> steps_;  // by place in RankSummary::steps
 };
 

@@ -160,7 +160,8 @@ function Top({ source, current }: { source: Source; current: string }) {
             walk(source, e.shiftKey ? -1 : 1);
           }}
         />
-        {state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
+        {state.searching.value && <span class="count">searching…</span>}
+        {!state.searching.value && state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
       </form> : <span class="spacer" />}
       {current === "timeline" && <input class="tracks-filter" type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />}
       {hasTimeline && <button type="button" title="Copies a command that opens this view" onClick={() => void copyText(command())}>Copy link</button>}

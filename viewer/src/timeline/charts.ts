@@ -59,6 +59,12 @@ export class CurveCache {
     return out;
   }
 
+  /** Whether pieces of a curve were asked for and have not come. */
+  isWaiting(curve: number): boolean {
+    for (const [key, piece] of this.pieces) if (piece === null && key.startsWith(`${curve}:`)) return true;
+    return false;
+  }
+
   private async fetch(key: string, curve: number, from: number, to: number): Promise<void> {
     this.pieces.set(key, null);
     const oldest = this.pieces.keys().next().value;

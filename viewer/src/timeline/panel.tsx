@@ -39,9 +39,9 @@ function Welcome({ source }: { source: Source }) {
         {source.trace.spans === 0 && <> Nothing was recorded: the Ledger may say why.</>}
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
-      <p class="legend">
+      {classesOf(source).length > 1 && <p class="legend">
         {classesOf(source).map((of) => <span key={of}><Swatch of={of} /> {CLASS_NAMES[of] ?? CLASSES[of]}</span>)}
-      </p>
+      </p>}
       {source.trace.curves.some((curve) => curve.kind === "busy") && (
         <p class="legend">
           <span class="quiet">Below the curve of a busy device, why it idled:</span>

@@ -271,11 +271,15 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
   const range = rangeOf(level, view.from, Math.min(view.to, source.trace.length));
   stage.tiles.want(tracks.map((entry) => entry.track), range);
   const paints: TrackPaint[] = [];
+  const waiting: number[] = [];
   let sharp = true;
   for (const entry of tracks) {
     const tiles = stage.tiles.best(entry.track, level, Math.max(view.from, 0), Math.min(view.to, source.trace.length));
     if (tiles === null || tiles[0].level !== level) sharp = false;
-    if (tiles === null) continue;
+    if (tiles === null) {
+      waiting.push(entry.y - top + entry.lane / 2);
+      continue;
+    }
     stage.tiles.touch(tiles);
     paints.push({ tiles, y: entry.y - top, lane: entry.lane, rows: entry.rows });
   }
@@ -291,11 +295,13 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     if (entry.kind !== "curve") continue;
     const pieces = stage.curves.get(entry.curve, view, width);
     drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - 8, dark);
-    if (!entry.folded) {
+    if (pieces.length === 0 && stage.curves.isWaiting(entry.curve)) waiting.push(entry.y - top + entry.height / 2);
+    else if (!entry.folded) {
       writeValue(ctx, valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3, dark);
     }
   }
   painter.paint(ctx, paints, view, width, height, moving ? Math.min(1, ratio) : ratio, palette, matcher(stage.names));
+  for (const y of waiting) writeWaiting(ctx, y, dark);
   drawInstants(ctx, stage, view, dark);
   drawMarks(ctx, stage, view, dark, drag);
   drawLinks(ctx, stage, view, dark);
@@ -313,6 +319,15 @@ function writeValue(ctx: CanvasRenderingContext2D, text: string, right: number, 
   ctx.fillRect(right - width - 3, y - 2, width + 6, 14);
   ctx.fillStyle = dark ? "#c3cbd5" : "#3d4651";
   ctx.fillText(text, right, y);
+}
+
+/** In place of what was asked for and has not come. */
+function writeWaiting(ctx: CanvasRenderingContext2D, y: number, dark: boolean): void {
+  ctx.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  ctx.fillStyle = dark ? "#a4aebb" : "#55606c";
+  ctx.fillText("loading…", 8, y);
 }
 
 // Neighbours to both sides, and the level above.

@@ -11,8 +11,8 @@ interface Sum {
   count: number;
   bytes: number;
   ns: number;
-  /** In which the rank also computed. */
-  hidden: number;
+  /** In which the rank did nothing else. */
+  alone: number;
   most: number;
   longest_at: number;
 }
@@ -30,21 +30,18 @@ interface Step extends Sum {
   length: number;
 }
 
-interface Rank {
+interface Rank extends Sum {
   rank: number;
   world: number;
-  calls: number;
   rows: Kind[];
   steps: Step[];
 }
 
-const alone = (row: Sum) => row.ns - row.hidden;
-
 /** Columns that kinds and steps have in common. */
 function sums<Row extends Sum>(source: Source): Column<Row>[] {
   return [
-    { title: "Time", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true, hint: "Of all calls together; waiting for late ranks is part of it" },
-    { title: "Alone", value: alone, show: (row) => (alone(row) > 0 ? timeText(alone(row)) : ""), bar: true, hint: "While this rank computed nothing" },
+    { title: "Time", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true, hint: "In which at least one of them ran; waiting for late ranks is part of it" },
+    { title: "Alone", value: (row) => row.alone, show: (row) => (row.alone > 0 ? timeText(row.alone) : ""), bar: true, hint: "In which this rank did nothing else" },
     { title: "Calls", value: (row) => row.count, show: (row) => countText(row.count) },
     { title: "Bytes", value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytesText(row.bytes) : "") },
     { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.longest_at, row.longest_at + row.most)}>{timeText(row.most)}</button> },
@@ -60,13 +57,11 @@ export function Communication({ source }: { source: Source }) {
 }
 
 function OneRank({ source, rank }: { source: Source; rank: Rank }) {
-  const total = rank.rows.reduce((sum, row) => sum + row.ns, 0);
-  const exposed = rank.rows.reduce((sum, row) => sum + alone(row), 0);
   return (
     <>
       <header class="bar">
         <h1>Communication</h1>
-        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.calls)} collectives take {timeText(total)}. During {timeText(exposed)} of that, {percentText(exposed, total)}, the rank computes nothing.{source.files.length > 1 ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
+        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.count)} collectives ran for {timeText(rank.ns)}. For {timeText(rank.alone)} of that, {percentText(rank.alone, rank.ns)}, nothing else did.{source.files.length > 1 ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
       </header>
       <section class="card">
         <h2>By kind</h2>
@@ -76,10 +71,10 @@ function OneRank({ source, rank }: { source: Source; rank: Rank }) {
           sort={2}
           text={(row) => `${row.name} ${row.group} ${row.dtype}`}
           columns={[
-            { title: "Collective", value: (row) => row.name, show: (row) => <div class="name">{row.name}{row.dtype !== "" && <small class="quiet">{row.dtype}</small>}</div> },
+            { title: "Collective", value: (row) => row.name, show: (row) => <div>{row.name}{row.dtype !== "" && <small class="quiet">{row.dtype}</small>}</div> },
             { title: "Group", value: (row) => row.group, show: (row) => `${row.group}${row.members > 0 ? `, ${countText(row.members)} ranks` : ""}` },
             ...sums<Kind>(source),
-            ...(rank.rows.some((row) => row.bytes > 0) ? [{ title: "Bytes a second", value: (row: Kind) => row.bytes / Math.max(row.ns, 1), show: (row: Kind) => (row.bytes > 0 ? `${bytesText((row.bytes * 1e9) / Math.max(row.ns, 1))}/s` : ""), hint: "Of the tensors, over the whole time of the calls" }] : []),
+            ...(rank.rows.some((row) => row.bytes > 0) ? [{ title: "Bytes a second", value: (row: Kind) => row.bytes / Math.max(row.ns, 1), show: (row: Kind) => (row.bytes > 0 ? `${bytesText((row.bytes * 1e9) / Math.max(row.ns, 1))}/s` : ""), hint: "Bytes of the tensors, by the time of the calls" }] : []),
           ]}
         />
       </section>
