@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,8 @@ struct ProfilerOptions {
   // Listing no activity, or one twice, is an error. An activity that nothing in the program records
   // gives a warning.
   RecordOptions record = {};
+  // Kinds of spans that trace() has; unset: all. The file has all of them.
+  std::optional<std::vector<SpanKind>> only_kinds = std::nullopt;
   Schedule schedule = {};
   // Called in step() or stop() when a cycle has ended and before the next is prepared; trace()
   // returns that cycle. It must not call start(), step(), stop() or close(), nor wait for a thread
@@ -104,6 +107,11 @@ class Profiler {
   void prepare_trace();
   void start_trace();
   void stop_trace();
+
+  // Leaves out what begins from now on, of the activities named, until it is enabled again: trace()
+  // has none of it. Operators, annotations and allocations are the activity Cpu; work of devices
+  // and calls of their libraries are all others. The file has everything.
+  void toggle_collection_dynamic(bool enable, const std::vector<Activity>& activities);
 
   // The first error.
   Result<void> status() const;

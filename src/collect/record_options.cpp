@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "trace/known_names.h"
+
 namespace sonde {
 namespace {
 
@@ -90,6 +92,8 @@ std::vector<std::pair<std::string, std::string>> record_metadata(const RecordOpt
   for (const RecordFlag& flag : kFlags) {
     if (options.*flag.member) metadata.emplace_back(flag.metadata_key, "1");
   }
+  if (options.numbered_events) metadata.emplace_back(kNumberedEventsKey, "1");
+  if (options.overloads_in_names) metadata.emplace_back(kOverloadsInNamesKey, "1");
   return metadata;
 }
 

@@ -3,6 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "base/json.h"
@@ -12,6 +16,17 @@
 
 namespace sonde {
 namespace {
+
+// Of operators, by all sessions of this process.
+std::atomic<std::int64_t> external_ids_given{0};
+
+std::int64_t greatest_external_id(const Trace& trace) {
+  const auto& ids = trace.spans().external_id;
+  if (!ids.materialised()) return 0;
+  std::int64_t greatest = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) greatest = std::max(greatest, ids[i]);
+  return greatest;
+}
 
 class RecordingSession : public Session {
  public:
@@ -53,14 +68,14 @@ class RecordingSession : public Session {
   Result<Trace> read_window(int index) override {
     if (!is_mine()) return not_mine();
     SONDE_TRY_VOID(collector().wait_written(*state_, index));
-    return read({.window = index, .still_written = true});
+    return read_numbered(index);
   }
 
   Result<Trace> read_all() override {
     if (!is_mine()) return not_mine();
     const int count = windows();
     for (int i = 0; i < count; ++i) SONDE_TRY_VOID(collector().wait_written(*state_, i));
-    return read({.window = -1, .still_written = true});
+    return read_numbered(-1);
   }
 
   Result<void> close() override {
@@ -87,6 +102,23 @@ class RecordingSession : public Session {
             "the session belongs to the process that this one was forked from"};
   }
 
+  // No two traces of a process give the same number to operators, and a trace that is read again
+  // has the same numbers.
+  Result<Trace> read_numbered(int window) {
+    const std::lock_guard lock(numbers_mutex_);
+    const auto known = last_external_ids_.find(window);
+    const std::int64_t last =
+        known != last_external_ids_.end() ? known->second : external_ids_given.load();
+    SONDE_TRY(Trace trace,
+              read({.window = window, .still_written = true, .last_external_id = last}));
+    if (known != last_external_ids_.end()) return trace;
+    const std::int64_t used = std::max<std::int64_t>(0, greatest_external_id(trace) - last);
+    const std::int64_t first = external_ids_given.fetch_add(used);
+    last_external_ids_.emplace(window, first);
+    if (first == last) return trace;  // else another thread took these numbers meanwhile
+    return read({.window = window, .still_written = true, .last_external_id = first});
+  }
+
   Result<Trace> read(const RecordingFilter& filter) const {
     SONDE_TRY(const BlockFile file, BlockFile::open(state_->file->readable_path()));
     if (file.id() != state_->file->id())
@@ -96,6 +128,8 @@ class RecordingSession : public Session {
 
   std::shared_ptr<SessionState> state_;
   pid_t pid_;
+  std::mutex numbers_mutex_;
+  std::map<int, std::int64_t> last_external_ids_;  // by window; -1: all
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "decode/device_rows.h"
+#include "decode/event_numbers.h"
 #include "decode/gradient_flows.h"
 #include "decode/losses.h"
 #include "decode/module_spread.h"
@@ -34,12 +35,13 @@ bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
 // Joins the rows of all threads and turns names into strings.
 class Assembler {
  public:
-  Assembler(Recording& recording, const DecodeContext& context)
+  Assembler(Recording& recording, const DecodeContext& context, std::int64_t last_external_id = 0)
       : recording_(recording),
         builder_(recording.builder),
         context_(context),
         places_(recording.builder, recording.places),
-        devices_(recording, context) {
+        devices_(recording, context),
+        last_external_id_(last_external_id) {
     const ProcessBlock& process = recording.process;
     ProcessRow row;
     row.pid = process.pid;
@@ -232,6 +234,14 @@ class Assembler {
   }
 
   void add_gradient_flows() { sonde::add_gradient_flows(builder_); }
+
+  void number_events() {
+    number_python_calls(builder_);
+    const bool is_wanted =
+        std::any_of(recording_.metadata.begin(), recording_.metadata.end(),
+                    [](const MetadataBlock& item) { return item.key == kNumberedEventsKey; });
+    if (is_wanted) sonde::number_events(builder_);
+  }
 
   void add_metadata_and_ledger(const BlockFile& file, const RecordingFilter& filter) {
     std::map<std::string, std::string> last;  // a later value wins
@@ -525,7 +535,7 @@ class Assembler {
   PlaceReader places_;
   DeviceRows devices_;
   bool has_modules_ = false;
-  std::int64_t last_external_id_ = 0;
+  std::int64_t last_external_id_;
   std::uint64_t records_ = 0;
   std::uint64_t unfinished_ = 0;
   std::uint64_t out_of_window_ = 0;
@@ -562,7 +572,7 @@ TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
 void assemble(Recording& recording, const DecodeContext& context,
               std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,
               const RecordingFilter& filter) {
-  Assembler assembler(recording, context);
+  Assembler assembler(recording, context, filter.last_external_id);
   assembler.add_windows();
   // Makes all tracks before any of them is named as the end of another track's span.
   for (const auto& [thread, decoded] : threads) {
@@ -580,6 +590,7 @@ void assemble(Recording& recording, const DecodeContext& context,
   assembler.spread_modules();
   assembler.add_flows();
   assembler.add_gradient_flows();
+  assembler.number_events();
   assembler.add_metadata_and_ledger(file, filter);
 }
 

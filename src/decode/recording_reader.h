@@ -4,6 +4,7 @@
 // Turns what a process recorded, words in the order they were written, into the columns of a Trace.
 // If the process was killed, its live buffers (wire/live_file.h) are read as well.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -19,6 +20,8 @@ struct RecordingFilter {
   bool still_written = false;  // its own writer reads it: a missing end is not a loss
   // Windows and ledger but no events. Memory does not grow with the file.
   bool outline = false;
+  // Operators have the numbers after this one.
+  std::int64_t last_external_id = 0;
 };
 
 // The file may contain any bytes. What is invalid is left out and counted in the ledger.

@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <random>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "collect/distributed.h"
 #include "collect/record_options.h"
@@ -76,7 +78,9 @@ CycleRecorder::CycleRecorder(
       all_windows_(options.acc_events),
       file_per_cycle_(options.one_file_per_cycle),
       trace_id_callback_(options.custom_trace_id_callback),
-      open_session_(std::move(open_session)) {}
+      open_session_(std::move(open_session)) {
+  part_.kinds = options.only_kinds;
+}
 
 Result<void> CycleRecorder::prepare() {
   new_trace_id();
@@ -126,6 +130,7 @@ void CycleRecorder::describe_job() {
 }
 
 Result<void> CycleRecorder::start(std::int64_t step) {
+  if (!all_windows_) part_.gaps.clear();
   SONDE_TRY_VOID(session_->begin_window(step));
   describe_cycle();
   return {};
@@ -157,7 +162,29 @@ Result<Trace> CycleRecorder::trace() const {
         ErrorCode::Invalid,
         "trace: the cycle is still being recorded; call this in on_trace_ready or after stop()");
   }
-  return all_windows_ ? session->read_all() : session->read_window(session->windows() - 1);
+  SONDE_TRY(const Trace all,
+            all_windows_ ? session->read_all() : session->read_window(session->windows() - 1));
+  return part_of(all, part_);
+}
+
+void CycleRecorder::toggle(bool enable, const std::vector<Activity>& activities) {
+  for (const Activity activity : activities) {
+    const bool of_host = activity == Activity::Cpu;
+    enable ? end_gap(of_host) : begin_gap(of_host);
+  }
+}
+
+void CycleRecorder::begin_gap(bool of_host) {
+  const Nanos now = realtime_ns();
+  end_gap(of_host);  // one gap at a time
+  part_.gaps.push_back({now, std::numeric_limits<Nanos>::max(), of_host, !of_host});
+}
+
+void CycleRecorder::end_gap(bool of_host) {
+  for (TraceGap& gap : part_.gaps) {
+    const bool is_open = gap.last_ns == std::numeric_limits<Nanos>::max();
+    if (is_open && gap.of_host == of_host) gap.last_ns = realtime_ns();
+  }
 }
 
 Result<void> CycleRecorder::snapshot(const std::string& path) const {

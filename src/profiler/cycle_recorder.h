@@ -17,6 +17,7 @@
 #include "sonde/profiler.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "sonde/trace/part.h"
 
 namespace sonde {
 
@@ -37,6 +38,7 @@ class CycleRecorder {
   Result<void> start(std::int64_t step);
   void stop();
   Result<void> close();
+  void toggle(bool enable, const std::vector<Activity>& activities);
 
   bool prepared() const { return session_ != nullptr; }
   bool recording() const { return session_ != nullptr && session_->recording(); }
@@ -60,6 +62,8 @@ class CycleRecorder {
   void new_trace_id();
   void describe_job();
   void describe_cycle();
+  void begin_gap(bool of_host);
+  void end_gap(bool of_host);
 
   SessionOptions session_options_;
   Pairs flags_;  // from the options, as metadata
@@ -73,6 +77,7 @@ class CycleRecorder {
       last_;                 // with a file per cycle: the previous one, until session_ has a window
   std::int64_t cycles_ = 0;  // sessions opened
   std::string trace_id_;
+  TracePart part_;  // what trace() has
   Pairs early_;
   Pairs presets_;
 };

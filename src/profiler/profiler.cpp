@@ -307,6 +307,10 @@ void Profiler::stop_trace() {
   if (const auto lock = impl_->enter()) impl_->perform(Phase::Stop, "stop_trace", *this);
 }
 
+void Profiler::toggle_collection_dynamic(bool enable, const std::vector<Activity>& activities) {
+  if (const auto lock = impl_->enter()) impl_->cycles().toggle(enable, activities);
+}
+
 Result<void> Profiler::status() const {
   const auto lock = impl_->enter();
   return lock ? impl_->status() : Result<void>();

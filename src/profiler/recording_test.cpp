@@ -52,6 +52,40 @@ std::vector<std::string> names(const Trace& trace) {
   return result;
 }
 
+TEST(ProfilerPart, LeavesOutWhatBeginsWhileItIsToggledOff) {
+  Profiler prof;
+  prof.start();
+  op();
+  prof.toggle_collection_dynamic(false, {Activity::Cpu});
+  op();
+  {
+    SONDE_SCOPE("unwanted");
+  }
+  prof.toggle_collection_dynamic(true, {Activity::Cpu});
+  {
+    SONDE_SCOPE("wanted");
+  }
+  prof.toggle_collection_dynamic(false, {Activity::Cuda});
+  op();
+  prof.stop();
+  EXPECT_THAT(names(*prof.trace()), ElementsAre("op", "wanted", "op"));
+  // The next recording begins anew.
+  prof.start();
+  op();
+  prof.stop();
+  EXPECT_THAT(names(*prof.trace()), ElementsAre("op"));
+}
+
+TEST(ProfilerPart, HasOnlyTheKindsThatWereAskedFor) {
+  ProfilerOptions options;
+  options.only_kinds = {SpanKind::CpuOp};
+  Profiler prof(options);
+  prof.start();
+  op();
+  prof.stop();
+  EXPECT_THAT(names(*prof.trace()), IsEmpty());
+}
+
 int count(const Trace& trace, std::string_view name) {
   int found = 0;
   for (const SpanId span : trace.all_spans()) found += trace.name(span) == name ? 1 : 0;

@@ -14,6 +14,9 @@ inline constexpr std::string_view kEvaluateFunction = "autograd::engine::evaluat
 // The gradient that adds to a parameter's .grad.
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 
+// A call of a module, as Python's profilers name it; its class and number follow: "Linear_2".
+inline constexpr std::string_view kModulePrefix = "nn.Module: ";
+
 // A step of a schedule; its number follows.
 inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
 // The key of the metadata that says by which range the steps of a trace were recognised, if the
@@ -24,6 +27,11 @@ inline constexpr std::string_view kAllSteps = "ProfilerStep*";
 // N of a name ProfilerStep#N, -1 of any other. 07 and +7 do not count: they would not be written
 // back the same way.
 std::int64_t step_number(std::string_view name) noexcept;
+
+// Keys of metadata, by PyTorch's names. The recording numbers its events ("Ev Idx").
+inline constexpr std::string_view kNumberedEventsKey = "expose_kineto_event_metadata";
+// In Kineto's JSON, names of operators contain their overloads: "aten::add.Tensor".
+inline constexpr std::string_view kOverloadsInNamesKey = "capture_overload_names";
 
 // Keys of metadata. How the program ended, if not well: {"signal": 11} or {"status": 1}.
 inline constexpr std::string_view kProgramEndedKey = "program_ended";

@@ -87,6 +87,22 @@ std::uint64_t rows_that_count(const TraceTables& tables) {
          tables.allocations.size();
 }
 
+// Whether it comes with a device's activity: its work, and the calls, waits and costs around it.
+bool is_of_device(SpanKind kind) {
+  switch (span_class(kind)) {
+    case SpanClass::Call:
+    case SpanClass::Kernel:
+    case SpanClass::Copy:
+    case SpanClass::Work:
+    case SpanClass::Wait:
+    case SpanClass::Measurement:
+    case SpanClass::Overhead:
+      return true;
+    default:
+      return kind == SpanKind::GpuUserAnnotation;
+  }
+}
+
 // Row by row: which stay, and where they stand then.
 class Choice {
  public:
@@ -118,8 +134,13 @@ class Choice {
 
 class Part {
  public:
-  Part(const Trace& trace, Interval interval, std::vector<bool> tracks, std::uint64_t rows)
-      : interval_(interval), tracks_(std::move(tracks)), spans_(trace.spans().size()), rows_(rows) {
+  Part(const Trace& trace, const TracePart& part, Interval interval, std::vector<bool> tracks,
+       std::uint64_t rows)
+      : part_(part),
+        interval_(interval),
+        tracks_(std::move(tracks)),
+        spans_(trace.spans().size()),
+        rows_(rows) {
     builder_.tables() = trace.tables();
     builder_.strings() = trace.strings();
   }
@@ -148,11 +169,35 @@ class Part {
     return tracks_.empty() || (track.valid() && tracks_[track.index()]);
   }
 
+  bool wants(SpanKind kind) const {
+    return !part_.kinds ||
+           std::find(part_.kinds->begin(), part_.kinds->end(), kind) != part_.kinds->end();
+  }
+
+  bool is_in_gap(bool is_of_device, Nanos start_ns) const {
+    return std::any_of(part_.gaps.begin(), part_.gaps.end(), [&](const TraceGap& gap) {
+      return (is_of_device ? gap.of_devices : gap.of_host) && start_ns >= gap.first_ns &&
+             start_ns <= gap.last_ns;
+    });
+  }
+
+  // Work goes with the call that launched it.
+  void leave_out_launched(const SpanTable& spans, std::vector<bool>& chosen) const {
+    for (std::size_t i = 0; !part_.gaps.empty() && i < spans.size(); ++i) {
+      const SpanId launch = spans.launch[i];
+      const bool is_left_out =
+          launch.valid() && is_of_device(spans.kind[i]) &&
+          is_in_gap(is_of_device(spans.kind[launch.index()]), spans.start_ns[launch.index()]);
+      if (is_left_out) chosen[i] = false;
+    }
+  }
+
   // Calls come before the work that they launched only in time, so they are chosen first.
   void choose_spans(const SpanTable& spans) {
     std::vector<bool> chosen(spans.size());
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      chosen[i] = wants(spans.track[i]) &&
+      chosen[i] = wants(spans.track[i]) && wants(spans.kind[i]) &&
+                  !is_in_gap(is_of_device(spans.kind[i]), spans.start_ns[i]) &&
                   interval_.overlaps(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
     }
     if (!tracks_.empty()) {
@@ -161,6 +206,7 @@ class Part {
         if (launch.valid() && chosen[launch.index()]) chosen[i] = true;
       }
     }
+    leave_out_launched(spans, chosen);
     for (std::size_t i = 0; i < spans.size(); ++i) {
       if (chosen[i]) spans_.keep(i);
     }
@@ -171,7 +217,9 @@ class Part {
     Choice choice(table.size());
     for (std::size_t i = 0; i < table.size(); ++i) {
       const Nanos time = table.time_ns[i];
-      if (wants(table.track[i]) && interval_.overlaps(time, time)) choice.keep(i);
+      if (wants(table.track[i]) && wants(SpanKind::CpuInstantEvent) && !is_in_gap(false, time) &&
+          interval_.overlaps(time, time))
+        choice.keep(i);
     }
     finish(kind, table, std::move(choice));
   }
@@ -246,6 +294,7 @@ class Part {
     }
   }
 
+  const TracePart& part_;
   Interval interval_;
   std::vector<bool> tracks_;
   Choice spans_;
@@ -264,7 +313,7 @@ Result<Trace> part_of(const Trace& trace, const TracePart& part) {
 Result<Trace> part_of(const Trace& trace, const TracePart& part, std::uint64_t rows) {
   SONDE_TRY(const Interval interval, interval_of(trace, part));
   SONDE_TRY(std::vector<bool> tracks, wanted_tracks(trace, part));
-  return Part(trace, interval, std::move(tracks), rows).make();
+  return Part(trace, part, interval, std::move(tracks), rows).make();
 }
 
 }  // namespace sonde

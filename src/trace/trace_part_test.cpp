@@ -14,6 +14,8 @@ namespace sonde {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using testing::sketch;
 
 std::vector<std::string> span_names(const Trace& trace) {
@@ -55,6 +57,43 @@ TEST(TracePart, CountsFromTheEnd) {
 TEST(TracePart, OfAThreadHasNoOther) {
   EXPECT_THAT(span_names(part_taken(sketch(kTwoThreads), {.threads = {"other"}})),
               ElementsAre("e", "f"));
+}
+
+TEST(TracePart, OfSomeKindsHasNoOther) {
+  const Trace trace = sketch(kTwoThreads);
+  EXPECT_THAT(span_names(part_taken(trace, {.kinds = {{SpanKind::CpuOp}}})), IsEmpty());
+  EXPECT_THAT(span_names(part_taken(trace, {.kinds = {{trace.spans().kind[0]}}})), SizeIs(6));
+}
+
+TEST(TracePart, LeavesOutWhatBeginsInAGap) {
+  const Trace trace = sketch(kTwoThreads);
+  const Nanos begin = trace.first_ns();
+  const TraceGap gap{begin + 3'500, begin + 8'500, true, false};
+  EXPECT_THAT(span_names(part_taken(trace, {.gaps = {gap}})), ElementsAre("a", "b", "d", "e", "f"));
+  const TraceGap of_devices{begin, begin + 20'000, false, true};
+  EXPECT_THAT(span_names(part_taken(trace, {.gaps = {of_devices}})), SizeIs(6));
+}
+
+TEST(TracePart, LeavesOutWorkWithTheCallThatLaunchedIt) {
+  TraceBuilder builder;
+  const TrackId track = builder.tracks().push_back({});
+  SpanRow call;
+  call.name = builder.intern("cudaLaunchKernel");
+  call.kind = SpanKind::CudaRuntime;
+  call.track = track;
+  call.duration_ns = 10;
+  call.correlation = 7;
+  builder.spans().push_back(call);
+  SpanRow kernel;
+  kernel.name = builder.intern("kernel");
+  kernel.kind = SpanKind::Kernel;
+  kernel.track = builder.tracks().push_back({.kind = TrackKind::Stream});
+  kernel.start_ns = 1000;
+  kernel.correlation = 7;
+  builder.spans().push_back(kernel);
+  const Trace trace = *std::move(builder).build();
+  EXPECT_THAT(span_names(part_taken(trace, {.gaps = {{0, 100, false, true}}})), IsEmpty());
+  EXPECT_THAT(span_names(part_taken(trace, {.gaps = {{0, 100, true, false}}})), SizeIs(2));
 }
 
 TEST(TracePart, OfAnUnknownThreadOrStepFails) {

@@ -42,6 +42,10 @@ struct RecordOptions {
   bool with_flops = false;      // estimates of FLOPs; implies shapes
   bool with_modules = false;    // the module of each operator
   GpuLevel gpu_level = GpuLevel::Linked;
+  // Numbers events as PyTorch's recorder does: "Ev Idx" among their arguments.
+  bool numbered_events = false;
+  // In exported JSON, names of operators contain their overloads: "aten::add.Tensor".
+  bool overloads_in_names = false;
 };
 
 }  // namespace sonde

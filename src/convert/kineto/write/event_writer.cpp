@@ -81,6 +81,19 @@ void KinetoEvents::render(const EventBlock& block, const TextSink& sink) {
   out_.clear();
 }
 
+std::string KinetoEvents::arguments(SpanId span) {
+  Cursors cursors(plan_, span);
+  extras_.clear();
+  while (cursors.extras.has(span.value())) extras_.push_back(cursors.extras.take());
+  out_.clear();
+  out_.advance(close_args(span_args(open_args(out_.room(kEventRoom)), span, cursors)));
+  const std::string_view text = out_.text();
+  const std::size_t begin = text.find('{');
+  std::string object = begin == std::string_view::npos ? "" : std::string(text.substr(begin));
+  out_.clear();
+  return object;
+}
+
 char* KinetoEvents::open_args(char* at) {
   at = put(at, ",\n    \"args\": {\n      ");
   args_begin_ = out_.offset(at) - 2;
@@ -134,6 +147,7 @@ void KinetoEvents::span(SpanId span, Cursors& cursors) {
   at = is_pair ? async_head(at, span, 'b') : span_head(at, span);
   if (spans_.name[span].valid() || spans_.step[span] < 0) {
     at = string(at, spans_.name[span]);
+    if (plan_.has_overloads_in_names) at = overload(at, span);
   } else {
     at = put_integer(put(at, kStepPrefix), spans_.step[span]);
   }
@@ -145,6 +159,17 @@ void KinetoEvents::span(SpanId span, Cursors& cursors) {
   at = close_args(span_args(open_args(at), span, cursors));
   out_.advance(put(at, "\n  }"));
   span_flows(span, cursors);
+}
+
+// ".Tensor" after "aten::add", unless the name has it already.
+char* KinetoEvents::overload(char* at, SpanId span) {
+  const StringId overload = spans_.overload_name[span];
+  if (!overload.valid()) return at;
+  const std::string_view given = plan_.trace.string(overload);
+  const std::string_view name = plan_.trace.name(span);
+  const bool is_there = name.ends_with(given) && name.size() > given.size() &&
+                        name[name.size() - given.size() - 1] == '.';
+  return given.empty() || is_there ? at : string(put(at, "."), overload);
 }
 
 char* KinetoEvents::event_extras(char* at) {

@@ -30,6 +30,8 @@ class KinetoEvents {
   // rendering.
   using TextSink = std::function<bool(std::string_view text)>;
   void render(const EventBlock& block, const TextSink& sink);
+  // Only the `args` of a span, as an object; empty if it has none.
+  std::string arguments(SpanId span);
 
  private:
   // More than all fixed text and numbers between two texts of variable length.
@@ -119,6 +121,7 @@ class KinetoEvents {
   char* async_head(char* at, SpanId span, char phase);
   bool has_foreign_category(SpanId span) const;
   char* category(char* at, SpanId span);
+  char* overload(char* at, SpanId span);
   char* event_extras(char* at);
   char* arg_extras(char* at);
   bool may_stand_already(std::size_t extra);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "trace/known_names.h"
+
 namespace sonde {
 
 namespace {
@@ -118,6 +120,7 @@ StringId find_metadata(const Trace& trace, std::string_view key) {
 KinetoPlan::KinetoPlan(const Trace& source)
     : trace(source),
       base_ns(find_base(source)),
+      has_overloads_in_names(find_metadata(source, kOverloadsInNamesKey).valid()),
       strings(source),
       lanes(source),
       identity(source, strings, lanes.counts()),

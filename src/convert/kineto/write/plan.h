@@ -67,6 +67,7 @@ class KinetoPlan {
 
   const Trace& trace;
   std::int64_t base_ns;
+  bool has_overloads_in_names;
   JsonStrings strings;
   SpanLanes lanes;
   KinetoIdentity identity;

@@ -54,6 +54,26 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+TEST(KinetoWrite, PutsOverloadsIntoNamesIfTheRecordingAsksForIt) {
+  for (const bool is_asked : {false, true}) {
+    OneThread trace;
+    SpanRow row = trace.span("aten::add", 1000, 10);
+    row.kind = SpanKind::CpuOp;
+    row.overload_name = trace.builder.intern("Tensor");
+    trace.add(row);
+    row.name = trace.builder.intern("aten::mul.Tensor");
+    trace.add(row);
+    if (is_asked) {
+      trace.builder.metadata().push_back({trace.process,
+                                          trace.builder.intern("capture_overload_names"),
+                                          trace.builder.intern("1")});
+    }
+    const std::string json = trace.json();
+    EXPECT_EQ(count(json, R"("name": "aten::add.Tensor")"), is_asked ? 1u : 0u);
+    EXPECT_EQ(count(json, R"("name": "aten::mul.Tensor")"), 1u);
+  }
+}
+
 TEST(KinetoWrite, WritesAnOperatorAsKinetoDoes) {
   OneThread trace;
   SpanRow row = trace.span("aten::mm", 1'790'857'026'000'000'000 + 3848419624188359, 407412);
