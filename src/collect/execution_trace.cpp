@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -81,6 +82,9 @@ class Current {
     const std::lock_guard lock(control_);
     return owner_ == owner && running_;
   }
+
+  // For source_->begin(), which is called with the lock.
+  const std::string& path() const { return path_; }
 
   void write(const ExecutionTraceNode& node) {
     const std::lock_guard lock(file_mutex_);
@@ -202,8 +206,13 @@ extern "C" int sonde_add_et_source(const sonde_et_source* source) {
   return sonde::current().add_source(source);
 }
 
+extern "C" const char* sonde_et_path(void) {
+  return sonde::current().path().c_str();
+}
+
 extern "C" void sonde_et_write(const sonde_et_node* node) {
-  if (node == nullptr || node->size < sizeof(sonde_et_node)) return;
+  // Libraries that were built before know of no ranges.
+  if (node == nullptr || node->size < offsetof(sonde_et_node, tensor_range)) return;
   sonde::ExecutionTraceNode written;
   written.id = node->id;
   written.parent = node->parent;
@@ -220,6 +229,7 @@ extern "C" void sonde_et_write(const sonde_et_node* node) {
   written.kernel_backend = sonde::view(node->kernel_backend);
   written.kernel_file = sonde::view(node->kernel_file);
   written.more_attributes = sonde::view(node->more_attributes);
+  if (node->size >= sizeof(sonde_et_node)) written.tensor_range = sonde::view(node->tensor_range);
   sonde::current().write(written);
 }
 

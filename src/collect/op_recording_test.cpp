@@ -187,6 +187,28 @@ TEST(OpRecording, InputsThatDoNotFitAreUnknown) {
   EXPECT_THAT(kinds, ElementsAre(ArgumentKind::String, ArgumentKind::None, ArgumentKind::Scalar));
 }
 
+TEST(OpRecording, KeywordsHaveNamesAndValues) {
+  const Trace trace = record_once([] {
+    const sonde_op op = {sizeof(op), op_name("op"), 0, -1, 0, 0};
+    ASSERT_TRUE(sonde_op_begin(&op));
+    OpInputs inputs;
+    inputs.scalar("1");
+    EXPECT_TRUE(inputs.keyword("grid", "[1, 2]"));
+    EXPECT_FALSE(inputs.keyword("long", std::string(9000, 'x')));
+    sonde_op_inputs(inputs.words(), inputs.word_count());
+    sonde_end();
+  });
+  std::vector<std::string> found;
+  for (const OpArgumentId id : trace.arguments(find_span(trace, "op"))) {
+    const OpArgumentTable& arguments = trace.op_arguments();
+    found.push_back(
+        std::string(to_string(arguments.role[id])) + " " +
+        (arguments.name[id].valid() ? std::string(trace.string(arguments.name[id])) : "") + "=" +
+        std::string(trace.string(arguments.value[id])));
+  }
+  EXPECT_THAT(found, ElementsAre("input =1", "keyword grid=[1, 2]"));
+}
+
 // What optimisers pass to aten::_foreach_addcdiv_: lists of all parameters of a model.
 TEST(OpRecording, ListsThatDoNotFitAreUnknownAndTheRestIsThere) {
   constexpr int kTensors = 3000;

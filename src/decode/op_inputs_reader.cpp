@@ -32,7 +32,13 @@ class Reader {
   void argument(std::int32_t index) {
     OpArgumentRow row;
     row.index = index;
-    switch (next_tag(row)) {
+    std::uint8_t tag = next_tag(row);
+    if (tag == OpInputs::kKeyword) {
+      row.role = ArgumentRole::Keyword;
+      row.name = builder_.intern(in_.string());
+      tag = next_tag(row);
+    }
+    switch (tag) {
       case OpInputs::kNone:
         break;
       case OpInputs::kTensor:

@@ -55,10 +55,14 @@ typedef struct sonde_et_node {
   sonde_et_text kernel_backend;
   sonde_et_text kernel_file;
   sonde_et_text more_attributes; /* JSON objects, separated by commas */
+  sonde_et_text tensor_range;    /* JSON: the least and greatest values of integral inputs */
 } sonde_et_node;
 
 /* Does nothing if no execution trace is open. */
 void sonde_et_write(const sonde_et_node* node);
+
+/* The name of the file, while begin() runs. */
+const char* sonde_et_path(void);
 
 /* Passes `text` as a JSON string, with its quotes, to put(). */
 void sonde_et_string(sonde_et_text text, void (*put)(void* to, sonde_et_text json), void* to);

@@ -30,7 +30,8 @@ class OpInputs {
   static constexpr Tag kScalar = 3;
   static constexpr Tag kScalarList = 4;
   static constexpr Tag kString = 5;
-  static constexpr Tag kDevice = 6;  // the device of the next tensor: type, index + 1
+  static constexpr Tag kDevice = 6;   // the device of the next tensor: type, index + 1
+  static constexpr Tag kKeyword = 7;  // the next argument is passed by keyword: its name
 
   void clear() noexcept { used_ = left_in_list_ = left_out_ = 0; }
   bool empty() const noexcept { return used_ == 0; }
@@ -55,6 +56,14 @@ class OpInputs {
     put(kDevice);
     number(type);
     number(static_cast<std::uint32_t>(index + 1));
+  }
+  // An argument that is passed by keyword; these come last. The value is JSON, or a text that is
+  // none. False if it does not fit.
+  bool keyword(std::string_view name, std::string_view value) noexcept {
+    if (!has_room(2 + 2 * kMostOfANumber + name.size() + value.size())) return false;
+    text_of(kKeyword, name);
+    text_of(kString, value);
+    return true;
   }
   // `count` tensors follow, each by tensor() or none(). A list too long for one byte per tensor is
   // recorded as unknown.

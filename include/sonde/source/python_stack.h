@@ -9,7 +9,7 @@
  *
  * Works in a process that runs CPython 3.9 to 3.13, of which Sonde needs neither headers nor
  * libraries. It reads the frames of the calling thread alone, so it may be called with or without
- * the interpreter's lock, and takes none. A stack that was seen before costs some nanoseconds a
+ * the interpreter's lock, and takes none. A stack that was seen before costs a few nanoseconds a
  * frame; a new one allocates. */
 
 #include <stdint.h>
@@ -22,6 +22,19 @@ extern "C" {
  * for sonde_op_place (op.h), or 0 if no Python code runs on it or nothing records. The innermost
  * `skip` frames are left out. */
 int sonde_python_stack(uint32_t skip, uint32_t* stack);
+
+/* Where something was called from: the innermost frame, the instruction that it executes, and the
+ * number of the stack. Zeros: nowhere. */
+typedef struct sonde_python_place { /* NOLINT(readability-identifier-naming): a C name */
+  const void* frame;
+  uint64_t instruction;
+  uint32_t stack;
+} sonde_python_place;
+
+/* The same for something within `around`, which has begun on this thread and not ended: the frames
+ * below it cannot have changed, so that nothing is walked unless other Python code runs now.
+ * `around` is what this function said of it; zeros if that is not known. */
+int sonde_python_stack_within(const sonde_python_place* around, sonde_python_place* here);
 
 /* Not 0 if frames can be read in this process. */
 int sonde_has_python(void);

@@ -70,7 +70,7 @@ bool PythonInterpreter::is_of_c(const char* frame) const {
          load<std::uint8_t>(frame, static_cast<std::size_t>(layout_->owner)) == kPythonFrameOfC;
 }
 
-std::uint64_t PythonInterpreter::position_of(const char* frame) const {
+std::uint64_t PythonInterpreter::instruction_of(const char* frame) const {
   if (layout_->position_is == PythonPosition::Pointer)
     return load<std::uint64_t>(frame, layout_->position);
   return static_cast<std::uint64_t>(load<std::int32_t>(frame, layout_->position));
@@ -84,7 +84,7 @@ std::size_t PythonInterpreter::frames(const char* thread, PythonFrame* out,
     if (is_of_c(frame)) continue;
     const auto* const code = load<const char*>(frame, layout_->code);
     if (!is_code(code)) break;  // not the object that we expected
-    out[count++] = {code, position_of(frame), load<const char*>(code, layout_->lines),
+    out[count++] = {code, instruction_of(frame), load<const char*>(code, layout_->lines),
                     load<const char*>(code, layout_->filename),
                     load<std::int32_t>(code, layout_->first_line)};
   }

@@ -23,6 +23,8 @@ struct PythonFrame {
   const char* lines;
   const char* filename;
   std::int32_t first_line;
+
+  friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
 
 struct PythonPlace {
@@ -38,6 +40,10 @@ class PythonInterpreter {
 
   // Python's state of the calling thread; null if there is none.
   const char* this_thread() const { return static_cast<const char*>(this_thread_()); }
+
+  // The innermost frame of a thread and the instruction that it executes; null if none runs.
+  const char* innermost(const char* thread) const;
+  std::uint64_t instruction_of(const char* frame) const;
 
   // The innermost `most` frames of a thread, innermost first.
   std::size_t frames(const char* thread, PythonFrame* out, std::size_t most) const;
@@ -58,10 +64,8 @@ class PythonInterpreter {
     return value;
   }
   static PythonInterpreter* make();
-  const char* innermost(const char* thread) const;
   bool is_code(const char* object) const;
   bool is_of_c(const char* frame) const;
-  std::uint64_t position_of(const char* frame) const;
   int byte_of(const PythonFrame& frame) const;
   std::string text(const char* unicode) const;
 

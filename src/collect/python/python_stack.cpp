@@ -26,26 +26,45 @@ std::uint64_t hash_of(std::uint64_t hash, const PythonFrame& frame) {
                          static_cast<std::uint64_t>(frame.first_line));
 }
 
-// Use one per thread. A stack that the thread has seen before costs a walk and a look-up.
+// Use one per thread. A stack that the thread has seen before costs a walk and a look-up. Of a
+// stack that differs from the last one in its inner frames, only these are hashed.
 class PythonStacks {
  public:
   std::uint32_t here(const PythonInterpreter& python, const char* thread, std::size_t skip) {
-    std::array<PythonFrame, kMostPythonFrames> all;
-    const std::size_t found = python.frames(thread, all.data(), all.size());
-    if (found <= skip) return 0;
-    const PythonFrame* const frames = all.data() + skip;
-    const std::size_t count = found - skip;
-    std::uint64_t hash = count;
-    for (std::size_t i = 0; i < count; ++i) hash = hash_of(hash, frames[i]);
-    if (hash == last_hash_ && last_ != 0) return last_;
-    std::uint32_t& number = stacks_[hash];
-    if (number == 0) number = make(python, frames, count);
-    last_hash_ = hash;
+    Walk& now = walks_[1 - last_walk_];
+    now.count = python.frames(thread, now.frames.data(), now.frames.size());
+    if (now.count <= skip) return 0;
+    hash(now, walks_[last_walk_]);
+    last_walk_ = 1 - last_walk_;
+    const std::uint64_t wanted = now.hashes[skip] + (now.count - skip);
+    if (wanted == last_hash_ && last_ != 0) return last_;
+    std::uint32_t& number = stacks_[wanted];
+    if (number == 0) number = make(python, now.frames.data() + skip, now.count - skip);
+    last_hash_ = wanted;
     last_ = number;
     return number;
   }
 
  private:
+  struct Walk {
+    std::size_t count = 0;
+    std::array<PythonFrame, kMostPythonFrames> frames;
+    std::array<std::uint64_t, kMostPythonFrames> hashes;  // of a frame and all around it
+  };
+
+  // From the outermost frame on, as far as the last walk found the same.
+  static void hash(Walk& now, const Walk& last) {
+    std::size_t at = now.count;
+    std::size_t before = last.count;
+    while (at > 0 && before > 0 && now.frames[at - 1] == last.frames[before - 1])
+      now.hashes[--at] = last.hashes[--before];
+    std::uint64_t hash = at < now.count ? now.hashes[at] : 0;
+    while (at > 0) {
+      --at;
+      now.hashes[at] = hash = hash_of(hash, now.frames[at]);
+    }
+  }
+
   std::uint32_t make(const PythonInterpreter& python, const PythonFrame* frames,
                      std::size_t count) {
     std::array<std::uint32_t, kMostPythonFrames> numbers;
@@ -65,6 +84,8 @@ class PythonStacks {
     return number;
   }
 
+  std::array<Walk, 2> walks_;
+  std::size_t last_walk_ = 0;
   std::uint64_t last_hash_ = 0;
   std::uint32_t last_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> stacks_;
@@ -93,6 +114,24 @@ int sonde_python_stack(uint32_t skip, uint32_t* stack) {
   const char* const thread = python != nullptr ? python->this_thread() : nullptr;
   if (thread == nullptr) return 0;
   *stack = sonde::stacks_of_thread().here(*python, thread, skip);
+  return 1;
+}
+
+int sonde_python_stack_within(const sonde_python_place* around, sonde_python_place* here) {
+  const sonde::PythonInterpreter* const python = sonde::PythonInterpreter::find();
+  const char* const thread = python != nullptr ? python->this_thread() : nullptr;
+  here->frame = nullptr;
+  here->stack = 0;
+  if (thread == nullptr) return 0;
+  const char* const frame = python->innermost(thread);
+  if (frame == nullptr) return 1;
+  here->instruction = python->instruction_of(frame);
+  if (frame == around->frame && here->instruction == around->instruction) {
+    *here = *around;
+    return 1;
+  }
+  here->stack = sonde::stacks_of_thread().here(*python, thread, 0);
+  here->frame = here->stack != 0 ? frame : nullptr;
   return 1;
 }
 

@@ -12,7 +12,6 @@
 
 #include "collect/torch/native_frames.h"
 #include "sonde/source/op.h"
-#include "sonde/source/python_stack.h"
 
 namespace sonde::torch {
 namespace {
@@ -49,12 +48,17 @@ void prepare_call_stacks() {
   walk.load()(addresses.data(), static_cast<int>(addresses.size()));  // the first call allocates
 }
 
-std::uint32_t CallStacks::here() {
+std::uint32_t CallStacks::here(std::size_t depth) {
+  forget(depth);
   if (const std::uint32_t in_script = script()) return in_script;
   // Frames of a thread of Python's that runs no Python code are torch's own, such as those of the
   // threads for gradients, which have the stacks of their operators.
-  std::uint32_t in_python = 0;
-  if (sonde_python_stack(0, &in_python) != 0) return in_python;
+  static constexpr sonde_python_place kNowhere = {};
+  sonde_python_place unkept = {};
+  const bool has_around = depth > 0 && depth <= places_.size();
+  const sonde_python_place& around = has_around ? places_[depth - 1] : kNowhere;
+  sonde_python_place& here = depth < places_.size() ? places_[depth] : unkept;
+  if (sonde_python_stack_within(&around, &here) != 0) return here.stack;
   return native();
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collect/torch/integral_tensors.h"
 #include "collect/torch/node_attributes.h"
 #include "collect/torch/node_values.h"
 #include "collect/torch/schema_text.h"
@@ -34,6 +35,7 @@ struct Node : at::ObserverContext {
   std::string name;
   std::string schema;
   std::string more_attributes;
+  std::string tensor_range;
   TritonKernel kernel;
   NodeValues inputs;
   NodeValues outputs;
@@ -62,6 +64,7 @@ struct Node : at::ObserverContext {
     node.kernel_backend = et_text(kernel.backend);
     node.kernel_file = et_text(kernel.file);
     node.more_attributes = et_text(more_attributes);
+    node.tensor_range = et_text(tensor_range);
     sonde_et_write(&node);
   }
 };
@@ -97,6 +100,7 @@ class Observer {
     const std::lock_guard lock(mutex_);
     numbers_.forget();
     threads_.clear();
+    integral_.begin(sonde_et_path());
   }
 
   void start(const char* process_groups);
@@ -129,6 +133,7 @@ class Observer {
   std::mutex mutex_;
   NodeNumbers numbers_;
   Schemas schemas_;
+  IntegralTensors integral_;
   std::unordered_map<std::uint64_t, Thread> threads_;
   bool is_running_ = false;
   // Used by start() and stop(), which are called one at a time.
@@ -225,6 +230,7 @@ std::unique_ptr<Node> Observer::begin_node(const at::RecordFunction& fn) {
   }
   node->schema = schemas_.of(fn);
   node->more_attributes = collective_attributes(fn);
+  node->tensor_range = integral_.record(fn, node->id);
   add_inputs(fn, *node);
   here.open.push_back(node.get());
   return node;

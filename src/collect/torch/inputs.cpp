@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "collect/torch/keywords.h"
+#include "collect/torch/node_values.h"
 #include "sonde/source/op.h"
 
 namespace sonde::torch {
@@ -89,7 +91,22 @@ class Packer {
     ++index_;
   }
 
+  // Of what PyTorch shows: numbers, texts, and lists of texts.
+  void keyword(const std::string& name, const c10::IValue& value) {
+    ShortText text;
+    if (value.isString()) {
+      out_.keyword(name, value.toStringRef());
+    } else if (value.isBool()) {
+      out_.keyword(name, value.toBool() ? "true" : "false");
+    } else if (text.add(value)) {
+      out_.keyword(name, text.text());
+    } else if (value.isList()) {
+      texts(name, value.toListRef());
+    }
+  }
+
   void finish() {
+    if (out_.empty()) return;
     sonde_op_inputs(out_.words(), out_.word_count());
     write_tensors();
   }
@@ -158,6 +175,16 @@ class Packer {
     out_.scalar_list(text.text());
   }
 
+  void texts(const std::string& name, c10::ArrayRef<c10::IValue> items) {
+    std::string json = "[";
+    for (const c10::IValue& item : items) {
+      if (!item.isString() || items.size() > kMostListItems) return;
+      if (json.size() > 1) json += ", ";
+      append_json(json, item.toStringRef());
+    }
+    out_.keyword(name, json + "]");
+  }
+
   OpInputs& out_;
   const bool with_tensors_;
   std::int32_t index_ = 0;
@@ -171,6 +198,8 @@ void record_inputs(const at::RecordFunction& fn, OpInputs& scratch, bool with_te
   scratch.clear();
   Packer packer(scratch, with_tensors);
   for (const c10::IValue& value : fn.inputs()) packer.argument(value);
+  for_each_keyword(
+      fn, [&](const std::string& name, const c10::IValue& value) { packer.keyword(name, value); });
   packer.finish();
 }
 

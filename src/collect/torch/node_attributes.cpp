@@ -4,8 +4,9 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <cstring>
-#include <type_traits>
 #include <vector>
+
+#include "collect/torch/keywords.h"
 
 #if __has_include(<torch/csrc/distributed/c10d/ParamCommsUtils.hpp>)
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
@@ -92,16 +93,6 @@ auto add_facts(const Info& info, Attributes& attributes, long /*earlier*/)
 template <typename Info>
 void add_facts(const Info& /*info*/, Attributes& attributes, ... /*in between*/) {
   attributes.add("debug", std::string("unknown comms info"));
-}
-
-struct NoKeywords {};
-template <typename Function>
-auto keyword_inputs(const Function& fn, int /*later*/) -> std::decay_t<decltype(fn.kwinputs())> {
-  return fn.kwinputs();
-}
-template <typename Function>
-NoKeywords keyword_inputs(const Function& /*fn*/, long /*earlier*/) {
-  return {};
 }
 
 template <typename Keywords>

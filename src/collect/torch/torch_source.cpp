@@ -14,6 +14,7 @@
 #include "collect/torch/call_stack.h"
 #include "collect/torch/execution_trace.h"
 #include "collect/torch/inputs.h"
+#include "collect/torch/keywords.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
 #include "collect/torch/script_modules.h"
@@ -54,6 +55,7 @@ class OpenOps {
     return depth_ < kDeepest && ((recorded_[depth_ / 64] >> (depth_ % 64)) & 1) != 0;
   }
   bool is_full() const { return depth_ >= kDeepest; }
+  std::uint32_t depth() const { return depth_; }
 
  private:
   static constexpr std::uint32_t kDeepest = 8192;
@@ -108,16 +110,16 @@ sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   return op;
 }
 
-// Records what was requested about an operator that has begun.
+// Records what was requested about an operator or range that has begun within `depth` operators.
 __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadState& state,
-                                           unsigned wished) {
-  if ((wished & kShapes) != 0 && !fn.inputs().empty())
+                                           unsigned wished, std::uint32_t depth) {
+  if ((wished & kShapes) != 0 && (!fn.inputs().empty() || !keyword_inputs(fn, 0).empty()))
     record_inputs(fn, state.inputs, (wished & kTensors) != 0);
   // The stack of a gradient is that of its forward operator. Readers find it by the sequence
   // number.
   if ((wished & (kStacks | kModules)) == 0 || fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
-    return;
-  sonde_op_place((wished & kStacks) != 0 ? state.stacks.here() : 0,
+    return state.stacks.forget(depth);
+  sonde_op_place((wished & kStacks) != 0 ? state.stacks.here(depth) : 0,
                  (wished & kModules) != 0 ? state.modules.here() : 0);
 }
 
@@ -125,6 +127,7 @@ __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadS
 __attribute__((noinline)) void begin_window(ThreadState& state, std::uint32_t number) {
   if (sonde_is_recording() == 0) return;
   state.window = number;
+  state.stacks.forget_all();
   sonde_thread_is(at::RecordFunction::currentThreadId());
 }
 
@@ -142,7 +145,8 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_range(
     const at::RecordFunction& fn, ThreadState& state, OpNames::Found name, unsigned wished) {
   const sonde_op op = describe(fn, name);
   auto context = std::make_unique<RangeContext>(sonde_op_range_begin(&op));
-  if (context->range.position != 0 && wished != 0) record_more(fn, state, wished);
+  if (context->range.position != 0 && wished != 0)
+    record_more(fn, state, wished, state.open.depth());
   return context;
 }
 
@@ -162,8 +166,10 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
   if (may_end_elsewhere(fn, name)) return begin_range(fn, state, name, wished);
   bool recorded = !state.open.is_full() && begin_op(fn, state, name.number);
   if (!recorded) recorded = begin_late(fn, state);
+  const std::uint32_t depth = state.open.depth();
   state.open.push(recorded);
-  if (recorded && wished != 0) record_more(fn, state, wished);
+  if (!recorded) state.stacks.forget(depth);
+  if (recorded && wished != 0) record_more(fn, state, wished, depth);
   return nullptr;
 }
 
@@ -179,7 +185,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   }
   state.open.push(true);
   const unsigned wished = wishes.load(std::memory_order_relaxed);
-  if (__builtin_expect(wished != 0, 0)) record_more(fn, state, wished);
+  if (__builtin_expect(wished != 0, 0)) record_more(fn, state, wished, state.open.depth() - 1);
   return nullptr;
 }
 
@@ -234,6 +240,8 @@ class TorchSource {
  private:
   // Serves the sessions that record, with what the last prepare() asked for.
   void serve() {
+    // Threads forget the stacks of operators that began before any were wanted.
+    if (stacks_ && (wishes.load() & kStacks) == 0) window.fetch_add(1);
     wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
                  (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
     report_memory(memory_);
