@@ -5,8 +5,12 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sonde/source/op.h"
@@ -53,7 +57,31 @@ struct CallNames {
   std::vector<Ref> kept;
   std::vector<std::string> prefixes;  // of file names, longer ones first
   std::string own;                    // the folder of the package
+
+  // Names that were asked for last, by the address of their code.
+  struct Recent {
+    const void* code = nullptr;
+    std::uint32_t name = 0;
+  };
+  std::array<Recent, 1024> recent;
+  Recent& recent_of(const void* code) {
+    return recent[(reinterpret_cast<std::uintptr_t>(code) >> 5) % recent.size()];
+  }
 };
+
+// Modules of torch in one recording, which keeps them alive: "nn.Module: Linear_2" is the third
+// Linear that was called.
+struct ModuleNames {
+  PyObject* call = nullptr;  // the code of torch.nn.Module.__call__; borrowed
+  std::unordered_map<const void*, std::uint32_t> names;
+  std::unordered_map<std::string, int> counts;
+  std::vector<Ref> kept;
+};
+
+ModuleNames& module_names() {
+  static auto* const names = new ModuleNames;
+  return *names;
+}
 
 CallNames& call_names() {
   static auto* const names = new CallNames;
@@ -101,7 +129,7 @@ std::string shortened(const std::string& file) {
 }
 
 // 0: it is not recorded.
-std::uint32_t name_of_code(PyObject* code) {
+std::uint32_t new_name_of_code(PyObject* code) {
   CallNames& names = call_names();
   const auto known = names.python.find(code);
   if (known != names.python.end()) return known->second;
@@ -117,6 +145,40 @@ std::uint32_t name_of_code(PyObject* code) {
   names.kept.push_back(Ref::borrow(code));
   names.python.emplace(code, number);
   return number;
+}
+
+std::uint32_t name_of_code(PyObject* code) {
+  CallNames::Recent& recent = call_names().recent_of(code);
+  if (recent.code == code) return recent.name;
+  const std::uint32_t name = new_name_of_code(code);
+  // Codes that are kept stay where they are.
+  if (call_names().python.count(code) != 0) recent = {code, name};
+  return name;
+}
+
+std::uint32_t new_name_of_module(PyObject* module) {
+  ModuleNames& modules = module_names();
+  const std::string kind = attribute_text(reinterpret_cast<PyObject*>(Py_TYPE(module)), "__name__");
+  const std::string name = "nn.Module: " + kind + "_" + std::to_string(modules.counts[kind]);
+  const std::uint32_t number = sonde_name(name.data(), name.size());
+  if (number == 0) return 0;
+  ++modules.counts[kind];
+  modules.kept.push_back(Ref::borrow(module));
+  modules.names.emplace(module, number);
+  return number;
+}
+
+// A call of a module has the name of the module.
+std::uint32_t name_of_frame(PyObject* frame, PyObject* code) {
+  if (code != module_names().call) return name_of_code(code);
+  const Ref locals(PyObject_GetAttrString(frame, "f_locals"));
+  const Ref self(locals ? PyMapping_GetItemString(locals.get(), "self") : nullptr);
+  if (!self) {
+    PyErr_Clear();
+    return name_of_code(code);
+  }
+  const auto known = module_names().names.find(self.get());
+  return known != module_names().names.end() ? known->second : new_name_of_module(self.get());
 }
 
 // "<built-in method add of Tensor object>": an address would make every call a function of its own.
@@ -136,14 +198,23 @@ std::string text_of_c(PyObject* function) {
   return name;
 }
 
+// The definition of a C function, which follows the header of its object. Functions made by
+// pybind11 have one each, but share one address.
+const void* definition_of(PyObject* function) {
+  const void* definition = nullptr;
+  std::memcpy(static_cast<void*>(&definition),
+              reinterpret_cast<const char*>(function) + sizeof(PyObject), sizeof(definition));
+  return definition;
+}
+
 std::uint32_t name_of_c(PyObject* function) {
   CallNames& names = call_names();
   const bool is_plain = PyCFunction_Check(function);
   PyObject* const self = is_plain ? PyCFunction_GetSelf(function) : nullptr;
   const auto of = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  const bool is_method = self != nullptr && !PyModule_Check(self) && !PyCapsule_CheckExact(self);
   const std::uint64_t key =
-      is_plain ? of(reinterpret_cast<const void*>(PyCFunction_GetFunction(function))) * 31 +
-                     (self != nullptr && !PyModule_Check(self) ? of(Py_TYPE(self)) : 0)
+      is_plain ? of(definition_of(function)) * 31 + (is_method ? of(Py_TYPE(self)) : 0)
                : of(function);
   PyErr_Clear();
   const auto known = names.c.find(key);
@@ -151,8 +222,8 @@ std::uint32_t name_of_c(PyObject* function) {
   const std::string name = text_of_c(function);
   const std::uint32_t number = sonde_name(name.data(), name.size());
   if (number == 0) return 0;
-  names.kept.push_back(Ref::borrow(
-      is_plain && self != nullptr ? reinterpret_cast<PyObject*>(Py_TYPE(self)) : function));
+  names.kept.push_back(
+      Ref::borrow(is_method ? reinterpret_cast<PyObject*>(Py_TYPE(self)) : function));
   names.c.emplace(key, number);
   return number;
 }
@@ -172,18 +243,22 @@ void end_top(std::vector<OpenCall>& open) {
   open.pop_back();
 }
 
+void begin_frame(std::vector<OpenCall>& open, PyObject* frame) {
+  const Ref code(
+      reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame))));
+  open.push_back({false, begin_call(name_of_frame(frame, code.get()))});
+}
+
 // Begins the calls that were open on this thread before its first event in a recording: those of
 // `frame` and of its callers. They are seen from now on.
 void begin_open_calls(std::vector<OpenCall>& open, PyObject* frame) {
-  std::vector<Ref> codes;  // the innermost first
+  std::vector<Ref> frames;  // the innermost first
   for (Ref at = Ref::borrow(frame); at && at.get() != Py_None;
-       at = Ref(PyObject_GetAttrString(at.get(), "f_back"))) {
-    codes.emplace_back(PyObject_GetAttrString(at.get(), "f_code"));
+       at = Ref(PyObject_GetAttrString(frames.back().get(), "f_back"))) {
+    frames.push_back(std::move(at));
   }
   PyErr_Clear();
-  for (auto code = codes.rbegin(); code != codes.rend(); ++code) {
-    if (*code) open.push_back({false, begin_call(name_of_code(code->get()))});
-  }
+  for (auto at = frames.rbegin(); at != frames.rend(); ++at) begin_frame(open, at->get());
 }
 
 int on_event(PyObject* /*object*/, PyFrameObject* frame, int what, PyObject* argument) {
@@ -199,11 +274,9 @@ int on_event(PyObject* /*object*/, PyFrameObject* frame, int what, PyObject* arg
     PyErr_Clear();
   }
   switch (what) {
-    case kCall: {
-      const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-      open.push_back({false, begin_call(name_of_code(code.get()))});
+    case kCall:
+      begin_frame(open, reinterpret_cast<PyObject*>(frame));
       break;
-    }
     case kReturn:
       // C functions whose end was not told, as by 3.12 before 3.12.5.
       while (!open.empty() && open.back().is_c) end_top(open);
@@ -249,12 +322,23 @@ bool copy_texts(PyObject* list, std::vector<std::string>& out) {
   return true;
 }
 
-// calls_start(codes, prefixes, own): `codes` are those of the frames that run, the outermost first.
+void forget_modules(PyObject* call) {
+  ModuleNames& modules = module_names();
+  modules.names.clear();
+  modules.counts.clear();
+  modules.call = call;
+  const std::vector<Ref> released = std::exchange(modules.kept, {});  // runs code of the program
+}
+
+// calls_start(frames, prefixes, own, module_call): `frames` are those that run, the outermost
+// first; `module_call` is the code of torch.nn.Module.__call__, or None.
 PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
-  PyObject* codes = nullptr;
+  PyObject* frames = nullptr;
   PyObject* prefixes = nullptr;
+  PyObject* module_call = nullptr;
   const char* own = nullptr;
-  if (PyArg_ParseTuple(args, "O!O!s", &PyList_Type, &codes, &PyList_Type, &prefixes, &own) == 0)
+  if (PyArg_ParseTuple(args, "O!O!sO", &PyList_Type, &frames, &PyList_Type, &prefixes, &own,
+                       &module_call) == 0)
     return nullptr;
   if (setters().here == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "this interpreter has no profile hook");
@@ -263,12 +347,12 @@ PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
   CallNames& names = call_names();
   if (!copy_texts(prefixes, names.prefixes)) return nullptr;
   names.own = own;
+  forget_modules(module_call != Py_None ? module_call : nullptr);
   ThreadCalls& calls = calls_of_thread();
   calls.recording = ++recording;
   std::vector<OpenCall>& open = calls.open;
   open.clear();
-  for (Py_ssize_t i = 0; i < PyList_Size(codes); ++i)
-    open.push_back({false, begin_call(name_of_code(PyList_GetItem(codes, i)))});
+  for (Py_ssize_t i = 0; i < PyList_Size(frames); ++i) begin_frame(open, PyList_GetItem(frames, i));
   set_hook(on_event);
   return none();
 }
@@ -278,6 +362,7 @@ PyObject* calls_stop(PyObject* /*module*/, PyObject* /*none*/) {
   set_hook(nullptr);
   std::vector<OpenCall>& open = calls_of_thread().open;
   while (!open.empty()) end_top(open);
+  forget_modules(nullptr);
   return none();
 }
 
@@ -302,7 +387,7 @@ PyObject* call_end(PyObject* /*module*/, PyObject* /*none*/) {
 
 PyMethodDef calls_functions[] = {
     {"calls_start", calls_start, METH_VARARGS,
-     "calls_start(codes, prefixes, own): on all threads."},
+     "calls_start(frames, prefixes, own, module_call): on all threads."},
     {"calls_stop", calls_stop, METH_NOARGS, nullptr},
     {"calls_here", calls_here, METH_NOARGS, "On this thread."},
     {"call_begin", call_begin, METH_VARARGS, "call_begin(name): whether it was recorded."},

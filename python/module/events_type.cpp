@@ -2,9 +2,11 @@
 
 // PyTorch's events and averages. A row is a tuple that is made on demand.
 
+#include <memory>
 #include <optional>
 
 #include "base/output_file.h"
+#include "convert/kineto/write/span_arguments.h"
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/dynamo.h"
 #include "sonde/profile/load_nvprof.h"
@@ -15,6 +17,7 @@ namespace {
 
 PyTypeObject* events_type = nullptr;
 PyTypeObject* averages_type = nullptr;
+PyTypeObject* span_arguments_type = nullptr;
 
 const EventList& events_of(PyObject* self) {
   return value_of<EventList>(self);
@@ -53,7 +56,7 @@ std::int64_t resource_of(const EventList& events, const FunctionEvent& event) {
   return track.valid() ? events.trace().tracks().id[track] : -1;
 }
 
-// The names of these are in python/sonde/_events.py, in the same order.
+// The names of these are in python/sonde/_function_event.py, in the same order.
 PyObject* events_row(PyObject* self, PyObject* index) {
   const std::optional<FunctionEvent> found = event_at(self, index);
   if (!found) return nullptr;
@@ -86,6 +89,33 @@ PyObject* events_shapes(PyObject* self, PyObject* index) {
 PyObject* events_arguments(PyObject* self, PyObject* index) {
   const std::optional<FunctionEvent> event = event_at(self, index);
   return event ? text(event->arguments()) : nullptr;
+}
+
+// What Kineto's JSON says of spans; an object that `of` asks.
+using SpanArgumentsPtr = std::unique_ptr<SpanArguments>;
+
+PyObject* arguments_of_span(PyObject* self, PyObject* span) {
+  const unsigned long row = PyLong_AsUnsignedLong(span);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return text(value_of<SpanArgumentsPtr>(self)->of(SpanId(static_cast<std::uint32_t>(row))));
+}
+
+PyMethodDef span_arguments_methods[] = {
+    {"of", arguments_of_span, METH_O, "of(span): its arguments in Kineto's JSON, \"\" if none."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot span_arguments_slots[] = {
+    {Py_tp_doc, const_cast<char*>("What Kineto's JSON says of spans.")},
+    {Py_tp_dealloc, slot(free_holder<SpanArgumentsPtr>)},
+    {Py_tp_methods, span_arguments_methods},
+    {0, nullptr}};
+
+PyObject* events_span_arguments(PyObject* self, PyObject* /*none*/) {
+  SpanArgumentsPtr made;
+  {
+    const WithoutLock unlocked;
+    made = std::make_unique<SpanArguments>(events_of(self).trace());
+  }
+  return hold(span_arguments_type, std::move(made));
 }
 
 PyObject* events_stack(PyObject* self, PyObject* index) {
@@ -220,7 +250,7 @@ PyObject* events_export_stacks(PyObject* self, PyObject* args) {
   return failed ? raise(*failed) : none();
 }
 
-// The names of these are in python/sonde/_events.py, in the same order.
+// The names of these are in python/sonde/_averages.py, in the same order.
 PyObject* average_tuple(const EventAverage& row) {
   return Py_BuildValue("NNNNNiiNNNKddddLLLLK", text(row.key), text(row.overload_name),
                        text(row.input_shapes), texts(row.stack), text(row.arguments),
@@ -275,6 +305,8 @@ PyMethodDef events_methods[] = {
     {"row", events_row, METH_O, "row(index): what an event is, as a tuple."},
     {"shapes", events_shapes, METH_O, "shapes(index): the shapes of its inputs, as text."},
     {"arguments", events_arguments, METH_O, "arguments(index): its arguments, as JSON."},
+    {"span_arguments", events_span_arguments, METH_NOARGS,
+     "An object whose of(span) is what Kineto's JSON says of a span."},
     {"stack", events_stack, METH_O, "stack(index): where it was called from."},
     {"text", events_text, METH_O, "text(index): what PyTorch prints for it."},
     {"span", events_span, METH_O, "span(index): its row of the table of spans, or None."},
@@ -344,7 +376,7 @@ PyObject* nvprof(PyObject* /*module*/, PyObject* args) {
   return *events ? new_events(**events) : raise(events->error());
 }
 
-// From python/sonde/_events.py: the fields of average_tuple().
+// From python/sonde/_event_list.py: the fields of average_tuple().
 bool parse_average(PyObject* tuple, EventAverage& row) {
   const char* key = nullptr;
   const char* overload = nullptr;
@@ -412,7 +444,9 @@ bool add_events_types(PyObject* module) {
   events_type = make_type(module, "sonde._native.Events", sizeof(Holder<EventList>), events_slots);
   averages_type =
       make_type(module, "sonde._native.Averages", sizeof(Holder<KeyAverages>), averages_slots);
-  return events_type != nullptr && averages_type != nullptr &&
+  span_arguments_type = make_type(module, "sonde._native.SpanArguments",
+                                  sizeof(Holder<SpanArgumentsPtr>), span_arguments_slots);
+  return events_type != nullptr && averages_type != nullptr && span_arguments_type != nullptr &&
          PyModule_AddFunctions(module, events_functions) == 0;
 }
 

@@ -175,6 +175,29 @@ PyObject* prof_set_trace_id(PyObject* self, PyObject* callback) {
   });
 }
 
+bool parse_activities(PyObject* given, std::vector<Activity>& activities) {
+  activities.clear();
+  const Py_ssize_t count = PySequence_Size(given);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Ref item(PySequence_GetItem(given, i));
+    const long number = item ? PyLong_AsLong(item.get()) : -1;
+    if (PyErr_Occurred() != nullptr) return false;
+    activities.push_back(static_cast<Activity>(number));
+  }
+  return count >= 0;
+}
+
+PyObject* prof_toggle(PyObject* self, PyObject* args) {
+  int enable = 0;
+  PyObject* given = nullptr;
+  std::vector<Activity> activities;
+  if (PyArg_ParseTuple(args, "pO", &enable, &given) == 0 || !parse_activities(given, activities))
+    return nullptr;
+  return act_on(self, [&](Profiler& profiler) {
+    profiler.toggle_collection_dynamic(enable != 0, activities);
+  });
+}
+
 // Without the lock, as everything: another thread may be in a callback, which waits for the lock
 // while the profiler waits for the callback.
 template <typename Ask>
@@ -216,6 +239,7 @@ PyMethodDef profiler_methods[] = {
     {"prepare_trace", prof_prepare, METH_NOARGS, nullptr},
     {"start_trace", prof_start_trace, METH_NOARGS, nullptr},
     {"stop_trace", prof_stop_trace, METH_NOARGS, nullptr},
+    {"toggle", prof_toggle, METH_VARARGS, "toggle(enable, activities)."},
     {"trace", prof_trace, METH_NOARGS, nullptr},
     {"save", prof_save, METH_VARARGS, nullptr},
     {"export_memory_timeline", prof_export_memory, METH_VARARGS, nullptr},
@@ -235,14 +259,21 @@ PyType_Slot profiler_slots[] = {{Py_tp_doc, const_cast<char*>("A profiler.")},
                                 {Py_tp_getset, profiler_getset},
                                 {0, nullptr}};
 
-bool parse_activities(PyObject* given, std::vector<Activity>& activities) {
-  activities.clear();
+// None: all of them.
+bool parse_kinds(PyObject* given, std::optional<std::vector<SpanKind>>& kinds) {
+  if (given == Py_None) return true;
+  kinds.emplace();
   const Py_ssize_t count = PySequence_Size(given);
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Ref item(PySequence_GetItem(given, i));
-    const long number = item ? PyLong_AsLong(item.get()) : -1;
-    if (PyErr_Occurred() != nullptr) return false;
-    activities.push_back(static_cast<Activity>(number));
+    const char* const name = item ? PyUnicode_AsUTF8AndSize(item.get(), nullptr) : nullptr;
+    if (name == nullptr) return false;
+    const std::optional<SpanKind> kind = parse_span_kind(name);
+    if (!kind) {
+      PyErr_Format(PyExc_ValueError, "unknown kind of spans: %s", name);
+      return false;
+    }
+    kinds->push_back(*kind);
   }
   return count >= 0;
 }
@@ -277,11 +308,13 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   PyObject* trace_id = nullptr;
   PyObject* observer = nullptr;
   const char* output = nullptr;
-  int flags[6] = {};
-  if (PyArg_ParseTuple(args, "OppppppsOOOO", &activities, &flags[0], &flags[1], &flags[2],
-                       &flags[3], &flags[4], &flags[5], &output, &schedule, &ready, &trace_id,
-                       &observer) == 0 ||
-      !parse_activities(activities, options.record.activities))
+  PyObject* kinds = nullptr;
+  int flags[8] = {};
+  if (PyArg_ParseTuple(args, "OppppppppsOOOOO", &activities, &flags[0], &flags[1], &flags[2],
+                       &flags[3], &flags[4], &flags[5], &flags[6], &flags[7], &output, &schedule,
+                       &ready, &trace_id, &observer, &kinds) == 0 ||
+      !parse_activities(activities, options.record.activities) ||
+      !parse_kinds(kinds, options.only_kinds))
     return nullptr;
   options.record.record_shapes = flags[0] != 0;
   options.record.profile_memory = flags[1] != 0;
@@ -289,6 +322,8 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   options.record.with_flops = flags[3] != 0;
   options.record.with_modules = flags[4] != 0;
   options.acc_events = flags[5] != 0;
+  options.record.numbered_events = flags[6] != 0;
+  options.record.overloads_in_names = flags[7] != 0;
   options.output = output;
   options.execution_trace_observer = observer_in(observer);
   auto callbacks = std::make_shared<Callbacks>();
@@ -344,7 +379,8 @@ PyObject* action_in_schedule(PyObject* /*module*/, PyObject* args) {
 PyMethodDef profiler_functions[] = {
     {"profiler", make_profiler, METH_VARARGS,
      "profiler(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, "
-     "acc_events, output, schedule, on_trace_ready, custom_trace_id_callback, observer)."},
+     "acc_events, numbered_events, overloads_in_names, output, schedule, on_trace_ready, "
+     "custom_trace_id_callback, observer, kinds)."},
     {"supported_activities", activities_supported, METH_NOARGS, "What sources record."},
     {"check_schedule", warnings_of_schedule, METH_VARARGS,
      "check_schedule(wait, warmup, active, repeat, skip_first, skip_first_wait): warns or raises."},

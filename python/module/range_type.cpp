@@ -13,6 +13,7 @@
 #include "agent/adapter.h"
 #include "cli/run.h"
 #include "cli/torch_adapters.h"
+#include "python_inputs.h"
 #include "sonde/profile/cuda_profiler.h"
 #include "sonde/profile/ranges.h"
 #include "sonde/source/op.h"
@@ -24,17 +25,20 @@ namespace sonde::python {
 namespace {
 
 constexpr std::uint8_t kUserScope = 7;
+constexpr std::uint8_t kFunctionScope = 0;
 constexpr std::uint32_t kOwnFrames = 1;  // record_function.__enter__, the hook of modules
 
 PyTypeObject* range_type = nullptr;
 PyTypeObject* emit_type = nullptr;
 
-// Whether a session wants the stacks of ranges.
+// Whether a session wants the stacks of ranges, and what they are called with.
 std::atomic<bool> stacks_wanted{false};
+std::atomic<bool> inputs_wanted{false};
 
 int prepare_ranges(void* /*self*/, const sonde_request* request, char* /*why*/,
                    std::size_t /*why_bytes*/) {
   stacks_wanted.store(request->with_stack != 0);
+  inputs_wanted.store(request->record_shapes != 0);
   return 0;
 }
 void do_nothing(void* /*self*/) {}
@@ -43,12 +47,12 @@ const sonde_plugin kRangesPlugin = {sizeof(kRangesPlugin), SONDE_ACTIVITY_CPU, "
                                     prepare_ranges,        do_nothing,         do_nothing, nullptr};
 
 sonde_range begin_range(std::string_view name, const char* args, Py_ssize_t args_bytes,
-                        std::uint32_t module) {
+                        std::uint32_t module, std::uint8_t scope = kUserScope) {
   const std::uint32_t number = sonde_name(name.data(), name.size());
   sonde_op op = {};
   op.size = sizeof(op);
   op.name = number;
-  op.scope = kUserScope;
+  op.scope = scope;
   op.sequence_number = -1;
   const sonde_range range =
       number != 0 ? sonde_op_range_begin(&op) : sonde_range_begin(name.data(), name.size());
@@ -70,6 +74,23 @@ PyObject* range_begin(PyObject* /*module*/, PyObject* args) {
   const sonde_range range =
       begin_range({name, static_cast<std::size_t>(name_bytes)}, with, with_bytes, 0);
   return range.position != 0 ? hold(range_type, range) : none();
+}
+
+// fast_begin(name, inputs, keywords, is_annotation): like an operator, with what it is called with.
+// None if nothing records.
+PyObject* fast_begin(PyObject* /*module*/, PyObject* args) {
+  const char* name = nullptr;
+  Py_ssize_t name_bytes = 0;
+  PyObject* inputs = nullptr;
+  PyObject* keywords = nullptr;
+  int is_annotation = 0;
+  if (PyArg_ParseTuple(args, "s#OOp", &name, &name_bytes, &inputs, &keywords, &is_annotation) == 0)
+    return nullptr;
+  const sonde_range range = begin_range({name, static_cast<std::size_t>(name_bytes)}, nullptr, 0, 0,
+                                        is_annotation != 0 ? kUserScope : kFunctionScope);
+  if (range.position == 0) return none();
+  if (inputs_wanted.load(std::memory_order_relaxed)) record_python_inputs(inputs, keywords);
+  return hold(range_type, range);
 }
 
 // The number of a part of a network; 0 if nothing records.
@@ -215,6 +236,8 @@ PyObject* has_python_stacks(PyObject*, PyObject*) {
 
 PyMethodDef range_functions[] = {
     {"range_begin", range_begin, METH_VARARGS, "range_begin(name, args): None if nothing records."},
+    {"fast_begin", fast_begin, METH_VARARGS,
+     "fast_begin(name, inputs, keywords, is_annotation): None if nothing records."},
     {"module_number", module_number, METH_VARARGS,
      "module_number(parent, name, class_name): the number of a part of a network."},
     {"module_begin", module_begin, METH_VARARGS, "module_begin(number, name): a call of it."},

@@ -25,14 +25,20 @@ def _prefixes() -> List[str]:
     return sorted(whole - {os.sep}, reverse=True)
 
 
-def _codes_here() -> List[Any]:
-    """The code of the frames that run on this thread, the outermost first; the last is our caller's caller."""
-    codes = []
+def _frames_here() -> List[Any]:
+    """The frames that run on this thread, the outermost first; the last is our caller."""
+    frames = []
     frame: Any = sys._getframe(1)
     while frame is not None:
-        codes.append(frame.f_code)
+        frames.append(frame)
         frame = frame.f_back
-    return codes[::-1]
+    return frames[::-1]
+
+
+def _call_of_modules() -> Any:
+    """The code of torch.nn.Module.__call__; None if torch is not loaded."""
+    of_torch = sys.modules.get("torch.nn.modules.module")
+    return None if of_torch is None else getattr(of_torch.Module.__call__, "__code__", None)
 
 
 class _Switch:
@@ -66,7 +72,7 @@ class _Calls(_Switch):
         # Threads that begin from now on come here first.
         self._hook_before = getattr(threading, "_profile_hook", None)
         threading.setprofile(lambda *event: _native.calls_here())
-        _native.calls_start(_codes_here(), _prefixes(), _OWN)
+        _native.calls_start(_frames_here(), _prefixes(), _OWN, _call_of_modules())
 
     def _end(self) -> None:
         _native.calls_stop()

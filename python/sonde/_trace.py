@@ -9,7 +9,8 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from sonde import _native
-from sonde._events import EventList, _write_whole
+from sonde._event_list import EventList
+from sonde._files import _write_whole
 
 Column = _native.Column
 
@@ -54,7 +55,7 @@ class Table:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<sonde.Table {self.name}: {len(self)} rows, {len(self.columns)} columns>"
+        return f"<sonde.Table {self.name}: {_counted(len(self), 'row')}, {_counted(len(self.columns), 'column')}>"
 
     def _repr_html_(self) -> str:
         rows = [self.row(i) for i in range(min(len(self), _SHOWN_ROWS))]
@@ -63,6 +64,10 @@ class Table:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in shown) + "</tr>" for row in rows)
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def _cell(value: Any) -> str:
@@ -185,7 +190,7 @@ class Trace:
 
     def __repr__(self) -> str:
         seconds = (self.last_ns - self.first_ns) / 1e9
-        return f"<sonde.Trace {self.path or '(recorded)'}: {len(self._table_of('spans'))} spans in {seconds:.3f} s>"
+        return f"<sonde.Trace {self.path or '(recorded)'}: {_counted(len(self._table_of('spans')), 'span')} in {seconds:.3f} s>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.key_averages()._repr_html_()}"

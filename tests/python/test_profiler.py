@@ -299,8 +299,6 @@ def test_says_what_has_no_effect():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         profile(experimental_config=_ExperimentalConfig(verbose=True))
-    with pytest.warns(UserWarning, match="toggle_collection_dynamic"):
-        profile().toggle_collection_dynamic(False, [ProfilerActivity.CPU])
     with pytest.raises(ValueError, match="non-negative"):
         profile(post_processing_timeout_s=-1)
 

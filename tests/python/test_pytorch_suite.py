@@ -286,26 +286,22 @@ def test_all_threads_are_recorded_with_their_operators():
 
 
 def test_post_processing_may_have_a_limit():
-    for limit in (None, 0.0, 1000.0):
+    for limit in (None, 1000.0):
         with profile(activities=CPU, post_processing_timeout_s=limit) as prof:
             torch.ones(1)
-        assert counts(prof.events())["aten::ones"] == 1  # it takes no time until it is asked for
+        assert counts(prof.events())["aten::ones"] == 1
     with pytest.raises(ValueError, match="non-negative"):
         profile(activities=CPU, post_processing_timeout_s=-1)
 
 
 def test_activities_may_name_their_types():
-    with pytest.warns(UserWarning, match="no effect"):
-        prof = profile(activities=[{ProfilerActivity.CPU: ["CPU_OP"]}])
-    with prof:
+    with profile(activities=[{ProfilerActivity.CPU: ["CPU_OP"]}]) as prof:
         torch.ones(1)
     assert prof.activity_filters == {ProfilerActivity.CPU: ["CPU_OP"]} and len(prof.events()) > 0
     with pytest.raises(ValueError, match="more than once"):
         profile(activities=[ProfilerActivity.CPU, {ProfilerActivity.CPU: []}])
     for wrong in ("NO_TYPE", "GPU_MEMCPY"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            prof = profile(activities=[{ProfilerActivity.CPU: [wrong]}])
+        prof = profile(activities=[{ProfilerActivity.CPU: [wrong]}])
         with pytest.raises(RuntimeError, match="Unknown or non-member activity type name"):
             prof.start()
 

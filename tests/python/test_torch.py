@@ -123,6 +123,34 @@ def test_operators_know_their_lines(job):
     assert gradient.stack == relu.stack
 
 
+class Dispatched(torch.Tensor):
+    """Runs other operators in Python, by one function from two lines."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def double(value):
+            return value.mul(2)
+
+        plain = torch.ones(2)
+        first = double(plain)
+        second = double(first)
+        return second
+
+
+def test_operators_within_operators_have_the_stack_that_runs():
+    x = torch.Tensor._make_subclass(Dispatched, torch.ones(2))
+    with profiler.profile(with_stack=True) as prof:
+        x + 1
+        torch.ones(2).add(1)
+    inner = [event.stack for event in prof.events() if event.name == "aten::mul"]
+    assert len(inner) >= 2 and all(stack[0].endswith(": double") for stack in inner)
+    callers = sorted({int(stack[1].partition("(")[2].partition(")")[0]) for stack in inner})
+    assert len(callers) == 2 and callers[1] == callers[0] + 1
+    # What an operator calls in C++ has the stack of the operator.
+    add = next(event for event in prof.events() if event.name == "aten::add" and event.cpu_children)
+    assert add.stack and all(child.stack == add.stack for child in add.cpu_children if child.name.startswith("aten::to"))
+
+
 def test_stacks_of_operators_on_other_threads():
     def work():
         torch.ones(3).add(1)

@@ -14,15 +14,19 @@ import warnings
 from typing import Any, Callable, Iterable, Optional, Set, Tuple
 
 from sonde import _native
-from sonde._events import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, StringTable,
-                           _export_chrome_trace)
+from sonde._averages import FunctionEventAvg
+from sonde._event_list import EventList, StringTable
+from sonde._files import _export_chrome_trace
+from sonde._function_event import FunctionEvent
 from sonde._modules import follow_modules
-from sonde._tensors import finish_tensors, follow_tensors
 from sonde._record_function import record_function
 from sonde._step_tracker import KinetoStepTracker
+from sonde._tensors import finish_tensors, follow_tensors
+from sonde._times import FormattedTimesMixin, Interval, Kernel
 from sonde._torch import tell_torch
 from sonde.profiler._actions import ProfilerActivity, _attach_sources
-from sonde.profiler._experimental_config import _warn_of
+from sonde.profiler._experimental_config import _numbers_and_overloads, _warn_of
+from sonde.profiler._kineto_results import KinetoResults
 from sonde.profiler._profile import _Results
 
 _ACTIVITY_OF = {"cuda": ProfilerActivity.CUDA, "xpu": ProfilerActivity.XPU, "mtia": ProfilerActivity.MTIA, "hpu": ProfilerActivity.HPU,
@@ -62,8 +66,10 @@ class profile(_Results):
         assert use_cpu or use_kineto, "Device-only events supported only with Kineto (use_kineto=True)"
         activities = ([ProfilerActivity.CPU] if use_cpu else []) + ([_ACTIVITY_OF[self.use_device]] if self.use_device else [])
         assert activities, "No activities specified for the profiler"
-        self._native = _native.profiler([activity.value for activity in activities], self.record_shapes, profile_memory, with_stack,
-                                        with_flops, with_modules, acc_events, "", None, None, custom_trace_id_callback, None)
+        self._limit_events(experimental_config, with_stack, post_processing_timeout_s)
+        self._native = _native.profiler(
+            [activity.value for activity in activities], self.record_shapes, profile_memory, with_stack, with_flops, with_modules, acc_events,
+            *_numbers_and_overloads(experimental_config), "", None, None, custom_trace_id_callback, None, None)
 
     @staticmethod
     def _device_that_is_there(device: Optional[str]) -> Optional[str]:
@@ -107,7 +113,12 @@ class profile(_Results):
     def _events(self) -> EventList:
         if not self.enabled or not self._native.trace_id:
             raise RuntimeError("Profiler didn't finish running")
-        return self.trace().events()
+        return self._events_of_trace()
+
+    @property
+    def kineto_results(self) -> KinetoResults:
+        """The events as PyTorch's recorder has them, and their tree."""
+        return KinetoResults(self.trace())
 
     @property
     def function_events(self) -> EventList:

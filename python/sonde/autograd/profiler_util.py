@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from sonde._events import (EventList, FormattedTimesMixin, FunctionEvent, FunctionEventAvg, Interval, Kernel, StringTable,
-                           _format_time)
+from sonde._averages import FunctionEventAvg
+from sonde._event_list import EventList, StringTable
+from sonde._function_event import FunctionEvent
+from sonde._times import FormattedTimesMixin, Interval, Kernel, _format_time
 
 __all__ = ["EventList", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg", "StringTable"]

@@ -13,8 +13,8 @@ torch need not be installed: without it, ranges and steps are recorded. docs/pyt
 
 from __future__ import annotations
 
-from sonde._events import DeviceType
-from sonde._record_function import record_function
+from sonde._device_type import DeviceType
+from sonde._record_function import _RecordFunctionFast, record_function
 from sonde.profiler import itt
 from sonde.profiler._actions import ProfilerAction, ProfilerActivity, schedule, supported_activities
 from sonde.profiler._execution_trace import ExecutionTraceObserver, _ITraceObserver

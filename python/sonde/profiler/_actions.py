@@ -98,6 +98,30 @@ _TYPES: Dict[ProfilerActivity, Tuple[str, ...]] = {
 }
 
 
+# Kinds of spans (docs/trace-model.md) where they are not called like the type.
+_KINDS_OF_TYPE = {"CONCURRENT_KERNEL": ("kernel",), "USER_ANNOTATION": ("user_annotation", "scope", "step", "async")}
+# Kinds that PyTorch has no type for; they come with the activity as a whole.
+_MORE_KINDS = {ProfilerActivity.CPU: ("other", "Trace", "glow_runtime"),
+               ProfilerActivity.CUDA: ("cuda_sync", "cuda_event", "collective_comm", "cuda_profiler_range", "hardware_counters"),
+               ProfilerActivity.XPU: ("xpu_sync", "xpu_scope_profiler"), ProfilerActivity.MTIA: ("mtia_workloadd",)}
+
+
+def _kinds(activities: Dict[ProfilerActivity, Optional[List[str]]]) -> Optional[List[str]]:
+    """The kinds of spans that belong to these types of activities; None if no type was named."""
+    if all(types is None for types in activities.values()):
+        return None
+    kinds: Set[str] = set()
+    for activity, types in activities.items():
+        for one in _TYPES[activity] if types is None else types:
+            kinds.update(_KINDS_OF_TYPE.get(one, (one.lower(),)))
+        kinds.update(_MORE_KINDS.get(activity, ()) if types is None else ())
+    return sorted(kinds & _ALL_KINDS)
+
+
+_ALL_KINDS = {kind for types in _TYPES.values() for one in types for kind in _KINDS_OF_TYPE.get(one, (one.lower(),))}
+_ALL_KINDS.update(kind for kinds in _MORE_KINDS.values() for kind in kinds)
+
+
 def _check_types(filters: Dict[ProfilerActivity, List[str]]) -> None:
     for activity, names in filters.items():
         for name in names:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import tempfile
 import warnings
 from abc import ABC, abstractmethod
@@ -67,22 +69,53 @@ class ExecutionTraceObserver(_ITraceObserver):
 
     def unregister_callback(self) -> None:
         """Stops and finishes the file."""
+        self._keep_generated_code()
         self._native.unregister_callback()
 
     def cleanup(self) -> None:
+        self._keep_generated_code()
         self._native.cleanup()
+
+    def _keep_generated_code(self) -> None:
+        """Copies the modules that torch.compile has generated: they contain the kernels of Triton."""
+        cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+        if not self.extra_resources_collection or not self._native.is_registered or cache is None:
+            return
+        folder = self.get_resources_dir(can_create=True)
+        files = {getattr(module, "__file__", None) for module in cache.modules}
+        for path in sorted(path for path in files if path):
+            try:
+                shutil.copyfile(path, os.path.join(folder or "", os.path.basename(path)))
+            except OSError as error:
+                warnings.warn(f"{path} is not kept beside the execution trace: {error}", stacklevel=3)
 
     def get_output_file_path(self) -> Optional[str]:
         return self._native.path or None
 
     def set_extra_resource_collection(self, val: bool) -> None:
-        """Accepted; Sonde collects no resources beside the file."""
+        """Makes a folder beside the file, for code that torch.compile generates and for data of tensors."""
         self.extra_resources_collection = bool(val)
         if val:
-            warnings.warn("set_extra_resource_collection has no effect: Sonde writes no files of kernels", stacklevel=2)
+            self.get_resources_dir(can_create=True)
 
     def get_resources_dir(self, can_create: bool = False) -> Optional[str]:
-        return None
+        """The folder; None if there is none."""
+        path = self.get_output_file_path()
+        if path is None or not self.extra_resources_collection:
+            return None
+        return self.get_resources_dir_for_et_path(path, create_dir=bool(can_create))
+
+    @staticmethod
+    def get_resources_dir_for_et_path(trace_path: str, create_dir: bool = False) -> Optional[str]:
+        """`step_resources` of `step.json`."""
+        base, dot, _ = trace_path.rpartition(".json")
+        folder = (base if dot else trace_path) + "_resources"
+        try:
+            if create_dir:
+                os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            warnings.warn(f"Execution trace exception when creating {folder}: {error}", stacklevel=3)
+        return folder if os.path.isdir(folder) else None
 
     @staticmethod
     def build_execution_trace_obs_from_env() -> Optional[ExecutionTraceObserver]:
@@ -95,7 +128,9 @@ class ExecutionTraceObserver(_ITraceObserver):
         except OSError as error:
             warnings.warn(f"Execution trace will not be recorded. Exception on creating default temporary file: {error}", stacklevel=2)
             return None
-        return ExecutionTraceObserver().register_callback(path)
+        observer = ExecutionTraceObserver().register_callback(path)
+        observer.set_extra_resource_collection(os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE_EXTRAS", "0") == "1")
+        return observer
 
     def __del__(self) -> None:
         native: Any = getattr(self, "_native", None)

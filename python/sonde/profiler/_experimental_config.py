@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 # What Sonde does whether it is asked or not.
-_ALWAYS = ("verbose", "profile_all_threads", "capture_overload_names", "expose_kineto_event_metadata")
+_ALWAYS = ("verbose", "profile_all_threads")
 # What it does if it is asked.
-_DONE = ("record_python_gc_info",)
+_DONE = ("record_python_gc_info", "capture_overload_names", "expose_kineto_event_metadata", "trace_only")
 _DEFAULTS: Dict[str, Any] = {
     "profiler_metrics": [],
     "profiler_measure_per_kernel": False,
@@ -44,6 +44,11 @@ class _ExperimentalConfig:
     def __repr__(self) -> str:
         changed = [f"{name}={getattr(self, name)!r}" for name, value in _DEFAULTS.items() if getattr(self, name) != value]
         return f"_ExperimentalConfig({', '.join(changed)})"
+
+
+def _numbers_and_overloads(config: Any) -> Tuple[bool, bool]:
+    """Whether events are numbered, and whether exported names contain overloads."""
+    return bool(getattr(config, "expose_kineto_event_metadata", False)), bool(getattr(config, "capture_overload_names", False))
 
 
 def _warn_of(config: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import json
+import logging
 import os
 import sys
 import warnings
@@ -12,17 +13,22 @@ import weakref
 from typing import Any, Callable, Iterable, Optional
 
 from sonde import _native
-from sonde._events import EventList, FunctionEventAvg, _export_chrome_trace
-from sonde._trace import Trace
+from sonde._averages import FunctionEventAvg
 from sonde._calls import follow_calls, follow_collections
+from sonde._event_list import EventList
+from sonde._files import _export_chrome_trace
 from sonde._modules import follow_modules
 from sonde._step_tracker import KinetoStepTracker
 from sonde._tensors import finish_tensors, follow_tensors
 from sonde._torch import tell_torch
-from sonde.profiler._actions import ProfilerAction, _action_number, _activities, _attach_sources, _check_types, supported_activities
+from sonde._trace import Trace
+from sonde.profiler._actions import (ProfilerAction, _action_number, _activities, _activity, _attach_sources, _check_types, _kinds,
+                                     supported_activities)
 from sonde.profiler._execution_trace import ExecutionTraceObserver
-from sonde.profiler._experimental_config import _warn_of
+from sonde.profiler._experimental_config import _numbers_and_overloads, _warn_of
+from sonde.profiler._kineto_results import KinetoResults
 
+_log = logging.getLogger("sonde.autograd.profiler")
 _STEP_NAME = "ProfilerStep"
 _RECORDING = (ProfilerAction.RECORD.value, ProfilerAction.RECORD_AND_SAVE.value)
 _DEVICES = {"CUDA": "cuda", "XPU": "xpu", "MTIA": "mtia", "HPU": "hpu", "PrivateUse1": "privateuseone"}
@@ -62,6 +68,24 @@ class _Results:
         """Writes a `.sonde` file."""
         self._native.save(os.fspath(path))
 
+    _has_events = True
+    _has_time_for_events = True
+
+    def _limit_events(self, experimental_config: Any, with_stack: bool, timeout_s: Optional[float]) -> None:
+        self._has_time_for_events = timeout_s is None or timeout_s > 0
+        self._has_events = not getattr(experimental_config, "trace_only", False)
+        if not self._has_events and with_stack:
+            self._has_events = True
+            warnings.warn("trace_only has no effect together with with_stack", stacklevel=4)
+
+    def _events_of_trace(self) -> EventList:
+        if not self._has_events:
+            raise RuntimeError("there are no events because of trace_only=True; export_chrome_trace() writes the trace")
+        if not self._has_time_for_events:
+            _log.warning("post-processing timed out after 0 s: these are partial results, without any event")
+            return EventList()
+        return self.trace().events()
+
 
 class _Inner:
     """`prof.profiler`: what PyTorch's own inner profiler answers."""
@@ -86,6 +110,11 @@ class _Inner:
     @property
     def trace_id(self) -> str:
         return self._asked()._native.trace_id
+
+    @property
+    def kineto_results(self) -> KinetoResults:
+        """The events as PyTorch's recorder has them, and their tree."""
+        return KinetoResults(self._asked().trace())
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         return self.function_events.table(*args, **kwargs)
@@ -141,14 +170,13 @@ class _KinetoProfile(_Results):
         self.execution_trace_observer: Any = execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
         if experimental_config is not None:
             _warn_of(experimental_config)
-        if self.activity_filters:
-            warnings.warn("types of activities have no effect: Sonde records all types of an activity", stacklevel=3)
+        self._limit_events(experimental_config, with_stack, post_processing_timeout_s)
         self._ours = isinstance(self.execution_trace_observer, ExecutionTraceObserver)
         self._inner = _Inner(self)
         self._native = _native.profiler(
             [activity.value for activity in self.activities], record_shapes or with_flops, profile_memory, with_stack, with_flops,
-            with_modules, acc_events, os.fspath(output), schedule, ready, custom_trace_id_callback,
-            self.execution_trace_observer._native if self._ours else None)
+            with_modules, acc_events, *_numbers_and_overloads(experimental_config), os.fspath(output), schedule, ready,
+            custom_trace_id_callback, self.execution_trace_observer._native if self._ours else None, _kinds(given))
 
     @property
     def use_device(self) -> Optional[str]:
@@ -225,7 +253,7 @@ class _KinetoProfile(_Results):
     def events(self) -> EventList:
         """The events of the last cycle, or of all with `acc_events`. They are made when you look at them."""
         self._assert_prepared()
-        return self.trace().events()
+        return self._events_of_trace()
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
@@ -266,8 +294,8 @@ class _KinetoProfile(_Results):
         self._native.set_custom_trace_id_callback(callback)
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Not supported: a warning says so, and recording goes on as it is."""
-        warnings.warn("toggle_collection_dynamic has no effect: Sonde cannot turn single activities off while it records", stacklevel=2)
+        """Leaves out what begins from now on, of these activities, until it is enabled again. A file that `output` names has it."""
+        self._native.toggle(enable, [_activity(one).value for one in activities])
 
     def _repr_html_(self) -> str:
         if not self._native.trace_id:
