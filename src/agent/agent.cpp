@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -82,7 +83,9 @@ struct AgentForkHandlers {
     Agent& agent = Agent::instance();
     new (&agent.mutex_) std::timed_mutex;
     // Never destroyed: in this process it does nothing.
-    [[maybe_unused]] const Session* parents = agent.session_.release();
+    [[maybe_unused]] const auto* parents = new std::shared_ptr<Session>(std::move(agent.session_));
+    agent.session_ = nullptr;
+    agent.dump_watch_ = DumpWatch(agent.options_.dump);
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
     agent.step_ = {};
@@ -114,6 +117,7 @@ void Agent::attach(const char* torch_library) {
                            options.error().message);
     }
     options_ = *std::move(options);
+    dump_watch_ = DumpWatch(options_.dump);
     // Before the adapter, which looks for steps only if somebody wants to know.
     sonde_when_steps_end(
         [](const char* rule, std::uint32_t count) { instance().end_steps(rule, count); });
@@ -124,7 +128,8 @@ void Agent::attach(const char* torch_library) {
   if (std::exchange(begun_, true)) return;
   if (auto opened = open_session(!options_.paused); !opened)
     return add_to_report(options_.report, ReportKind::Error, opened.error().message);
-  if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop);
+  if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop,
+                                                  options_.dump.signal);
       !installed)
     add_to_report(options_.report, ReportKind::Error, installed.error().message);
   std::atexit([] { instance().end_with_program(0); });  // runs before the collector's
@@ -185,7 +190,7 @@ void Agent::attach_torch(const std::string& torch_library) {
   open_execution_trace();
   if (session_ == nullptr) return;
   const bool was_recording = session_->recording();
-  const std::unique_ptr<Session> before = std::exchange(session_, nullptr);
+  const std::shared_ptr<Session> before = std::exchange(session_, nullptr);
   if (auto opened = open_session(first_start_due_ || was_recording); !opened)
     return add_to_report(options_.report, ReportKind::Error, opened.error().message);
   if (was_recording) static_cast<void>(start());
@@ -196,6 +201,7 @@ Result<void> Agent::open_session(bool start_due) {
   SONDE_TRY(session.output, claim_output(options_.report, options_.output));
   session.budget_bytes = options_.budget_bytes;
   session.policy = options_.policy;
+  session.ring_ns = options_.dump.ring_ns;
   session.record = options_.record;
   session.record.activities = supported_activities();
   SONDE_TRY(session_, Session::open(std::move(session)));
@@ -282,6 +288,9 @@ void Agent::run(bool is_forked) {
       wait_ns = advance();
     }
     try {
+      write_dumps();
+      if (const std::int64_t look = next_look_ns(); look >= 0 && (wait_ns < 0 || look < wait_ns))
+        wait_ns = look;
       server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
     } catch (const std::bad_alloc&) {
       continue;  // the program has used up its memory; whoever asked gets no answer
@@ -307,6 +316,10 @@ std::int64_t Agent::advance() {
 void Agent::heed_signals() {
   for (auto request = next_signal_request(); request != SignalRequest::None;
        request = next_signal_request()) {
+    if (request == SignalRequest::Dump) {
+      dump_watch_.signal_came();
+      continue;
+    }
     const bool wanted =
         request == SignalRequest::Toggle ? !session_->recording() : request == SignalRequest::Start;
     if (wanted) static_cast<void>(start());
@@ -331,6 +344,7 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
   if (program_marks_steps_ && !is_marked_step(rule)) return;
   steps_ += count;
   end_step_span();
+  watch_step(count);
   const bool is_over = options_.steps > 0 && steps_ - window_began_step_ >= options_.steps;
   if (session_->recording() && is_over)
     stop();
@@ -350,8 +364,47 @@ void Agent::end_step_span() {
   step_ = {};
 }
 
+// The number of a step is that of its span.
+void Agent::watch_step(std::uint32_t count) {
+  const DumpRules& rules = options_.dump;
+  if ((rules.slow_step_percent == 0 && rules.hang_ns == 0) || !session_->recording()) return;
+  if (!std::exchange(steps_noted_, true)) add_to_report(options_.report, ReportKind::Steps, "");
+  if (count != 1) dump_watch_.stopped();  // they are told of late
+  if (dump_watch_.step_ended(steps_ - 1, now_ns())) server_.tell("look");
+}
+
+std::int64_t Agent::next_look_ns() {
+  const std::lock_guard lock(mutex_);
+  return session_ != nullptr && session_->recording() ? dump_watch_.wait_ns(now_ns()) : -1;
+}
+
+void Agent::write_dumps() {
+  for (;;) {
+    std::optional<DueDump> dump;
+    std::shared_ptr<Session> session;
+    {
+      const std::lock_guard lock(mutex_);
+      session = session_;
+      if (session == nullptr || !session->recording()) return;
+      const bool had_refused = dump_watch_.has_refused();
+      dump = dump_watch_.due(now_ns());
+      if (dump_watch_.has_refused() && !had_refused)
+        add_to_report(options_.report, ReportKind::Dump, "");
+    }
+    if (!dump) return;
+    const std::string path = dump_path(session->path(), dump->number);
+    const auto written =
+        session->snapshot({path, dump->at_least_ns, {{std::string(kDumpKey), dump->json}}});
+    if (written)
+      add_to_report(options_.report, ReportKind::Dump, path);
+    else
+      add_to_report(options_.report, ReportKind::Error, written.error().message);
+  }
+}
+
 void Agent::stop() {
   first_start_due_ = false;
+  dump_watch_.stopped();
   end_step_span();
   if (observer_ != nullptr) observer_->stop();
   session_->end_window();
@@ -360,6 +413,7 @@ void Agent::stop() {
 std::string Agent::answer(const std::string& request) {
   const std::lock_guard lock(mutex_);
   if (session_ == nullptr) return "error this process is not recorded\n";
+  if (request == "look") return "";  // the thread looks before it waits again
   const auto done = obey(request);
   return (done ? "ok " + *done : "error " + done.error().message) + "\n";
 }
@@ -391,8 +445,8 @@ Result<std::string> Agent::obey(const std::string& request) {
 
 Result<std::string> Agent::snapshot(std::string path) {
   if (options_.policy != BufferPolicy::Ring) {
-    return Failure(ErrorCode::Unsupported, "snapshots need `--policy ring`; " + session_->path() +
-                                               " can be opened at any time");
+    return Failure(ErrorCode::Unsupported, "snapshots need `--ring` or `--policy ring`; " +
+                                               session_->path() + " can be opened at any time");
   }
   for (int number = 1; path.empty(); ++number) {
     const std::string next = before_suffix(session_->path(), "snapshot-" + std::to_string(number));
@@ -402,7 +456,7 @@ Result<std::string> Agent::snapshot(std::string path) {
   std::error_code ignored;
   if (std::filesystem::equivalent(path, session_->path(), ignored))
     return Failure(ErrorCode::Invalid, path + ": is being recorded to; choose another name");
-  SONDE_TRY_VOID(session_->snapshot(path));
+  SONDE_TRY_VOID(session_->snapshot({.path = path}));
   return "wrote " + path;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "agent/control_server.h"
+#include "agent/dump_watch.h"
 #include "agent/run_options.h"
 #include "collect/session.h"
 #include "sonde/profile/execution_trace.h"
@@ -54,6 +55,11 @@ class Agent {
   // Called by the thread of the program that ended a step.
   void end_steps(const std::string& rule, std::uint32_t count);
   void end_step_span();
+  void watch_step(std::uint32_t count);
+
+  // Writes what is due. Not with the mutex held: threads of the program end their steps meanwhile.
+  void write_dumps();
+  std::int64_t next_look_ns();
 
   std::string answer(const std::string& request);
   Result<std::string> obey(const std::string& request);
@@ -64,7 +70,7 @@ class Agent {
   std::timed_mutex mutex_;
   bool begun_ = false;
   RunOptions options_;
-  std::unique_ptr<Session> session_;
+  std::shared_ptr<Session> session_;
   std::unique_ptr<ExecutionTraceObserver> observer_;  // null: not requested, or no libtorch
   bool has_torch_ = false;
   bool forks_in_sandbox_ = false;  // at the last fork()
@@ -75,6 +81,8 @@ class Agent {
   sonde_range step_ = {};  // the span of the step that runs; position 0: none
   bool program_marks_steps_ = false;
   bool step_rule_known_ = false;  // by the session
+  DumpWatch dump_watch_;
+  bool steps_noted_ = false;  // in the run log
   ControlServer server_;
 };
 

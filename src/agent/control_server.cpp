@@ -74,9 +74,20 @@ Result<void> ControlServer::listen() {
   return io_failure("control socket", "open", reason);
 }
 
+bool ControlServer::can_ask() const {
+  return process_ == ::getpid() && ends_[1] >= 0 && inode_of(ends_[1]) == inodes_[1];
+}
+
+void ControlServer::tell(const std::string& request) const {
+  if (!can_ask()) return;
+  const ssize_t sent =
+      ::send(ends_[1], request.data(), request.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  static_cast<void>(sent);
+}
+
 bool ControlServer::ask(const std::string& request) const {
   constexpr int kTries = 5;  // each waits as long as the socket was told to
-  if (process_ != ::getpid() || ends_[1] < 0 || inode_of(ends_[1]) != inodes_[1]) return false;
+  if (!can_ask()) return false;
   if (::write(ends_[1], request.data(), request.size()) < 0) return false;
   for (int i = 0; i < kTries; ++i) {
     char answer[256];
@@ -113,6 +124,7 @@ void ControlServer::answer_own(const Answer& answer) {
     return;
   }
   const std::string text = answer(std::string(request, static_cast<std::size_t>(got)));
+  if (text.empty()) return;  // nobody waits for it
   const ssize_t sent = ::send(ends_[0], text.data(), text.size(), MSG_NOSIGNAL);
   static_cast<void>(sent);  // the asker may be gone
 }

@@ -18,7 +18,7 @@ namespace sonde {
 
 class ControlServer {
  public:
-  // Takes a request without its line end and returns the answer.
+  // Takes a request without its line end and returns the answer; empty: none.
   using Answer = std::function<std::string(const std::string& request)>;
 
   // Opens the socket of the calling process.
@@ -30,6 +30,8 @@ class ControlServer {
   // it from another thread. False if there is no answer within some seconds. It only reads and
   // writes, which sandboxes allow.
   bool ask(const std::string& request) const;
+  // The same without an answer, and without waiting. If it is not heard, that is all.
+  void tell(const std::string& request) const;
   // Call it in a child of fork(): the socket belongs to the parent.
   void forget();
 
@@ -37,6 +39,7 @@ class ControlServer {
   void serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer);
 
  private:
+  bool can_ask() const;
   Result<void> listen();
   void answer_own(const Answer& answer);
   void answer_other(const Answer& answer);

@@ -18,8 +18,8 @@
 namespace sonde {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds = {"recording", "adapter", "error",
-                                                    "execution_trace", "claim"};
+constexpr std::array<std::string_view, 7> kKinds = {
+    "recording", "adapter", "error", "execution_trace", "claim", "dump", "steps"};
 
 // The run log, locked against other processes while this lives.
 class LockedReport {
@@ -99,6 +99,12 @@ std::string before_suffix(const std::string& path, const std::string& inserted) 
   std::string result = path;
   result.insert(at, "." + inserted);
   return result;
+}
+
+std::string dump_path(const std::string& recording, std::int64_t number) {
+  std::string digits = std::to_string(number);
+  digits.insert(0, 3 - std::min<std::size_t>(digits.size(), 3), '0');
+  return before_suffix(recording, digits);
 }
 
 Result<std::string> claim_output(const std::string& report, const std::string& pattern) {

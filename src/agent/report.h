@@ -21,6 +21,8 @@ enum class ReportKind : std::uint8_t {
   Error,           // text: why nothing is recorded
   ExecutionTrace,  // text: the file that the process writes
   Claim,           // text: the file that the process is about to write
+  Dump,            // text: a file with what its ring held; empty: one more would be too many
+  Steps,           // it has steps
 };
 
 struct ReportEntry {
@@ -38,6 +40,9 @@ Result<std::vector<ReportEntry>> read_report(const std::string& report);
 // Returns `pattern` (filled in by collect/output_name.h) if no process has claimed its file.
 // Otherwise adds {pid} before the suffix, and a number if necessary.
 Result<std::string> claim_output(const std::string& report, const std::string& pattern);
+
+// The name of a recording's dump: "run.002.sonde".
+std::string dump_path(const std::string& recording, std::int64_t number);
 
 // "run.sonde" and "2" give "run.2.sonde".
 std::string before_suffix(const std::string& path, const std::string& inserted);

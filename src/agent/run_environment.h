@@ -29,6 +29,11 @@ constexpr const char* kRunFromStep = "SONDE_RUN_FROM_STEP";  // numbers of steps
 constexpr const char* kRunSteps = "SONDE_RUN_STEPS";
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
+constexpr const char* kRunRing = "SONDE_RUN_RING";    // ns that the ring keeps
+constexpr const char* kRunDumps = "SONDE_RUN_DUMPS";  // that are written while the program runs
+constexpr const char* kRunDumpSignal = "SONDE_RUN_DUMP_SIGNAL";       // a number
+constexpr const char* kRunDumpHang = "SONDE_RUN_DUMP_HANG";           // ns without a step
+constexpr const char* kRunDumpSlowStep = "SONDE_RUN_DUMP_SLOW_STEP";  // percent of the usual time
 
 // NVTX's own variable: programs that use NVTX load the library that it names.
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";

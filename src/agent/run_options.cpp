@@ -84,9 +84,17 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
   if (options.paused) variables.emplace_back(kRunPaused, "1");
   if (options.keep_command_line) variables.emplace_back(kRunKeepCommand, "1");
   const std::pair<const char*, std::int64_t> numbers[] = {
-      {kRunAfter, options.after_ns},           {kRunFor, options.for_ns},
-      {kRunFromStep, options.from_step},       {kRunSteps, options.steps},
-      {kRunSignalStart, options.signal_start}, {kRunSignalStop, options.signal_stop}};
+      {kRunAfter, options.after_ns},
+      {kRunFor, options.for_ns},
+      {kRunFromStep, options.from_step},
+      {kRunSteps, options.steps},
+      {kRunSignalStart, options.signal_start},
+      {kRunSignalStop, options.signal_stop},
+      {kRunRing, options.dump.ring_ns},
+      {kRunDumps, options.dump.most},
+      {kRunDumpSignal, options.dump.signal},
+      {kRunDumpHang, options.dump.hang_ns},
+      {kRunDumpSlowStep, options.dump.slow_step_percent}};
   for (const auto& [name, value] : numbers) {
     if (value != 0) variables.emplace_back(name, std::to_string(value));
   }
@@ -112,6 +120,11 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   SONDE_TRY_VOID(reader.number(kRunSteps, options.steps));
   SONDE_TRY_VOID(reader.number(kRunSignalStart, options.signal_start));
   SONDE_TRY_VOID(reader.number(kRunSignalStop, options.signal_stop));
+  SONDE_TRY_VOID(reader.number(kRunRing, options.dump.ring_ns));
+  SONDE_TRY_VOID(reader.number(kRunDumps, options.dump.most));
+  SONDE_TRY_VOID(reader.number(kRunDumpSignal, options.dump.signal));
+  SONDE_TRY_VOID(reader.number(kRunDumpHang, options.dump.hang_ns));
+  SONDE_TRY_VOID(reader.number(kRunDumpSlowStep, options.dump.slow_step_percent));
   if (const char* text = reader.text(kRunPolicy)) {
     SONDE_TRY(options.policy, policy_named(text));
   }

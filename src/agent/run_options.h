@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/dump_watch.h"
 #include "collect/session.h"
 #include "sonde/result.h"
 
@@ -31,6 +32,7 @@ struct RunOptions {
   std::int64_t steps = 0;       // then end after so many; 0: do not end
   int signal_start = 0;         // 0: none; the same as signal_stop: toggles
   int signal_stop = 0;
+  DumpRules dump = {};  // when to write the ring to a file
   bool follow_children = true;
   bool keep_command_line = false;     // including its secrets
   std::string report;                 // the file of report.h

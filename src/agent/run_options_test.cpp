@@ -35,6 +35,7 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   sent.steps = 5;
   sent.signal_start = 10;
   sent.signal_stop = 12;
+  sent.dump = {.slow_step_percent = 300, .hang_ns = 6, .signal = 14, .most = 7, .ring_ns = 8};
   sent.report = "/tmp/report";
   sent.adapters = {"/a.so", "/b.so"};
   const auto arrived = through_environment(sent);

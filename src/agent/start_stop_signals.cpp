@@ -14,9 +14,11 @@ namespace {
 
 int start_number = 0;
 int stop_number = 0;
+int dump_number = 0;
 std::atomic<pid_t> thread_to_wake{0};
 std::atomic<unsigned> starts{0};
 std::atomic<unsigned> stops{0};
+std::atomic<unsigned> dumps{0};
 
 void on_signal(int number, siginfo_t* info, void*) {
   const int kept_errno = errno;
@@ -27,6 +29,7 @@ void on_signal(int number, siginfo_t* info, void*) {
     if (number == start_number) starts.fetch_add(1, std::memory_order_relaxed);
     if (number == stop_number && stop_number != start_number)
       stops.fetch_add(1, std::memory_order_relaxed);
+    if (number == dump_number) dumps.fetch_add(1, std::memory_order_relaxed);
     if (wakes != 0 && wakes != self) ::syscall(SYS_tgkill, ::getpid(), wakes, number);
   }
   errno = kept_errno;
@@ -40,7 +43,7 @@ Result<void> install(int number) {
       (now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
   if (!is_free) {
     return Failure(ErrorCode::Unsupported, "the program handles signal " + signal_text(number) +
-                                               " itself, so it cannot start or stop the recording");
+                                               " itself, so Sonde cannot use it");
   }
   struct sigaction ours = {};
   ours.sa_sigaction = on_signal;
@@ -60,11 +63,13 @@ bool take(std::atomic<unsigned>& counter) {
 
 }  // namespace
 
-Result<void> install_start_stop_signals(int start, int stop) {
+Result<void> install_start_stop_signals(int start, int stop, int dump) {
   start_number = start;
   stop_number = stop;
+  dump_number = dump;
   SONDE_TRY_VOID(install(start));
-  return stop == start ? Result<void>() : install(stop);
+  if (stop != start) SONDE_TRY_VOID(install(stop));
+  return install(dump);
 }
 
 void wake_this_thread_by_signals() {
@@ -76,13 +81,15 @@ sigset_t wake_mask() {
   ::sigfillset(&mask);
   if (start_number != 0) ::sigdelset(&mask, start_number);
   if (stop_number != 0) ::sigdelset(&mask, stop_number);
+  if (dump_number != 0) ::sigdelset(&mask, dump_number);
   return mask;
 }
 
 SignalRequest next_signal_request() {
   if (take(starts))
     return start_number == stop_number ? SignalRequest::Toggle : SignalRequest::Start;
-  return take(stops) ? SignalRequest::Stop : SignalRequest::None;
+  if (take(stops)) return SignalRequest::Stop;
+  return take(dumps) ? SignalRequest::Dump : SignalRequest::None;
 }
 
 }  // namespace sonde

@@ -84,8 +84,10 @@ class InfoText : TextLines {
 
   // How the program ended, if not well; the processor that it got.
   void ending() {
-    for (const std::string& one : sentences(trace_, program_end(trace_)))
-      line("  ended     {}", readable_line(one));
+    const ProgramEnd end = program_end(trace_);
+    bool is_dump = !end.dumped_because.empty();
+    for (const std::string& one : sentences(trace_, end))
+      line("  {}    {}", std::exchange(is_dump, false) ? "dumped" : "ended ", readable_line(one));
     const ProcessorTime time = processor_time(trace_);
     if (!time.is_known()) return;
     line("  threads   ran for {} in total, waited {} for a core; {} to run on",

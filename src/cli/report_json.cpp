@@ -25,6 +25,7 @@ class FindingsJson {
     json_.key("signal").value(report_.end.signal);
     json_.key("status").value(report_.end.status);
     json_.key("is_cut_short").value(report_.end.is_cut_short);
+    json_.key("dumped_because").value(report_.end.dumped_because);
     json_.end_object();
     json_.key("processor").begin_object();
     json_.key("cores").value(report_.processor.cores);

@@ -19,6 +19,7 @@
 #include "cli/python_package.h"
 #include "cli/run_apart.h"
 #include "cli/run_child.h"
+#include "cli/run_dumps.h"
 #include "cli/run_summary.h"
 #include "cli/run_target.h"
 #include "cli/torch_adapters.h"
@@ -147,7 +148,7 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
     child.environment.emplace_back(kNvtxInjection, libraries.nvtx);
   }
   if (!options.follow_children) child.pid_variable = kRunOnlyPid;
-  for (const int number : {options.signal_start, options.signal_stop}) {
+  for (const int number : {options.signal_start, options.signal_stop, options.dump.signal}) {
     if (number != 0) child.ignored_signals.push_back(number);  // until the agent listens
   }
   return child;
@@ -190,9 +191,16 @@ Result<void> check(const RunCommand& command) {
     return Failure(ErrorCode::Invalid, "output: a name cannot contain line breaks or tabs");
   if (output.empty()) return Failure(ErrorCode::Invalid, "output: the name is empty");
   std::error_code ignored;
-  if (!command.force && fs::is_regular_file(output, ignored))
-    return Failure(ErrorCode::Invalid,
-                   output + ": exists; add --force to replace it, or choose another name");
+  for (const std::string& file : {output, dump_path(output, 1)}) {
+    const bool is_written = file == output || command.dump_on.any();
+    if (!command.force && is_written && fs::is_regular_file(file, ignored))
+      return Failure(ErrorCode::Invalid,
+                     file + ": exists; add --force to replace it, or choose another name");
+  }
+  const DumpRules& dump = command.options.dump;
+  if (dump.signal != 0 &&
+      (dump.signal == command.options.signal_start || dump.signal == command.options.signal_stop))
+    return Failure(ErrorCode::Invalid, "--dump-on: the signal already starts or stops recording");
   for (const std::string_view other : {".json", ".json.gz", ".pftrace", ".stacks", ".csv", ".html"})
     if (output.ends_with(other))
       return Failure(ErrorCode::Invalid, output +
@@ -240,7 +248,14 @@ Result<int> run_program(const RunCommand& command) {
     std::vector<ReportEntry> entries;
     if (auto read = read_report(options.report)) entries = *std::move(read);
     if (status != 0) note_ending(entries, end.pid, end.killed, end.number);
-    std::vector<std::string> lines = closing_lines(entries, target, program, options, own_pid);
+    DumpsMade dumps;
+    if (command.dump_on.any()) {
+      dumps = settle_dumps(entries, command.dump_on, options.dump.ring_ns, command.dumps, own_pid);
+      entries = dumps.report;
+    }
+    std::vector<std::string> lines =
+        closing_lines(entries, target, program, options, own_pid, dumps.why_none);
+    lines.insert(lines.begin(), dumps.lines.begin(), dumps.lines.end());
     if (const std::string tool = other_nvtx_tool(libraries); !tool.empty())
       lines.push_back("NVTX ranges are not recorded: " + std::string(kNvtxInjection) + " names " +
                       tool);

@@ -3,10 +3,12 @@
 
 // `sonde run`: starts an unmodified program and records it.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "agent/run_options.h"
+#include "cli/dump_on.h"
 #include "sonde/result.h"
 
 namespace sonde::cli {
@@ -14,6 +16,8 @@ namespace sonde::cli {
 struct RunCommand {
   std::vector<std::string> program;  // and its arguments
   RunOptions options;
+  DumpOn dump_on;                  // what makes the ring a file; nothing: the program's end
+  std::int64_t dumps = 10;         // at most, of a process
   bool as_torch_profiler = false;  // Sonde's profilers in place of torch's
   bool opencl = false;             // record work of OpenCL
   bool quiet = false;

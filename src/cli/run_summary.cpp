@@ -3,18 +3,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
-#include <thread>
 
 #include "base/bytes.h"
 #include "base/format.h"
@@ -23,6 +17,7 @@
 #include "base/text.h"
 #include "cli/child_output.h"
 #include "cli/progress.h"
+#include "cli/run_files.h"
 #include "cli/torch_install.h"
 #include "cli/trace_facts.h"
 #include "collect/live_file.h"
@@ -30,6 +25,7 @@
 #include "decode/recording_blocks.h"
 #include "decode/recording_reader.h"
 #include "file/block_file.h"
+#include "sonde/analyse/program_facts.h"
 #include "sonde/trace.h"
 #include "sonde/trace/execution_trace_file.h"
 #include "trace/known_names.h"
@@ -47,7 +43,6 @@ constexpr std::uint64_t kMostDecoded = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostMadeWhole = std::uint64_t{8} << 20;
 // A smaller file cannot even hold the summary of what was recorded.
 constexpr std::uint64_t kSmallestLimit = std::uint64_t{64} << 10;
-constexpr const char* kReplaced = ": was replaced by another recording";
 
 struct Recorded {
   std::string shown_path;
@@ -60,12 +55,6 @@ struct Recorded {
   bool still_runs = false;
   bool is_outline = false;  // its events were not read
 };
-
-std::string shown(const std::string& path) {
-  std::error_code ignored;
-  const std::string below = fs::path(path).lexically_relative(fs::current_path(ignored)).string();
-  return below.empty() || below.rfind("..", 0) == 0 ? path : below;
-}
 
 // Whether it may still arrive while the process is running.
 bool may_come(LedgerKind kind) {
@@ -86,23 +75,9 @@ std::string losses_text(const TraceFacts& facts, bool still_runs) {
   return text.empty() ? "nothing lost" : "but: " + text;
 }
 
-// Removes only the file that was examined, which is `file`.
-void remove_recording(const BlockFile& file) {
-  std::error_code ignored;
-  remove_live_file(file);
-  fs::remove(file.name(), ignored);
-}
-
 // Moves what a killed process left in its buffers into the file.
 void make_whole(const BlockFile& file, const Trace& trace) {
   if (file.sealed() || save_trace(trace, file.name())) remove_live_file(file);
-}
-
-// The file that the process wrote, if it still exists and no other file has its name.
-Result<BlockFile> own_file(const ReportEntry& entry) {
-  SONDE_TRY(BlockFile file, BlockFile::open(entry.text));
-  if (file.id() == entry.file_id) return file;
-  return Failure(ErrorCode::NotFound, shown(entry.text) + kReplaced);
 }
 
 void look_for_gpu(const Trace& trace, const TraceCounts& counts, Recorded& result) {
@@ -168,55 +143,15 @@ Recorded look_at(const ReportEntry& entry, bool still_runs) {
     remove_recording(*file);
     return result;
   }
+  const std::string why = program_end(*trace).dumped_because;
   result.spans = facts.counts.spans;
   look_for_gpu(*trace, facts.counts, result);
   result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
                             duration_text(trace->last_ns() - trace->first_ns()),
                             losses_text(facts, still_runs));
+  if (!why.empty()) result.text = format_text("{} ({})", why, result.text);
   if (!still_runs) make_whole(*file, *trace);
   return result;
-}
-
-// The fields of a process in /proc, from its state on; empty if there is no such process.
-std::vector<std::string> stat_fields(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(") ");  // the name before it may contain anything
-  if (name_end == std::string::npos) return {};
-  std::istringstream rest(text.substr(name_end + 2));
-  return {std::istream_iterator<std::string>(rest), {}};
-}
-
-// A process that has ended but was not waited for, as happens in containers, still has its number.
-// A process that began before `sonde run` is not ours: in another PID namespace the number belongs
-// to another process.
-bool has_not_ended(std::int64_t pid, std::int64_t run_pid) {
-  constexpr std::size_t kStartTime = 19;
-  if (::kill(static_cast<pid_t>(pid), 0) != 0) return false;
-  const std::vector<std::string> fields = stat_fields(std::to_string(pid));
-  const std::vector<std::string> ours = stat_fields(std::to_string(run_pid));
-  if (fields.size() <= kStartTime || ours.size() <= kStartTime) return true;
-  return fields[0] != "Z" && std::stoull(fields[kStartTime]) >= std::stoull(ours[kStartTime]);
-}
-
-// A process that was just killed takes a moment to end.
-bool runs(std::int64_t pid, std::int64_t run_pid) {
-  constexpr int kTries = 10;
-  for (int i = 0; i < kTries && has_not_ended(pid, run_pid); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return has_not_ended(pid, run_pid);
-}
-
-bool is_replaced(const Error& error) {
-  return error.message.ends_with(kReplaced);
-}
-
-// True even if the file cannot be read.
-bool is_there(const ReportEntry& entry) {
-  std::error_code ignored;
-  if (!fs::exists(entry.text, ignored)) return false;
-  const auto file = own_file(entry);
-  return file || !is_replaced(file.error());
 }
 
 // Messages about files that no longer exist or were replaced. Call it before recorded_in(), which
@@ -387,7 +322,7 @@ void note_ending(const std::vector<ReportEntry>& report, std::int64_t pid, bool 
 
 std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, const Target& target,
                                        const std::string& program, const RunOptions& options,
-                                       std::int64_t run_pid) {
+                                       std::int64_t run_pid, const std::string& why_none) {
   std::vector<std::string> lines;
   const std::vector<std::string> missing = missing_files(report);
   remove_begun(report, run_pid);
@@ -397,6 +332,10 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   lines.insert(lines.end(), missing.begin(), missing.end());
   add_gpu_line(recordings, options, lines);
   add_execution_traces(report, run_pid, lines);
+  if (recordings.empty() && !why_none.empty()) {
+    lines.push_back(why_none);
+    return lines;
+  }
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

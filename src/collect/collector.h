@@ -37,7 +37,8 @@ class Collector {
   bool is_recording(const SessionState& session);
   int window_count(const SessionState& session);
   Result<void> wait_written(SessionState& session, int window);
-  Result<void> snapshot(const std::shared_ptr<SessionState>& session, const std::string& path);
+  Result<void> snapshot(const std::shared_ptr<SessionState>& session,
+                        const SnapshotRequest& request);
 
   // At the end of the program: finishes all sessions and ends the drainer.
   void finish_all();
@@ -50,7 +51,13 @@ class Collector {
   Result<SessionState::Window> pin(SessionState& session);
   void unpin(SessionState& session);
   Result<void> write_snapshot(SessionState& session, const SessionState::Window& window,
-                              const std::string& path);
+                              const SnapshotRequest& request, const std::string& path);
+  // A ring with a limited time: where its window begins, given its end. At least 0 ns of it.
+  std::uint64_t ring_begin(const SessionState::Window& window, std::uint64_t end_ticks,
+                           std::int64_t kept_ns) const;
+  // After the ring was copied to the file: lets the window begin where nothing was overwritten.
+  // Says so if that is later than it should be.
+  void narrow_to_ring(RecordingFile& file, const WindowBlock& begin, std::uint64_t end_ticks);
   Result<void> write_facts(SessionState& session, RecordingFile& file);
 
   // Adds a ledger row to every file of the session.
@@ -78,6 +85,7 @@ class Collector {
   void flush_events();
   void distribute(const EventsHead& head, std::span<const std::uint64_t> words,
                   bool is_still_filled);
+  void write_ended_ring(SessionState& session, std::size_t index);
   void write_ring(RecordingFile& file, std::uint64_t start_ticks, std::uint64_t end_ticks,
                   bool compress);
 

@@ -277,6 +277,24 @@ void Collector::write_ring(RecordingFile& file, std::uint64_t start_ticks, std::
   file.sync_dictionary();
 }
 
+// Of a window that has just ended; the mutex is not held.
+void Collector::write_ended_ring(SessionState& session, std::size_t index) {
+  SessionState::Window window;
+  {
+    const std::lock_guard guard(mutex_);
+    window = session.windows[index];
+  }
+  const std::int64_t ring_ns = session.options.ring_ns;
+  const WindowBlock begin = {static_cast<std::uint32_t>(index), 0,
+                             ring_begin(window, window.end_ticks, ring_ns), window.first_step};
+  if (begin.ticks != window.start_ticks) session.file->add_window(begin);
+  write_ring(*session.file, begin.ticks, window.end_ticks, session.options.compress);
+  if (ring_ns == 0) return;
+  narrow_to_ring(*session.file, begin, window.end_ticks);
+  const std::lock_guard guard(mutex_);
+  session.losses.in_buffers.overwritten = 0;  // its window begins after that
+}
+
 void Collector::settle(std::unique_lock<std::mutex>& lock) {
   const std::vector<std::shared_ptr<SessionState>> sessions = sessions_;
   for (const auto& session : sessions) {
@@ -287,7 +305,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
       if (!is_in_sandbox()) detail::refresh_thread_names();
       write_share(*session, i);
       if (session->options.policy == BufferPolicy::Ring) {
-        write_ring(*session->file, window.start_ticks, window.end_ticks, session->options.compress);
+        write_ended_ring(*session, i);
       } else {
         session->file->sync_dictionary();
       }

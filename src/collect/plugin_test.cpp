@@ -181,7 +181,7 @@ TEST(Plugin, IsFlushedBeforeASnapshot) {
   const auto session = testing::open_session(std::move(options));
   ASSERT_TRUE(session->begin_window(0));
   const testing::TempDir dir;
-  const auto written = session->snapshot(dir.file("now.sonde"));
+  const auto written = session->snapshot({.path = dir.file("now.sonde")});
   ASSERT_TRUE(written) << written.error().message;
   session->end_window();
   sonde_remove_plugin(&plugin);

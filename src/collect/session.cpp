@@ -60,9 +60,9 @@ class RecordingSession : public Session {
     return collector().set_metadata(*state_, key, json);
   }
 
-  Result<void> snapshot(const std::string& path) override {
+  Result<void> snapshot(const SnapshotRequest& request) override {
     if (!is_mine()) return not_mine();
-    return collector().snapshot(state_, path);
+    return collector().snapshot(state_, request);
   }
 
   Result<Trace> read_window(int index) override {

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sonde/profile/buffer_policy.h"
@@ -33,12 +34,22 @@ struct SessionOptions {
       "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
+  // BufferPolicy::Ring: its files begin this long before their end at the latest; 0: they have all
+  // that the buffers hold.
+  std::int64_t ring_ns = 0;
   bool crash_safe = true;  // buffers in a file beside the output, so that they survive a SIGKILL
   bool compress = true;
   RecordOptions record = {};
   // Threads to record, by kernel thread id or by name; both empty: all.
   std::vector<std::int64_t> only_thread_ids = {};
   std::vector<std::string> only_thread_names = {};
+};
+
+// What a ring holds, as a file of its own.
+struct SnapshotRequest {
+  std::string path;
+  std::int64_t at_least_ns = 0;  // more than SessionOptions::ring_ns, if the buffers have it
+  std::vector<std::pair<std::string, std::string>> metadata = {};  // keys and JSON, of it alone
 };
 
 class Session {
@@ -59,8 +70,8 @@ class Session {
   // Stored in the file and shown with the trace; `json` must be valid JSON. A later value wins.
   virtual Result<void> set_metadata(const std::string& key, const std::string& json) = 0;
 
-  // Writes the ring's content so far to `path` while recording continues; for BufferPolicy::Ring.
-  virtual Result<void> snapshot(const std::string& path) = 0;
+  // Writes the ring's content so far to a file while recording continues; for BufferPolicy::Ring.
+  virtual Result<void> snapshot(const SnapshotRequest& request) = 0;
 
   // A trace of one ended window, or of all of them. Waits until the drainer has written it.
   virtual Result<Trace> read_window(int index) = 0;

@@ -424,7 +424,7 @@ TEST(Session, TakesASnapshotOfARingThatGoesOn) {
   {
     SONDE_SCOPE("before");
   }
-  ASSERT_TRUE(session->snapshot(dir.file("now.sonde")));
+  ASSERT_TRUE(session->snapshot({.path = dir.file("now.sonde")}));
   {
     SONDE_SCOPE("after");
   }
@@ -437,7 +437,7 @@ TEST(Session, TakesASnapshotOfARingThatGoesOn) {
   const auto whole = session->read_window(0);
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->spans().size(), 2u);
-  EXPECT_FALSE(open_session({})->snapshot(dir.file("no.sonde")));
+  EXPECT_FALSE(open_session({})->snapshot({.path = dir.file("no.sonde")}));
 }
 
 TEST(Session, LosesNothingWhenARingAndASpillOverlap) {

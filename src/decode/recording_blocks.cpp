@@ -93,7 +93,8 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
       read_items(payload, recording, windows);
       for (const WindowBlock& w : windows) {
         if (w.is_end == 0) {
-          recording.windows.try_emplace(w.index, w, std::nullopt);
+          // Of a ring, where it begins is known at its end.
+          recording.windows.try_emplace(w.index, w, std::nullopt).first->second.first = w;
         } else if (const auto found = recording.windows.find(w.index);
                    found != recording.windows.end()) {
           found->second.second = w;

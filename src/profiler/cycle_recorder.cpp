@@ -191,7 +191,7 @@ Result<void> CycleRecorder::snapshot(const std::string& path) const {
   if (session_ == nullptr)
     return Failure(ErrorCode::Invalid, "snapshot: nothing has been recorded yet");
   SONDE_TRY_VOID(not_onto(session_->path(), path));
-  return session_->snapshot(path);
+  return session_->snapshot({.path = path});
 }
 
 void CycleRecorder::set_trace_id_callback(std::function<std::string()> callback) {

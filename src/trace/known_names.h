@@ -35,6 +35,9 @@ inline constexpr std::string_view kOverloadsInNamesKey = "capture_overload_names
 
 // Keys of metadata. How the program ended, if not well: {"signal": 11} or {"status": 1}.
 inline constexpr std::string_view kProgramEndedKey = "program_ended";
+// Why a ring was written to this file: {"reason": "slow-step", "step": 7, "took_ns": 9, "usual_ns":
+// 3, "number": 1}; "signal" with "signal", "hang" with "step" and "since_ns"; "crash", "exit".
+inline constexpr std::string_view kDumpKey = "dump";
 // What the program's threads had of the processor: {"cores": 2, "wall_ns": 9, "ran_ns": 8,
 // "waited_ns": 1, "threads": 3}.
 inline constexpr std::string_view kProcessorTimeKey = "processor_time";

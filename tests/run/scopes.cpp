@@ -28,6 +28,10 @@
 //                                    also in another thread
 //   run_scopes strict COUNT          scopes, forbids itself nearly all system calls, scopes
 //   run_scopes limit COUNT           scopes, and may write no more than 4 KiB to any file
+//   run_scopes steps COUNT SLOW      that many steps of 2 ms, the one of that number of 200 ms
+//   run_scopes trap COUNT            scopes, then ends by a trap of the processor
+//   run_scopes held-back|trap-late COUNT
+//                                    scopes, and as many after 300 ms; then exit(42) or a trap
 //   run_scopes spawn PROGRAM ARGS…   starts another program, and exits with its status
 //   run_scopes environment           prints LD_PRELOAD and how many SONDE_RUN_ variables there are
 // clang-format on
@@ -38,6 +42,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sonde/record.h>
+#include <sonde/source/op.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -256,6 +261,15 @@ int work_and_wait(int count, const char* ready, const char* go) {
   return 42;
 }
 
+int work_in_steps(int count, int slow) {
+  for (int i = 0; i < count; ++i) {
+    work(10);
+    pause_ms(i == slow ? 200 : 2);
+    sonde_steps_ended("Optimizer.step#SGD.step", 1);
+  }
+  return 0;
+}
+
 int spawn(char** command) {
   pid_t child = 0;
   if (::posix_spawn(&child, command[0], nullptr, nullptr, command, environ) != 0) return 99;
@@ -300,7 +314,14 @@ int main(int argc, char** argv) {
   if (what == "strict") return work_strictly(count);
   if (what == "chroot") return work_in_another_root(count);
   if (what == "held" && argc > 4) return work_and_wait(count, argv[3], argv[4]);
+  if (what == "steps" && argc > 3) return work_in_steps(count, std::atoi(argv[3]));
   work(count);
+  if (what == "held-back" || what == "trap-late") {
+    pause_ms(300);
+    work(count);
+  }
+  if (what == "held-back") return 42;
+  if (what == "trap" || what == "trap-late") __builtin_trap();
   if (what == "_exit") ::_exit(7);
   if (what == "_Exit") std::_Exit(7);
   if (what == "quick_exit") std::quick_exit(7);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sonde/trace.h"
@@ -18,6 +19,7 @@ struct ProgramEnd {
   int signal = 0;             // that killed it; 0: none is known
   int status = 0;             // its exit status
   bool is_cut_short = false;  // the recording has no end: its process was killed, or still runs
+  std::string dumped_because = {};  // `sonde run --dump-on` wrote it; empty: it did not
 
   // What a thread did last.
   struct Last {
@@ -30,6 +32,8 @@ struct ProgramEnd {
   bool is_bad() const noexcept { return signal != 0 || status != 0 || is_cut_short; }
 };
 ProgramEnd program_end(const Trace& trace);
+// Only what the metadata say: the values of "program_ended" and "dump".
+ProgramEnd program_end_of(std::string_view ended_json, std::string_view dump_json = {});
 // For a reader; empty if nothing is known to have gone wrong.
 std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end);
 

@@ -99,6 +99,30 @@ std::string how_text(const ProgramEnd& end) {
   return "The recording has no end: the program was killed, crashed, or still runs.";
 }
 
+bool has_reason(std::string_view json, std::string_view reason) {
+  return json.find("\"reason\": \"" + std::string(reason) + "\"") != std::string_view::npos;
+}
+
+// Why a ring was written, from the metadata "dump".
+std::string dump_text(std::string_view json) {
+  if (has_reason(json, "slow-step")) {
+    const std::int64_t took = number_in(json, "took_ns");
+    const std::int64_t usual = std::max<std::int64_t>(number_in(json, "usual_ns"), 1);
+    return format_text("step {} took {}, {:.1f} times the usual {}", number_in(json, "step"),
+                       duration_text(took), static_cast<double>(took) / static_cast<double>(usual),
+                       duration_text(usual));
+  }
+  if (has_reason(json, "hang"))
+    return format_text("step {} had not ended after {}", number_in(json, "step"),
+                       duration_text(number_in(json, "since_ns")));
+  if (has_reason(json, "signal"))
+    return format_text(
+        "signal {} asked for it",
+        signal_text(static_cast<int>(std::min<std::int64_t>(number_in(json, "signal"), 128))));
+  if (has_reason(json, "crash")) return "the program crashed or was killed";
+  return "the program did not end well";
+}
+
 std::string last_text(const Trace& trace, detail::SourceLocations& places,
                       const ProgramEnd::Last& last) {
   const TrackId track = trace.spans().track[last.span];
@@ -114,14 +138,20 @@ std::string last_text(const Trace& trace, detail::SourceLocations& places,
 
 }  // namespace
 
-ProgramEnd program_end(const Trace& trace) {
+ProgramEnd program_end_of(std::string_view ended_json, std::string_view dump_json) {
   ProgramEnd end;
-  const std::string_view json = metadata_of(trace, kProgramEndedKey);
   const auto small = [&](std::string_view key, std::int64_t most) {
-    return static_cast<int>(std::min(number_in(json, key), most));
+    return static_cast<int>(std::min(number_in(ended_json, key), most));
   };
   end.signal = small("signal", 128);
   end.status = small("status", 255);
+  if (!dump_json.empty()) end.dumped_because = dump_text(dump_json);
+  return end;
+}
+
+ProgramEnd program_end(const Trace& trace) {
+  ProgramEnd end =
+      program_end_of(metadata_of(trace, kProgramEndedKey), metadata_of(trace, kDumpKey));
   // A file of another format may have been cut by whoever copied it.
   for (std::size_t i = 0; i < trace.ledger().size(); ++i)
     end.is_cut_short |= trace.ledger().kind[i] == LedgerKind::Truncated && is_recording(trace);
@@ -131,6 +161,10 @@ ProgramEnd program_end(const Trace& trace) {
 
 std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
   std::vector<std::string> lines;
+  if (!end.dumped_because.empty())
+    lines.push_back(format_text("The ring was written because {}. It has the last {}.",
+                                end.dumped_because,
+                                duration_text(trace.last_ns() - trace.first_ns())));
   if (!end.is_bad()) return lines;
   lines.push_back(how_text(end));
   // A program that ends with a status by itself is not somewhere when it does.

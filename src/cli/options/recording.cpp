@@ -45,6 +45,37 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
       ->type_name("N");
 }
 
+void add_run_ring(CLI::App* command, RunCommand& run, CLI::Option* policy) {
+  CLI::Option* ring =
+      add_parsed(command, "--ring", "TIME",
+                 "Keep only the last seconds, in memory, and write them when the program ends or "
+                 "when --dump-on says so: 30s. The memory is that of --budget",
+                 run.options.dump.ring_ns, parse_duration);
+  ring->excludes(policy);
+  CLI::Option* dump_on = add_parsed(
+      command, "--dump-on", "REASONS",
+      "Write the ring (default 30s) only if one of these happens: slow-step:3x, hang:60s, "
+      "signal:USR2, crash, exit!=0; several with commas. The files are FILE.001.sonde and so on",
+      run.dump_on, parse_dump_on);
+  dump_on->excludes(policy);
+  command->add_option("--dumps", run.dumps, "Write at most so many of a process (default 10)")
+      ->check(CLI::Range(1, 999))
+      ->type_name("N")
+      ->needs(dump_on);
+}
+
+// The last one is kept for the end of the program, if that can be a reason.
+void complete_ring(RunCommand& run) {
+  constexpr std::int64_t kUsualRing = 30'000'000'000;
+  DumpRules& dump = run.options.dump;
+  if (!run.dump_on.any() && dump.ring_ns == 0) return;
+  const std::int64_t ring_ns = dump.ring_ns > 0 ? dump.ring_ns : kUsualRing;
+  dump = run.dump_on.rules;
+  dump.ring_ns = ring_ns;
+  dump.most = run.dumps - (run.dump_on.at_end() ? 1 : 0);
+  run.options.policy = BufferPolicy::Ring;
+}
+
 void add_run(Parser& parser) {
   auto& run = parser.keep<RunCommand>();
   CLI::App* command =
@@ -89,10 +120,12 @@ void add_run(Parser& parser) {
   add_parsed(command, "--budget", "BYTES",
              "Memory for events that are not yet in the file (default 256M, at least 1M)",
              options.budget_bytes, parse_bytes);
-  add_parsed(command, "--policy", "POLICY",
-             "When the budget is used up: spill to the file (default), drop new events, or ring: "
-             "keep only the newest",
-             options.policy, policy_named);
+  CLI::Option* policy = add_parsed(
+      command, "--policy", "POLICY",
+      "When the budget is used up: spill to the file (default), drop new events, or ring: "
+      "keep only the newest",
+      options.policy, policy_named);
+  add_run_ring(command, run, policy);
   add_run_windows(command, options);
   command->add_flag("--follow-children,!--no-follow-children", options.follow_children,
                     "Also record the processes that the program starts (default)");
@@ -104,12 +137,14 @@ void add_run(Parser& parser) {
       ->type_name("");
   command->footer(
       "Exits with the program's status, or 128+N if signal N killed it, 127 if it was not found, "
-      "126 if it cannot be started.\nExample:\n  sonde run --shapes -o train.sonde -- python3 "
-      "train.py --epochs 1");
+      "126 if it cannot be started.\nExamples:\n  sonde run --shapes -o train.sonde -- python3 "
+      "train.py --epochs 1\n  sonde run --ring 30s --dump-on slow-step:3x,crash,exit!=0 -- python3 "
+      "train.py");
   command->callback([&parser, &run] {
     run.program = parser.after_mark;
     if (run.program.empty() || run.program.front().empty())
       throw CLI::ValidationError("no program given: sonde run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
+    complete_ring(run);
     require(check(run));
     if (run.options.signal_start != 0) run.options.paused = true;
     parser.action = [&parser, &run](Output&) -> Result<void> {
@@ -129,7 +164,7 @@ void add_ctl(Parser& parser) {
       ->type_name("");
   command
       ->add_option("REQUEST", ctl.request,
-                   "start, stop, status, or snapshot: write what the ring holds (--policy ring)")
+                   "start, stop, status, or snapshot: write what the ring holds (--ring)")
       ->required()
       ->check(CLI::IsMember({"start", "stop", "status", "snapshot"}))
       ->type_name("");
