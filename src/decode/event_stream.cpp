@@ -72,9 +72,9 @@ EventStream::Heads EventStream::read_heads() const {
     const auto payload = file_.payload(file_.blocks()[blocks_[b]], scratch);
     if (!payload) return;
     for_each_piece(*payload, [&](std::span<const std::uint8_t> piece) {
-      ByteReader in(piece);
-      heads[b].push_back(in.read<EventsHead>());
-      return in.ok();
+      const auto head = read_events_head(piece);
+      heads[b].push_back(head ? *head : EventsHead());
+      return head.has_value();
     });
   });
   return heads;

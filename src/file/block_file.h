@@ -21,7 +21,7 @@
 namespace sonde {
 
 // Raised by one with every change to what a file may contain; see file/file_upgrade.h.
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 
 enum class BlockKind : std::uint16_t {
   Metadata = 1,    // key and JSON value pairs

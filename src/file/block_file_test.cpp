@@ -293,7 +293,7 @@ TEST(BlockFile, RefusesNewerVersions) {
   EXPECT_EQ(file.error().code, ErrorCode::TooNew);
   EXPECT_EQ(
       file.error().message,
-      "X.sonde: written in format version 9; this Sonde reads versions up to 1: use a newer Sonde");
+      "X.sonde: written in format version 9; this Sonde reads versions up to 2: use a newer Sonde");
 }
 
 TEST(BlockFile, ReadsOnBehindADamagedFileHeader) {

@@ -7,7 +7,12 @@ namespace sonde {
 
 namespace {
 
-constexpr std::array<UpgradeStep, 0> kSteps = {};
+// Version 2 packs the payloads of events, and its pieces say so: those of version 1 remain valid.
+Result<std::vector<std::uint8_t>> unchanged(BlockKind /*kind*/, std::vector<std::uint8_t> payload) {
+  return payload;
+}
+
+constexpr std::array<UpgradeStep, 1> kSteps = {unchanged};
 static_assert(kSteps.size() + 1 == kFormatVersion, "each older version needs its step");
 
 }  // namespace

@@ -26,7 +26,8 @@ Result<Bytes> refuse(BlockKind, Bytes) {
   return Failure(ErrorCode::Corrupt, "no");
 }
 
-// The payload "x" of a version 1 file, after `steps`.
+// The payload "x" of a file that this Sonde writes, after `steps`, of which the first are for older
+// files.
 std::string upgraded(BlockKind kind, std::span<const UpgradeStep> steps) {
   const TempDir dir;
   Result<BlockWriter> writer = BlockWriter::create(dir.file("a"));
@@ -45,13 +46,13 @@ TEST(FileUpgrade, LeavesTheCurrentVersionAlone) {
 }
 
 TEST(FileUpgrade, TakesEveryStepInOrder) {
-  const std::array<UpgradeStep, 2> steps = {add_a, add_b};
+  const std::array<UpgradeStep, 3> steps = {refuse, add_a, add_b};
   EXPECT_EQ(upgraded(BlockKind::Metadata, steps), "xab");
   EXPECT_EQ(upgraded(BlockKind::Events, steps), "xb");
 }
 
 TEST(FileUpgrade, PassesOnWhyAStepFailed) {
-  const std::array<UpgradeStep, 2> steps = {refuse, add_b};
+  const std::array<UpgradeStep, 3> steps = {add_a, refuse, add_b};
   EXPECT_EQ(upgraded(BlockKind::Metadata, steps), "no");
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "wire/payload_packing.h"
 
 namespace sonde {
 
@@ -12,20 +13,49 @@ using detail::WordKind;
 
 namespace {
 
-// A varint for the time and one for the id; payload words take 8.
+// A varint for the time and one for the id; a payload word takes up to 10 bytes.
 constexpr std::size_t kMaxEncodedWord = 13;
 
-std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
-  while (value >= 0x80) {
-    *out++ = static_cast<std::uint8_t>(value | 0x80);
-    value >>= 7;
+// The records of a piece, whose payloads are stored packed, or as they are in files of version 1.
+template <bool kIsPacked>
+Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t ticks,
+                            std::vector<std::uint64_t>& words) {
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  std::uint64_t* out = words.data();
+  std::uint64_t* const last = out + words.size();
+  EarlierFields earlier;
+  while (out < last) {
+    std::uint64_t token = 0;
+    std::uint64_t value = 0;
+    bool is_whole = take_varint(at, end, token);
+    const auto kind = static_cast<WordKind>(token & 3);
+    ticks += from_zigzag(token >> 2);
+    if (kind != WordKind::End) is_whole = is_whole && take_varint(at, end, value);
+    if (!is_whole || value > 0xffff)
+      return Failure(ErrorCode::Corrupt, "a piece ends inside a record");
+    const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
+    *out++ = word;
+    const std::size_t extra = detail::payload_words(word);
+    if (extra == 0) continue;
+    if (extra > static_cast<std::size_t>(last - out))
+      return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
+    PayloadReader in(at, end);
+    if constexpr (kIsPacked) {
+      pack_payload(in, detail::extended_kind(word), out, extra, earlier);
+    } else {
+      in.raw(out, extra);
+    }
+    if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece ends inside a payload");
+    at = in.at();
+    out += extra;
   }
-  *out++ = static_cast<std::uint8_t>(value);
-  return out;
+  return {};
 }
 
-// As ByteReader::varint(), moving `at`. False if the bytes end inside of it.
-bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+}  // namespace
+
+bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
   if (end - at >= 8) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, at, sizeof(bytes));
@@ -50,17 +80,18 @@ bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t
   return false;
 }
 
-}  // namespace
-
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out) {
   const std::size_t start = out.size();
   out.resize(start + sizeof(EventsHead) + words.size() * kMaxEncodedWord);
   std::uint8_t* at = out.data() + start;
-  std::memcpy(at, &head, sizeof(head));
-  at += sizeof(head);
+  EventsHead stored = head;
+  stored.first_offset |= kPackedPiece;
+  std::memcpy(at, &stored, sizeof(stored));
+  at += sizeof(stored);
 
   std::uint64_t previous = head.base_ticks & detail::kTicksMask;
+  EarlierFields earlier;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::uint64_t word = words[i];
     const WordKind kind = detail::word_kind(word);
@@ -68,59 +99,44 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
     const auto delta =
         static_cast<std::int64_t>((ticks - previous) << detail::kTicksShift) >> detail::kTicksShift;
     previous = ticks;
-    const std::uint64_t zigzag =
-        (static_cast<std::uint64_t>(delta) << 1) ^ static_cast<std::uint64_t>(delta >> 63);
-    at = put_varint(at, (zigzag << 2) | static_cast<std::uint64_t>(kind));
+    at = put_varint(
+        at, to_zigzag(static_cast<std::uint64_t>(delta)) << 2 | static_cast<std::uint64_t>(kind));
     if (kind == WordKind::End) continue;
     at = put_varint(at, detail::word_value(word));
-    if (kind == WordKind::Extended) {
-      const std::size_t payload = detail::payload_words(word);
-      std::memcpy(at, words.data() + i + 1, payload * 8);
-      at += payload * 8;
-      i += payload;
-    }
+    const std::size_t payload = detail::payload_words(word);
+    if (payload == 0) continue;
+    PayloadWriter writer(at);
+    pack_payload(writer, detail::extended_kind(word), words.data() + i + 1, payload, earlier);
+    at = writer.at();
+    i += payload;
   }
   out.resize(static_cast<std::size_t>(at - out.data()));
 }
 
+Result<EventsHead> read_events_head(std::span<const std::uint8_t> piece) {
+  ByteReader in(piece);
+  auto head = in.read<EventsHead>();
+  if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece is too short for its header");
+  head.first_offset &= ~kPackedPiece;
+  return head;
+}
+
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
                                  std::vector<std::uint64_t>& words) {
-  ByteReader in(piece);
-  const auto head = in.read<EventsHead>();
-  if (!in.ok()) return Failure(ErrorCode::Corrupt, "a piece is too short for its header");
+  SONDE_TRY(const EventsHead head, read_events_head(piece));
   if (head.first_offset % 8 != 0 || head.first_offset < detail::kChunkFirstWord ||
       head.first_offset > detail::kChunkBytes ||
       head.word_count > (detail::kChunkBytes - head.first_offset) / 8) {
     return Failure(ErrorCode::Corrupt, "a piece claims more words than a chunk has");
   }
   words.resize(head.word_count);
-  const auto rest = in.bytes(in.remaining());
-  const std::uint8_t* at = rest.data();
-  const std::uint8_t* const end = at + rest.size();
-  std::uint64_t* out = words.data();
-  std::uint64_t* const last = out + words.size();
-  std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
-  while (out < last) {
-    std::uint64_t token = 0;
-    std::uint64_t value = 0;
-    bool is_whole = take_varint(at, end, token);
-    const auto kind = static_cast<WordKind>(token & 3);
-    const std::uint64_t zigzag = token >> 2;
-    ticks += (zigzag >> 1) ^ (0 - (zigzag & 1));
-    if (kind != WordKind::End) is_whole = is_whole && take_varint(at, end, value);
-    if (!is_whole || value > 0xffff)
-      return Failure(ErrorCode::Corrupt, "a piece ends inside a record");
-    const std::uint64_t word = detail::make_word(ticks, static_cast<std::uint32_t>(value), kind);
-    *out++ = word;
-    const std::size_t extra = detail::payload_words(word);
-    if (extra == 0) continue;
-    if (extra > static_cast<std::size_t>(last - out))
-      return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
-    if (extra * 8 > static_cast<std::size_t>(end - at))
-      return Failure(ErrorCode::Corrupt, "a piece ends inside a payload");
-    std::memcpy(out, at, extra * 8);
-    out += extra;
-    at += extra * 8;
+  const auto stored = ByteReader(piece).read<EventsHead>();
+  const std::span<const std::uint8_t> records = piece.subspan(sizeof(EventsHead));
+  const std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
+  if ((stored.first_offset & kPackedPiece) != 0) {
+    SONDE_TRY_VOID(decode_records<true>(records, ticks, words));
+  } else {
+    SONDE_TRY_VOID(decode_records<false>(records, ticks, words));
   }
   return head;
 }

@@ -6,10 +6,11 @@
 //
 //   varint( zigzag(ticks since the record before) * 4 + WordKind )
 //   Begin, Lap:  varint( id )
-//   Extended:    varint( value ), then its payload words, 8 bytes each, unchanged
+//   Extended:    varint( value ), then its payload words as payload_packing.h says
 //
-// A scope takes about 5 to 8 bytes here and 16 in memory. The ticks of the first record count from
-// base_ticks.
+// A scope takes about 5 to 8 bytes here and 16 in memory, an allocation 10 and 48. The ticks of the
+// first record count from base_ticks. In files of version 1 payload words are unchanged, 8 bytes
+// each, and kPackedPiece is not set.
 
 #include <cstdint>
 #include <span>
@@ -32,6 +33,9 @@ struct EventsHead {
 };
 static_assert(sizeof(EventsHead) == 48);
 
+// In EventsHead::first_offset as it is stored. Offsets are multiples of 8.
+inline constexpr std::uint32_t kPackedPiece = 1;
+
 // Appends head and records to `out`. The words must be whole records.
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out);
@@ -39,6 +43,9 @@ void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
 // Decodes one piece, given without its length, into `words`. Accepts any bytes.
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
                                  std::vector<std::uint64_t>& words);
+
+// The same without its words, whatever follows the head.
+Result<EventsHead> read_events_head(std::span<const std::uint8_t> piece);
 
 // The full stamp of a word in a chunk that began at `base_ticks`.
 constexpr std::uint64_t full_ticks(std::uint64_t word, std::uint64_t base_ticks) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <random>
+
 namespace sonde {
 namespace {
 
@@ -90,10 +93,84 @@ TEST(Codec, NeedsFewerThanTenBytesForAScopeOfTenMicroseconds) {
   EXPECT_LT(bytes.size(), 1000u * 10u);
 }
 
+// A payload for a record of this kind: what a program writes there, or anything.
+std::vector<std::uint64_t> some_payload(std::mt19937_64& random, bool is_sane) {
+  std::vector<std::uint64_t> payload(1 + random() % 9);
+  for (std::uint64_t& word : payload) word = is_sane ? random() >> (random() % 64) : random();
+  if (random() % 2 == 0) {
+    payload[0] = (payload.size() - 1) * 8 - (payload.size() > 1 ? random() % 8 : 0);
+    if (const std::uint64_t odd = payload[0] % 8; odd != 0 && random() % 4 != 0)
+      payload.back() &= (std::uint64_t{1} << (odd * 8)) - 1;
+  }
+  return payload;
+}
+
+TEST(Codec, PacksPayloadsOfEveryKindAndLength) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::uint64_t> words;
+    std::uint64_t ticks = 1'000'000;
+    while (words.size() < 400) {
+      const auto payload = some_payload(random, round % 2 == 0);
+      words.push_back(make_extended(ticks += random() % 1000,
+                                    static_cast<ExtendedKind>(random() % 64),
+                                    static_cast<std::uint32_t>(payload.size())));
+      words.insert(words.end(), payload.begin(), payload.end());
+    }
+    ASSERT_EQ(round_trip(words), words) << round;
+  }
+}
+
+TEST(Codec, StoresAnAllocationInAQuarterOfItsBytes) {
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const std::uint64_t bytes = i % 2 == 0 ? 4096 : 0 - std::uint64_t{4096};
+    words.push_back(make_extended(1'000'000 + i * 1000, ExtendedKind::Allocation, 5));
+    const std::uint64_t address = 0x7f0000000000 + i / 2 * 65536;
+    words.insert(words.end(), {address, bytes, i % 2 == 0 ? 9'004'096u : 9'000'000u, 1u << 24, 0});
+  }
+  std::vector<std::uint8_t> bytes;
+  encode_events(head_for(words), words, bytes);
+  EXPECT_LT(bytes.size(), words.size() * 8 / 4);
+  EXPECT_EQ(round_trip(words), words);
+}
+
+// As version 1 wrote it: payload words unchanged, and the head says nothing of packing.
+TEST(Codec, ReadsPiecesOfVersionOne) {
+  const std::vector<std::uint64_t> words = {make_word(1'000'001, 5, WordKind::Begin),
+                                            make_extended(1'000'003, ExtendedKind::Counter, 2), 9,
+                                            1, make_word(1'000'003, 0, WordKind::End)};
+  const EventsHead head = head_for(words);
+  std::vector<std::uint8_t> bytes(sizeof(head));
+  std::memcpy(bytes.data(), &head, sizeof(head));
+  const std::uint32_t value = detail::word_value(words[1]);
+  for (const std::uint32_t byte :
+       {1u << 3 | 1u, 5u, 2u << 3 | 3u, (value & 0x7f) | 0x80, value >> 7})
+    bytes.push_back(static_cast<std::uint8_t>(byte));
+  bytes.insert(bytes.end(), {9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2});
+  std::vector<std::uint64_t> back;
+  const auto read = decode_events(bytes, back);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->first_offset, 64u);
+  EXPECT_EQ(back, words);
+}
+
 TEST(Codec, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
   const std::vector<std::uint64_t> words = {make_word(1'000'100, 5, WordKind::Begin),
-                                            make_extended(1'000'260, ExtendedKind::Counter, 2), 9,
-                                            1, make_word(1'000'270, 0, WordKind::End)};
+                                            make_extended(1'000'260, ExtendedKind::Counter, 2),
+                                            9,
+                                            1,
+                                            make_extended(1'000'263, ExtendedKind::OpInputs, 3),
+                                            11,
+                                            ~std::uint64_t{0},
+                                            0xffffff,
+                                            make_extended(1'000'265, ExtendedKind::Allocation, 5),
+                                            1u << 30,
+                                            4096,
+                                            4096,
+                                            1,
+                                            7,
+                                            make_word(1'000'270, 0, WordKind::End)};
   std::vector<std::uint8_t> bytes;
   encode_events(head_for(words), words, bytes);
   std::vector<std::uint64_t> back;
