@@ -35,6 +35,16 @@ inline void check_lazy(const BlockFile& file) {
   require(whole->spans().duration_ns == trace->spans().duration_ns);
   require(whole->spans().parent == trace->spans().parent);
   require(whole->allocations().time_ns == trace->allocations().time_ns);
+  // What the operator table is made of is the same without the rest.
+  BlockFile again = file;
+  const Result<Trace> some = read_trace_lazily(again, nullptr, ReadFor::OperatorTable);
+  require(some && some->spans().start_ns == trace->spans().start_ns);
+  check_promises(*some);
+  require(some->spans().name == trace->spans().name);
+  require(some->spans().sequence_number == trace->spans().sequence_number);
+  require(some->spans().arguments == trace->spans().arguments);
+  require(some->allocations().time_ns == trace->allocations().time_ns);
+  require(some->allocations().bytes == trace->allocations().bytes);
   for (const TracePart& part : {TracePart{.from_ns = 1000, .to_ns = 2000}, TracePart{.last_ns = 1},
                                 TracePart{.steps = std::pair(1, 2)}}) {
     const Result<Trace> taken = read_trace_part(copy, part);

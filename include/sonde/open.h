@@ -23,6 +23,11 @@ struct OpenOptions {
   // Refuses files that would take far more memory than a trace of their size. They may have been
   // made to exhaust it: deflate can compress a gigabyte to a megabyte.
   bool limit_size = true;
+  // Only what the operator table shows (KeyAverages in sonde/analyse/events.h), in less time and
+  // memory. A complete recording then lacks the addresses and totals of its allocations, the ids
+  // and numbers of operators and steps, and the tensors that operators got. Other files are read
+  // whole.
+  bool for_operator_table = false;
   // Only this part of the trace; all of it unless something is set.
   TracePart part = {};
 };

@@ -12,7 +12,9 @@
 namespace sonde::cli {
 
 Result<void> run_table(const TableCommand& options, Output& out) {
-  SONDE_TRY(const EventList events, open_events(options.file, options.open));
+  OpenOptions open = options.open;
+  open.for_operator_table = true;
+  SONDE_TRY(const EventList events, open_events(options.file, open));
   const KeyAverages averages = events.key_averages(options.group_by);
   if (options.format == Format::Text) {
     if (averages.empty()) return no_events(options.file);

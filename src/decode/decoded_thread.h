@@ -18,8 +18,10 @@ namespace sonde {
 struct DecodedSpans {
   std::vector<std::int64_t> start_ns;
   std::vector<std::int64_t> duration_ns;
-  std::vector<std::uint32_t> name;
-  std::vector<std::uint32_t> parent;
+  // Numbers of the NameTable, and rows of this thread, in the form of the columns that they become:
+  // they are many, and are not copied for that.
+  std::vector<StringId> name;
+  std::vector<SpanId> parent;
   std::vector<SpanKind> kind;
   Column<std::uint16_t> flags;
   // Index into DecodeContext::windows; empty if there is only one window.
@@ -70,7 +72,7 @@ struct DecodedOps {
   };
 
   // By span, as far as the last operator: what it is. external_id counts the operators from 1, and
-  // `arguments` are numbers of input_texts.
+  // `arguments` are numbers of input_texts. ReadFor::OperatorTable needs no ids.
   Column<RecordScope> scope{RecordScope::None};
   Column<std::int64_t> sequence_number{-1};
   Column<std::int64_t> forward_thread;

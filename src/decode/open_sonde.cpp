@@ -34,9 +34,10 @@ Result<Trace> read_growing_trace(BlockFile& file) {
   return read_growing_recording(file);
 }
 
-Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes) {
+Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes,
+                                ReadFor purpose) {
   if (!is_recording(file) || !file.sealed()) return read_growing_trace(file);
-  return read_recording_lazily(file, std::move(bytes));
+  return read_recording_lazily(file, std::move(bytes), purpose);
 }
 
 Result<Trace> read_trace_part(BlockFile& file, const TracePart& part) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "decode/thread_decoder.h"
 #include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
@@ -18,7 +19,8 @@ Result<Trace> read_trace(const BlockFile& file);
 
 // The same, decoded when it is asked for where that can be. `bytes` is what `file` reads from, kept
 // until then; null if the file keeps it.
-Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes = nullptr);
+Result<Trace> read_trace_lazily(BlockFile& file, std::shared_ptr<const void> bytes = nullptr,
+                                ReadFor purpose = ReadFor::Everything);
 
 // Only what overlaps a part of the recording. Where possible, the rest is not read.
 Result<Trace> read_trace_part(BlockFile& file, const TracePart& part);

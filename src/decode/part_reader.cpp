@@ -256,9 +256,12 @@ std::optional<std::vector<NeededThread>> read_needed(const BlockFile& file,
                                                      std::vector<PieceMark> marks,
                                                      std::uint64_t first_ticks,
                                                      std::uint64_t last_ticks) {
-  std::sort(marks.begin(), marks.end(), [](const PieceMark& a, const PieceMark& b) {
+  const auto is_before = [](const PieceMark& a, const PieceMark& b) {
     return std::pair(a.thread, a.position()) < std::pair(b.thread, b.position());
-  });
+  };
+  // Those of a program with one thread are in order already.
+  if (!std::is_sorted(marks.begin(), marks.end(), is_before))
+    std::sort(marks.begin(), marks.end(), is_before);
   Pieces pieces(file, events);
   std::vector<NeededThread> threads;
   const Marks all = marks;

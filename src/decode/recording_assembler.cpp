@@ -93,20 +93,14 @@ class Assembler {
     const std::size_t count = decoded.spans.start_ns.size();
     name_spans(decoded);
     SpanTable local;
-    local.name.assign(names_of(decoded.spans.name, &NameInfo::name));
     if (recording_.names.has_sites()) {
       local.source_function.assign(names_of(decoded.spans.name, &NameInfo::function));
       local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
       local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
     }
-    local.step.assign(steps_of(decoded));
-    std::vector<SpanId> parents(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (decoded.spans.parent[i] != SpanId::kInvalid)
-        parents[i] = SpanId(first + decoded.spans.parent[i]);
-    }
-    decoded.spans.parent = {};
-    local.parent.assign(std::move(parents));
+    if (context_.purpose == ReadFor::Everything) local.step.assign(steps_of(decoded));
+    local.parent.assign(std::move(decoded.spans.parent));
+    shift(local.parent, first);
     local.start_ns.assign(std::move(decoded.spans.start_ns));
     local.duration_ns.assign(std::move(decoded.spans.duration_ns));
     local.kind.assign(std::move(decoded.spans.kind));
@@ -129,7 +123,8 @@ class Assembler {
     devices_.add_calls(decoded.devices.api_calls, local, first, last_external_id_);
     devices_.add_graph_nodes(decoded.devices.graph_nodes, first);
     devices_.add_words(std::move(decoded.devices.words));
-    decoded.spans.name = {};
+    for (StringId& name : decoded.spans.name) name = recording_.names[name.value()].name;
+    local.name.assign(std::move(decoded.spans.name));
     fill_rest(local, count);
     spans.append(std::move(local));
     const auto first_instant = static_cast<std::uint32_t>(builder_.instants().size());
@@ -309,15 +304,15 @@ class Assembler {
       info.name = builder_.intern(named.text);
       info.step = step_number(named.text);
       if (info.step >= 0) decoded.spans.kind[named.span] = SpanKind::Step;
-      decoded.spans.name[named.span] = recording_.names.add(info);
+      decoded.spans.name[named.span] = StringId(recording_.names.add(info));
     }
   }
 
   template <typename T>
-  std::vector<T> names_of(const std::vector<std::uint32_t>& numbers, T NameInfo::* member) const {
+  std::vector<T> names_of(const std::vector<StringId>& numbers, T NameInfo::* member) const {
     std::vector<T> values(numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      values[i] = recording_.names[numbers[i]].*member;
+      values[i] = recording_.names[numbers[i].value()].*member;
     return values;
   }
 
@@ -326,23 +321,26 @@ class Assembler {
     for (std::size_t i = 0; i < decoded.spans.kind.size(); ++i) {
       if (decoded.spans.kind[i] != SpanKind::Step) continue;
       if (steps.empty()) steps.resize(decoded.spans.kind.size(), -1);
-      steps[i] = recording_.names[decoded.spans.name[i]].step;
+      steps[i] = recording_.names[decoded.spans.name[i].value()].step;
     }
     return steps;
   }
 
   // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
-  void number_evaluations(DecodedThread& decoded) const {
+  void number_evaluations(DecodedThread& decoded, const SpanTable& local) const {
     DecodedOps& ops = decoded.ops;
     if (!ops.has_gradients) return;
-    std::size_t last = ops.external_id.size();  // the operator before
-    for (std::size_t row = 0; row < ops.external_id.size(); ++row) {
-      if (ops.external_id[row] == 0) continue;
+    const auto is_op = [&](std::size_t row) {
+      return local.kind[row] == SpanKind::CpuOp || ops.scope[row] == RecordScope::UserScope;
+    };
+    std::size_t last = ops.scope.size();  // the operator before
+    for (std::size_t row = 0; row < ops.scope.size(); ++row) {
+      if (!is_op(row)) continue;
       const std::size_t op = std::exchange(last, row);
-      if (op == ops.external_id.size() || ops.scope[op] != RecordScope::Function ||
+      if (op == ops.scope.size() || ops.scope[op] != RecordScope::Function ||
           ops.scope[row] != RecordScope::BackwardFunction)
         continue;
-      const StringId name = recording_.names[decoded.spans.name[op]].name;
+      const StringId name = recording_.names[decoded.spans.name[op].value()].name;
       if (!builder_.strings()[name].starts_with(kEvaluateFunction)) continue;
       ops.sequence_number.set(op, ops.sequence_number[row]);
       ops.forward_thread.set(op, ops.forward_thread[row]);
@@ -352,8 +350,9 @@ class Assembler {
   void add_ops(DecodedThread& decoded, SpanTable& local, std::size_t count) {
     DecodedOps& ops = decoded.ops;
     if (ops.count == 0) return;
-    number_evaluations(decoded);
-    local.overload_name.assign(names_of(decoded.spans.name, &NameInfo::overload));
+    number_evaluations(decoded, local);
+    if (recording_.names.has_overloads())
+      local.overload_name.assign(names_of(decoded.spans.name, &NameInfo::overload));
     if (ops.forward_thread.materialised()) {
       for (std::size_t i = 0; i < ops.forward_thread.size(); ++i) {
         if (ops.sequence_number[i] < 0) ops.forward_thread.set(i, 0);

@@ -153,6 +153,7 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
 
   const TickMap clock(recording.anchors);
   DecodeContext context;
+  context.purpose = filter.purpose;
   context.names = &recording.names;
   context.clock = &clock;
   context.windows = tick_windows(recording, filter);
@@ -250,7 +251,8 @@ Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filte
   return read_with(file, wants_live ? find_live_buffers(file) : std::nullopt, filter);
 }
 
-Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes) {
+Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes,
+                                    ReadFor purpose) {
   if (!has_counts(file)) return read_recording(file);
   Recording recording;
   read_blocks(file, recording, BlockChoice::Counted);
@@ -267,8 +269,8 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   if (recording.operators) operators = {recording.operators->inputs, recording.operators->stacks};
   return LazyTrace::make(
       outline, std::move(counts),
-      [file, bytes, expected = expected_rows(recording)](StringPool strings) {
-        return read_with(file, std::nullopt, {}, std::move(strings), expected);
+      [file, bytes, expected = expected_rows(recording), purpose](StringPool strings) {
+        return read_with(file, std::nullopt, {.purpose = purpose}, std::move(strings), expected);
       },
       operators);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "decode/thread_decoder.h"
 #include "file/block_file.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
@@ -16,6 +17,7 @@
 namespace sonde {
 
 struct RecordingFilter {
+  ReadFor purpose = ReadFor::Everything;
   int window = -1;             // only this one; -1: all
   bool still_written = false;  // its own writer reads it: a missing end is not a loss
   // Windows and ledger but no events. Memory does not grow with the file.
@@ -28,7 +30,8 @@ struct RecordingFilter {
 Result<Trace> read_recording(const BlockFile& file, const RecordingFilter& filter = {});
 // The same, decoded when its events are asked for, if the file is whole and knows its own numbers;
 // else at once. `bytes` is what `file` reads from, kept until then; null if the file keeps it.
-Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes);
+Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const void> bytes,
+                                    ReadFor purpose = ReadFor::Everything);
 // Only what overlaps a part of it, without reading the rest. Nothing if the file does not know
 // where its events lie, or if the part makes no sense: then part_of() of all of it says what there
 // is.

@@ -18,6 +18,7 @@ using detail::WordKind;
 std::uint32_t NameTable::add(const NameInfo& info) {
   infos_.push_back(info);
   has_sites_ = has_sites_ || info.function.valid() || info.file.valid() || info.line >= 0;
+  has_overloads_ = has_overloads_ || info.overload.valid();
   return static_cast<std::uint32_t>(infos_.size() - 1);
 }
 
@@ -103,6 +104,7 @@ class ThreadDecoder {
       : foreign_ends_(foreign_ends),
         context_(context),
         several_windows_(context.windows.size() > 1),
+        wants_all_(context.purpose == ReadFor::Everything),
         notes_(*context.names) {}
 
   // Untouched memory costs nothing.
@@ -257,8 +259,8 @@ class ThreadDecoder {
     last_recorded_ = {row, false};
     out_.spans.start_ns.push_back(to_ns(ticks));
     out_.spans.duration_ns.push_back(0);
-    out_.spans.name.push_back(name);
-    out_.spans.parent.push_back(innermost());
+    out_.spans.name.emplace_back(name);
+    out_.spans.parent.emplace_back(innermost());
     if (several_windows_) out_.spans.window.push_back(static_cast<std::uint32_t>(window));
     const bool step = range && (*context_.names)[name].step >= 0;
     out_.spans.kind.push_back(step    ? SpanKind::Step
@@ -402,7 +404,7 @@ class ThreadDecoder {
           put(out_.ops.arguments, last_begun_, ArgumentListId(inputs_.number_of(payload)));
         break;
       case ExtendedKind::OpTensors:
-        if (last_begun_ != kNoRow) tensors(payload);
+        if (last_begun_ != kNoRow && wants_all_) tensors(payload);
         break;
       case ExtendedKind::OpPlace:
         if (last_begun_ != kNoRow) {
@@ -475,8 +477,11 @@ class ThreadDecoder {
     put(ops.scope, last_begun_, scope);
     put(ops.sequence_number, last_begun_, numbers.sequence_number);
     put(ops.forward_thread, last_begun_, numbers.forward_thread);
-    put(ops.record_function_id, last_begun_, numbers.record_function_id);
-    put(ops.external_id, last_begun_, ++ops.count);
+    ++ops.count;
+    if (wants_all_) {
+      put(ops.record_function_id, last_begun_, numbers.record_function_id);
+      put(ops.external_id, last_begun_, ops.count);
+    }
     ops.has_gradients = ops.has_gradients || scope == RecordScope::BackwardFunction;
   }
 
@@ -530,13 +535,14 @@ class ThreadDecoder {
     AllocationTable& rows = out_.moments.allocations;
     if (rows.empty()) make_room(rows);
     rows.time_ns.push_back(time_ns);
-    rows.address.push_back(payload[0]);
     rows.bytes.push_back(static_cast<std::int64_t>(payload[1]));
-    rows.total_allocated_bytes.push_back(static_cast<std::int64_t>(payload[2]));
-    rows.total_reserved_bytes.push_back(static_cast<std::int64_t>(payload[3]));
     const auto type = static_cast<DeviceType>(payload[4] & 0xff);
     rows.device_type.push_back(is_known(type) ? type : DeviceType::Unknown);
     rows.flags.push_back(static_cast<std::uint8_t>(payload[4] >> 8));
+    if (!wants_all_) return;
+    rows.address.push_back(payload[0]);
+    rows.total_allocated_bytes.push_back(static_cast<std::int64_t>(payload[2]));
+    rows.total_reserved_bytes.push_back(static_cast<std::int64_t>(payload[3]));
     rows.device_index.push_back(static_cast<std::int32_t>(payload[4] >> 32));
     rows.span.push_back(SpanId(innermost()));
   }
@@ -583,6 +589,7 @@ class ThreadDecoder {
   const ForeignEnds& foreign_ends_;
   const DecodeContext& context_;
   const bool several_windows_;
+  const bool wants_all_;
   DecodedThread out_;
   NoteDecoder notes_;
   std::vector<OpenScope> scopes_;

@@ -60,12 +60,14 @@ class NameTable {
     return found != large_.end() ? found->second : 0;
   }
   const NameInfo& operator[](std::uint32_t number) const { return infos_[number]; }
-  // Whether any of them says where it stands in the program.
+  // Whether any of them says where it stands in the program, or names an overload.
   bool has_sites() const { return has_sites_; }
+  bool has_overloads() const { return has_overloads_; }
 
  private:
   std::vector<NameInfo> infos_;
   bool has_sites_ = false;
+  bool has_overloads_ = false;
   std::vector<std::uint32_t> small_;
   std::unordered_map<std::uint64_t, std::uint32_t> large_;
 };
@@ -80,12 +82,16 @@ using ForeignEnds = std::unordered_map<std::uint64_t, ForeignEnd>;
 // The fewest payload words of a record of this kind; for an unknown kind, more than any record has.
 std::size_t least_payload_words(detail::ExtendedKind kind);
 
+// What the trace is for; OpenOptions::for_operator_table says what is left out.
+enum class ReadFor : std::uint8_t { Everything, OperatorTable };
+
 // What several threads share, all of it read only while they are decoded.
 struct DecodeContext {
   const NameTable* names = nullptr;
   const TickMap* clock = nullptr;
   std::vector<TickWindow> windows;  // ascending, apart from one another
   std::uint64_t last_ticks = 0;     // of the recording: where what never ended is cut
+  ReadFor purpose = ReadFor::Everything;
 };
 
 class ThreadDecoder;

@@ -43,12 +43,23 @@ std::vector<std::uint16_t> flags_of(const DecodedThread& thread) {
   return flags;
 }
 
+template <typename Id>
+std::vector<std::uint32_t> numbers(const std::vector<Id>& ids) {
+  std::vector<std::uint32_t> values;
+  for (const Id id : ids) values.push_back(id.value());
+  return values;
+}
+
 // A thread's words in a recording whose ticks are nanoseconds and whose last one is 1000. Ids 1 to
 // 9 are known names, numbered like their ids.
 class Decoding {
  public:
   Decoding& windows(std::vector<TickWindow> windows) {
     context_.windows = std::move(windows);
+    return *this;
+  }
+  Decoding& for_operator_table() {
+    context_.purpose = ReadFor::OperatorTable;
     return *this;
   }
   Decoding& ended_elsewhere(std::uint64_t position, ForeignEnd foreign_end) {
@@ -81,13 +92,31 @@ Words end_range(std::uint64_t ticks, std::uint32_t word) {
   return extended(ticks, ExtendedKind::EndRange, {make_position(0, kChunkFirstWord + word * 8)});
 }
 
+TEST(ThreadDecoder, LeavesOutWhatTheOperatorTableDoesNotShow) {
+  const auto words = {extended(100, ExtendedKind::OpShort, {1, 7}),
+                      extended(110, ExtendedKind::OpTensors, {0, 1, 2}),
+                      extended(120, ExtendedKind::Allocation, {4096, 64, 128, 256, 0}), end(130)};
+  const auto all = Decoding().of(words);
+  const auto some = Decoding().for_operator_table().of(words);
+  EXPECT_TRUE(all.spans.start_ns == some.spans.start_ns);
+  EXPECT_TRUE(all.ops.scope == some.ops.scope);
+  EXPECT_TRUE(all.moments.allocations.time_ns == some.moments.allocations.time_ns);
+  EXPECT_TRUE(all.moments.allocations.bytes == some.moments.allocations.bytes);
+  EXPECT_EQ(all.moments.allocations.address[0], 4096u);
+  EXPECT_FALSE(some.moments.allocations.address.materialised());
+  EXPECT_EQ(all.ops.external_id[0], 1);
+  EXPECT_TRUE(some.ops.external_id.empty());
+  EXPECT_EQ(all.ops.tensors.size(), 1u);
+  EXPECT_EQ(some.ops.tensors.size(), 0u);
+}
+
 TEST(ThreadDecoder, PairsBeginsAndEndsByNesting) {
   const auto thread =
       Decoding().of({begin(10, 1), begin(20, 2), end(30), begin(35, 3), end(40), end(50)});
   EXPECT_THAT(thread.spans.start_ns, ElementsAre(10, 20, 35));
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(40, 10, 5));
-  EXPECT_THAT(thread.spans.name, ElementsAre(1, 2, 3));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0, 0));
+  EXPECT_THAT(numbers(thread.spans.name), ElementsAre(1, 2, 3));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 0));
   EXPECT_EQ(thread.counts.records, 6u);
   EXPECT_EQ(thread.counts.unfinished + thread.counts.unmatched + thread.counts.out_of_window +
                 thread.counts.undecodable,
@@ -98,20 +127,20 @@ TEST(ThreadDecoder, EndsOneLapWhereTheNextBegins) {
   const auto thread = Decoding().of({begin(10, 1), begin(20, 2), lap(30, 3), end(40), end(50)});
   EXPECT_THAT(thread.spans.start_ns, ElementsAre(10, 20, 30));
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(40, 10, 10));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0, 0));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 0));
 }
 
 TEST(ThreadDecoder, EndsTheScopeBelowARangeThatStaysOpen) {
   const auto thread = Decoding().of({begin(10, 1), begin_range(20, 2), end(30), end_range(60, 1)});
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(20, 40));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0));
 }
 
 TEST(ThreadDecoder, EndsRangesInAnyOrder) {
   const auto thread = Decoding().of({begin_range(10, 1), begin_range(20, 2), begin_range(30, 3),
                                      end_range(40, 2), end_range(50, 0), end_range(60, 4)});
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(40, 20, 30));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0, 1));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 1));
 }
 
 TEST(ThreadDecoder, TakesTheInnermostOfScopesAndRangesForParent) {
@@ -119,7 +148,7 @@ TEST(ThreadDecoder, TakesTheInnermostOfScopesAndRangesForParent) {
       Decoding().of({begin_range(10, 1), begin(20, 2), begin(30, 3), end(40), begin_range(50, 4),
                      begin(60, 5), end(70), end_range(80, 5), begin(90, 6), end(95), end(96),
                      begin(97, 7), end(98), end_range(99, 0)});
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0, 1, 1, 3, 1, 0));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 1, 1, 3, 1, 0));
 }
 
 TEST(ThreadDecoder, EndsARangeOnlyOnce) {
@@ -180,7 +209,7 @@ TEST(ThreadDecoder, CutsWhatIsOpenWhereWordsAreMissing) {
   for (const DecodedThread* thread : {&in_chunk, &whole_chunk, &chunk_start}) {
     EXPECT_THAT(thread->spans.duration_ns, ElementsAre(40, 10)) << "cut where the words go on";
     EXPECT_THAT(flags_of(*thread), ElementsAre(SpanFlags::kUnfinished, 0));
-    EXPECT_THAT(thread->spans.parent, ElementsAre(kNone, kNone));
+    EXPECT_THAT(numbers(thread->spans.parent), ElementsAre(kNone, kNone));
     EXPECT_EQ(thread->counts.unfinished, 1u);
     EXPECT_EQ(thread->counts.unmatched, 1u);
   }
@@ -225,8 +254,8 @@ TEST(ThreadDecoder, LeavesOutWhatBeganOutsideTheWindows) {
                           .windows({{100, 200, 0, 0}})
                           .of({begin(10, 1), begin_range(20, 2), begin(110, 3), end(120),
                                end_range(130, 1), end(140), begin(250, 4), end(260)});
-  EXPECT_THAT(thread.spans.name, ElementsAre(3));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone));
+  EXPECT_THAT(numbers(thread.spans.name), ElementsAre(3));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone));
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(10));
   EXPECT_EQ(thread.counts.out_of_window, 3u);
 }
@@ -242,7 +271,7 @@ TEST(ThreadDecoder, TellsInWhichWindowEachSpanBegan) {
                           .windows({{100, 200, 0, 0}, {300, 400, 1, 0}, {500, kEver, 2, 0}})
                           .of({begin(500, 1), end(510), begin(200, 2), end(210), begin(250, 3),
                                end(260), begin(300, 4), end(310)});
-  EXPECT_THAT(thread.spans.name, ElementsAre(1, 2, 4));
+  EXPECT_THAT(numbers(thread.spans.name), ElementsAre(1, 2, 4));
   EXPECT_THAT(thread.spans.window, ElementsAre(2, 0, 1));
 }
 
@@ -251,7 +280,8 @@ TEST(ThreadDecoder, EndsARangeWhereAnotherThreadEndedIt) {
                           .ended_elsewhere(kChunkFirstWord, {.ticks = 70, .thread = 5})
                           .of({begin_range(10, 1), begin(20, 2), end(30)});
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(60, 10));
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, kNone)) << "it takes no part in nesting";
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, kNone))
+      << "it takes no part in nesting";
   EXPECT_THAT(thread.spans.ended_elsewhere, ElementsAre(::testing::Pair(0u, 5u)));
   EXPECT_EQ(thread.spans.flags[0], SpanFlags::kAsync);
 }
@@ -384,7 +414,7 @@ TEST(ThreadDecoder, CountsAPayloadThatReachesPastItsPiece) {
 
 TEST(ThreadDecoder, ShowsASpanWhoseNameIsUnknown) {
   const auto thread = Decoding().of({begin(10, 999), end(20)});
-  EXPECT_THAT(thread.spans.name, ElementsAre(0));
+  EXPECT_THAT(numbers(thread.spans.name), ElementsAre(0));
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(10));
   EXPECT_EQ(thread.counts.undecodable, 1u);
 }
@@ -412,7 +442,7 @@ TEST(ThreadDecoder, NeedsNoLongerForDeepNesting) {
   for (std::uint64_t i = 0; i < kDepth; ++i) words.push_back(end(20)[0]);
   const auto thread = Decoding().of({words});
   EXPECT_EQ(thread.spans.start_ns.size(), kDepth);
-  EXPECT_EQ(thread.spans.parent.back(), kDepth - 2);
+  EXPECT_EQ(thread.spans.parent.back().value(), kDepth - 2);
   EXPECT_EQ(thread.counts.unfinished, 0u);
 }
 
@@ -438,7 +468,7 @@ TEST(ThreadDecoder, NeedsNoLongerAboveManyScopesFromBeforeTheWindow) {
   }
   const auto thread = Decoding().windows({{100, 200, 0, 0}}).of({words});
   EXPECT_EQ(thread.spans.start_ns.size(), kOutside);
-  EXPECT_EQ(thread.spans.parent.back(), kNone);
+  EXPECT_EQ(thread.spans.parent.back().value(), kNone);
 }
 
 TEST(ThreadDecoder, NeedsNoLongerForManyWindows) {
@@ -459,7 +489,7 @@ TEST(ThreadDecoder, KeepsWhatADeviceDidAsItWasTold) {
       Decoding().of({begin(10, 1), extended(11, ExtendedKind::ApiBegin, {2, 7}), end(12), end(13),
                      extended(20, ExtendedKind::DeviceSpan, {2, 100, 50, 7, 7}),
                      extended(21, ExtendedKind::DeviceSpan, {2, 100, 50})});
-  EXPECT_THAT(thread.spans.parent, ElementsAre(kNone, 0));
+  EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0));
   ASSERT_EQ(thread.devices.api_calls.size(), 1u);
   EXPECT_EQ(thread.devices.api_calls[0].span, 1u);
   EXPECT_EQ(thread.devices.api_calls[0].correlation, 7u);
