@@ -27,9 +27,11 @@ struct ProgramEnd {
     bool is_open = false;  // it had not ended
     Nanos before_ns = 0;   // so long before the recording's end it ended
   };
-  std::vector<Last> last;  // of some threads, the latest first; only if it ended badly
+  std::vector<Last> last;  // of some threads, the latest first; only if it was interrupted
 
   bool is_bad() const noexcept { return signal != 0 || status != 0 || is_cut_short; }
+  // A program that ends with a status by itself is not somewhere when it does.
+  bool was_interrupted() const noexcept { return signal != 0 || is_cut_short; }
 };
 ProgramEnd program_end(const Trace& trace);
 // Only what the metadata say: the values of "program_ended" and "dump".

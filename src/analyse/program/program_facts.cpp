@@ -155,7 +155,7 @@ ProgramEnd program_end(const Trace& trace) {
   // A file of another format may have been cut by whoever copied it.
   for (std::size_t i = 0; i < trace.ledger().size(); ++i)
     end.is_cut_short |= trace.ledger().kind[i] == LedgerKind::Truncated && is_recording(trace);
-  if (end.is_bad()) end.last = last_of_threads(trace);
+  if (end.was_interrupted()) end.last = last_of_threads(trace);
   return end;
 }
 
@@ -167,8 +167,7 @@ std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
                                 duration_text(trace.last_ns() - trace.first_ns())));
   if (!end.is_bad()) return lines;
   lines.push_back(how_text(end));
-  // A program that ends with a status by itself is not somewhere when it does.
-  if (end.last.empty() || (end.signal == 0 && !end.is_cut_short)) return lines;
+  if (end.last.empty()) return lines;
   detail::SourceLocations places(trace);
   std::string text = "What it did last: ";
   for (std::size_t i = 0; i < end.last.size(); ++i)
