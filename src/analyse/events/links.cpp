@@ -58,11 +58,11 @@ class Linker {
   explicit Linker(EventData& data) : data_(data), spans_(data.trace.spans()) {}
 
   void link() {
-    collect_launched();
     const std::size_t count = data_.size();
     data_.kernels_first.assign_zeros(count);
     data_.kernels_count.assign_zeros(count);
     if (!spans_.external_id.materialised()) return;
+    collect_launched();
     for (std::uint32_t event = 0; event < count; ++event) {
       if (!data_.nests(event) || !is_pytorch_operator(data_.kind(event))) continue;
       const std::int64_t id = spans_.external_id[SpanId(data_.row[event])];

@@ -188,8 +188,13 @@ class MemoryAttribution {
   }
 
  private:
-  std::uint32_t process_of(TrackId track) const {
-    return track.valid() ? data_.trace.tracks().process[track].value() : kNoEvent;
+  // Neighbours are nearly always on one track.
+  std::uint32_t process_of(TrackId track) {
+    if (track.valid() && track != last_track_) {
+      last_track_ = track;
+      process_of_last_track_ = data_.trace.tracks().process[track].value();
+    }
+    return track.valid() ? process_of_last_track_ : kNoEvent;
   }
 
   void group_by_process() {
@@ -206,11 +211,20 @@ class MemoryAttribution {
     for (auto& [process, records] : records_) records.sum_up();
   }
 
+  // Neighbouring events nearly always belong to the same process.
+  Records* records_of(std::uint32_t process) {
+    if (process != last_process_ || last_records_ == nullptr) {
+      const auto found = records_.find(process);
+      last_process_ = process;
+      last_records_ = found != records_.end() ? &found->second : nullptr;
+    }
+    return last_records_;
+  }
+
   void add_to(std::size_t event) {
-    const auto found =
-        records_.find(process_of(data_.trace.spans().track[SpanId(data_.row[event])]));
-    if (found == records_.end()) return;
-    const Records::Sums sums = found->second.inside(data_.begin_ns(event), data_.end_ns(event));
+    Records* const records = records_of(process_of(data_.spans->track[SpanId(data_.row[event])]));
+    if (records == nullptr) return;
+    const Records::Sums sums = records->inside(data_.begin_ns(event), data_.end_ns(event));
     data_.cpu_bytes[event] = sums.cpu;
     data_.device_bytes.set(event, sums.device);
   }
@@ -280,6 +294,10 @@ class MemoryAttribution {
   EventData& data_;
   const AllocationTable& allocations_;
   std::map<std::uint32_t, Records> records_;
+  TrackId last_track_;
+  std::uint32_t process_of_last_track_ = kNoEvent;
+  std::uint32_t last_process_ = kNoEvent;
+  Records* last_records_ = nullptr;  // of last_process_, if it has any
 };
 
 }  // namespace

@@ -58,9 +58,10 @@ class Tree {
   // parent. Parents come before their children, so one pass is enough.
   void remove_duplicates() {
     const std::size_t count = data_.size();
-    BigVector<std::uint32_t> children(count, 0);
+    BigVector<std::uint8_t> children(count, 0);  // 0, 1 or, for more, 2
     for (std::uint32_t event = 0; event < count; ++event) {
-      if (data_.parent[event] != kNoEvent) ++children[data_.parent[event]];
+      const std::uint32_t parent = data_.parent[event];
+      if (parent != kNoEvent && children[parent] < 2) ++children[parent];
     }
     std::vector<std::uint32_t> heir;  // of each removed event
     for (std::uint32_t event = 0; event < count; ++event) {
@@ -115,16 +116,32 @@ class Tree {
     compact_sparse(data_.device_bytes);
   }
 
-  // Children come after their parents, so walking backwards completes a subtree before its root.
   // Children of one parent are added in order, because floating-point sums depend on it.
   void add_up_children() {
     const std::size_t count = data_.size();
     data_.children_cpu_us.assign(count, 0.0);
-    data_.children_device_us.assign_zeros(count);
-    data_.device_total_us.assign_zeros(count);
     const bool memory = !data_.cpu_bytes.empty();
     data_.children_cpu_bytes.assign(memory ? count : 0, 0);
     data_.children_device_bytes.assign_zeros(memory ? count : 0);
+    bool has_device_events = false;
+    for (std::uint32_t event = 0; event < count; ++event) {
+      has_device_events = has_device_events || data_.has(event, kEventDevice);
+      const std::uint32_t parent = data_.parent[event];
+      if (parent == kNoEvent || !data_.nests(event)) continue;
+      data_.children_cpu_us[parent] += data_.duration_us(event);
+      if (!memory) continue;
+      data_.children_cpu_bytes[parent] += data_.cpu_bytes[event];
+      data_.children_device_bytes.add(parent, data_.device_bytes[event]);
+    }
+    data_.children_device_us.assign_zeros(count);
+    data_.device_total_us.assign_zeros(count);
+    if (has_device_events) add_up_device_times();
+  }
+
+  // What a child's own children took on a device must be known first. They come after their
+  // parents, so walking backwards completes a subtree before its root.
+  void add_up_device_times() {
+    const std::size_t count = data_.size();
     BigVector<std::uint32_t> first_child(count, kNoEvent);
     BigVector<std::uint32_t> next_sibling(count, kNoEvent);
     for (auto event = static_cast<std::uint32_t>(count); event-- > 0;) {
@@ -135,7 +152,7 @@ class Tree {
       if (data_.has(event, kEventAsync)) continue;
       for (std::uint32_t child = first_child[event]; child != kNoEvent;
            child = next_sibling[child]) {
-        add_child(event, child, memory);
+        data_.children_device_us.add(event, data_.device_total_us[child]);
       }
       data_.device_total_us.set(event, own_kernels_us(event) + data_.children_device_us[event]);
       const std::uint32_t parent = data_.parent[event];
@@ -143,14 +160,6 @@ class Tree {
       next_sibling[event] = first_child[parent];
       first_child[parent] = event;
     }
-  }
-
-  void add_child(std::uint32_t event, std::uint32_t child, bool memory) {
-    data_.children_cpu_us[event] += data_.duration_us(child);
-    data_.children_device_us.add(event, data_.device_total_us[child]);
-    if (!memory) return;
-    data_.children_cpu_bytes[event] += data_.cpu_bytes[child];
-    data_.children_device_bytes.add(event, data_.device_bytes[child]);
   }
 
   double own_kernels_us(std::uint32_t event) const {
