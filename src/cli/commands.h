@@ -40,6 +40,8 @@ struct TableCommand {
   GroupBy group_by;
   TableOptions table;
   Format format = Format::Text;
+  bool is_wide = false;       // all columns, however narrow the terminal is
+  bool fits_terminal = true;  // if it is printed on one
 };
 Result<void> run_table(const TableCommand& options, Output& out);
 

@@ -98,7 +98,13 @@ class InfoText : TextLines {
   void ledger_lines(LedgerClass wanted, std::string_view mark) {
     for (const auto& [kind, total] : facts_.ledger) {
       if (ledger_class(kind) != wanted || total.count == 0) continue;
-      line("{}{}: {}", mark, ledger_phrase(kind), count_text(total.count));
+      const std::string text =
+          format_text("{}{}: {}", mark, ledger_phrase(kind), count_text(total.count));
+      if (wanted == LedgerClass::Lost) {
+        out_.styled_line(Output::Style::Warning, text);
+      } else {
+        out_.line(text);
+      }
       const std::size_t shown = std::min(total.details.size(), kMostDetails);
       for (std::size_t i = 0; i < shown; ++i)
         line("            {}", readable_start(total.details[i], kLongestValue));
@@ -110,11 +116,24 @@ class InfoText : TextLines {
 
   void losses() {
     out_.line("");
-    if (!facts_.has(LedgerClass::Lost) && !facts_.has(LedgerClass::Incomplete)) {
-      out_.line("Nothing was lost.");
+    const bool is_whole = is_whole_but_for_open_spans();
+    if (is_whole) out_.line("Nothing was lost.");
+    if (is_whole && facts_.has(LedgerClass::Incomplete)) {
+      line("Spans that were still open at the end: {}.",
+           count_text(count_of(facts_.ledger, LedgerKind::Unfinished)));
+      return;
     }
     ledger_lines(LedgerClass::Lost, "LOST        ");
     ledger_lines(LedgerClass::Incomplete, "INCOMPLETE  ");
+  }
+
+  // Something is always open when a recording ends.
+  bool is_whole_but_for_open_spans() const {
+    return std::none_of(facts_.ledger.begin(), facts_.ledger.end(), [](const auto& entry) {
+      const LedgerClass of = ledger_class(entry.first);
+      return entry.second.count > 0 && entry.first != LedgerKind::Unfinished &&
+             (of == LedgerClass::Lost || of == LedgerClass::Incomplete);
+    });
   }
 
   void processes() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/changed_files.h"
+#include "cli/option_errors.h"
 #include "cli/options/parser.h"
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
@@ -76,11 +77,11 @@ int main_with(int argc, char** argv) {
     });
   } catch (const CLI::ExtrasError& wrong) {
     const std::string option = is_command ? unknown_option(parser.app.remaining(true)) : "";
-    if (option.empty()) return misused(wrong.what(), is_command ? first : "");
+    if (option.empty()) return misused(in_own_words(wrong.what()), is_command ? first : "");
     return misused("no option '" + option + "'" + did_you_mean(parser.meant_option(option, first)),
                    first);
   } catch (const CLI::ParseError& wrong) {
-    return misused(wrong.what(), is_command ? first : "");
+    return misused(in_own_words(wrong.what()), is_command ? first : "");
   }
   const int failed = run(parser.action);
   return failed != 0 ? failed : parser.exit_status;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cli/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "base/file.h"
@@ -15,6 +17,14 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
+// https://no-color.org: any value but an empty one.
+bool wants_colour() {
+  const char* const no_colour = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe)
+  const char* const terminal = std::getenv("TERM");       // NOLINT(concurrency-mt-unsafe)
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  return terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
 }  // namespace
 
 void say(std::string_view message) {
@@ -23,7 +33,10 @@ void say(std::string_view message) {
 }
 
 Output::Output(int descriptor, std::string name)
-    : descriptor_(descriptor), is_terminal_(::isatty(descriptor) == 1), name_(std::move(name)) {}
+    : descriptor_(descriptor),
+      is_terminal_(::isatty(descriptor) == 1),
+      is_coloured_(is_terminal_ && wants_colour()),
+      name_(std::move(name)) {}
 
 void Output::write(std::string_view text) {
   if (!ok()) return;
@@ -33,6 +46,19 @@ void Output::write(std::string_view text) {
     buffer_ += readable_text(text);
   }
   if (descriptor_ >= 0 && buffer_.size() >= kBufferBytes) flush();
+}
+
+void Output::styled_line(Style style, std::string_view text) {
+  if (!is_coloured_ || !ok()) return line(text);
+  buffer_ += style == Style::Bold ? "\033[1m" : "\033[1;31m";
+  write(text);
+  buffer_ += "\033[0m\n";
+}
+
+std::size_t Output::terminal_width() const {
+  winsize size{};
+  if (!is_terminal_ || ::ioctl(descriptor_, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
 }
 
 void Output::flush() {

@@ -31,6 +31,13 @@ class Output {
     write("\n");
   }
 
+  // For what a reader should see first. Plain where it is not a terminal, and where NO_COLOR or
+  // TERM=dumb ask for that.
+  enum class Style { Bold, Warning };
+  void styled_line(Style style, std::string_view text);
+  // In characters; 0: not a terminal, or not known.
+  std::size_t terminal_width() const;
+
   // False once something could not be written. Then there is no point in continuing.
   bool ok() const { return errno_value_ == 0; }
   // Whether that was because the reader is gone, as after `| head`.
@@ -45,6 +52,7 @@ class Output {
 
   int descriptor_ = -1;  // -1: kept in the buffer
   bool is_terminal_ = false;
+  bool is_coloured_ = false;
   bool is_for_programs_ = false;
   std::string name_;
   std::string buffer_;

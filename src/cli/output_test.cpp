@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -50,6 +52,57 @@ TEST(Output, KnowsThatItsReaderLeft) {
   EXPECT_FALSE(out.finish());
   std::signal(SIGPIPE, before);
   ::close(ends[1]);
+}
+
+// A pseudo-terminal of 70 columns.
+class Terminal {
+ public:
+  Terminal() : main_(::posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (main_ < 0 || ::grantpt(main_) != 0 || ::unlockpt(main_) != 0) return;
+    side_ = ::open(::ptsname(main_), O_RDWR | O_NOCTTY);  // NOLINT(concurrency-mt-unsafe)
+    const winsize size{.ws_row = 20, .ws_col = 70, .ws_xpixel = 0, .ws_ypixel = 0};
+    ::ioctl(side_, TIOCSWINSZ, &size);
+  }
+  ~Terminal() {
+    ::close(side_);
+    ::close(main_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  int descriptor() const { return side_; }
+  std::string shown() const {
+    char text[256];
+    const ssize_t size = ::read(main_, text, sizeof(text));
+    return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  }
+
+ private:
+  int main_ = -1;
+  int side_ = -1;
+};
+
+TEST(Output, HasColoursOnATerminalThatWantsThem) {
+  const auto shown = [](const char* no_colour) {
+    ::setenv("TERM", "xterm", 1);
+    ::setenv("NO_COLOR", no_colour, 1);
+    const Terminal terminal;
+    Output out(terminal.descriptor(), "the terminal");
+    EXPECT_EQ(out.terminal_width(), 70U);
+    out.styled_line(Output::Style::Bold, "slow\x1b");
+    EXPECT_TRUE(out.finish());
+    ::unsetenv("NO_COLOR");
+    return terminal.shown();
+  };
+  EXPECT_EQ(shown(""), "\x1b[1mslow\\x1b\x1b[0m\r\n");
+  EXPECT_EQ(shown("1"), "slow\\x1b\r\n");
+}
+
+TEST(Output, HasNeitherColoursNorAWidthInAPipe) {
+  EXPECT_EQ(printed([](Output& out) {
+              EXPECT_EQ(out.terminal_width(), 0U);
+              out.styled_line(Output::Style::Warning, "lost");
+            }),
+            "lost\n");
 }
 
 TEST(Output, IsReadableInPipesAndFilesToo) {

@@ -66,6 +66,10 @@ class ReportText : TextLines {
     for (const std::string& one : wrapped(readable_line(text), kWidth - indent.size()))
       line("{}{}", indent, one);
   }
+  void warning(std::string_view text) {
+    for (const std::string& one : wrapped(readable_line(text), kWidth - 2))
+      out_.styled_line(Output::Style::Warning, "  " + one);
+  }
   std::string share(Nanos part_ns, Nanos whole_ns) const {
     if (whole_ns <= 0) return {};
     return format_text("{:.1f} %",
@@ -81,7 +85,7 @@ class ReportText : TextLines {
       facts += format_text(", {} of {}", counted_text(report_.steps.steps.size(), "step"),
                            duration_text(report_.steps.median_ns));
     out_.line(facts);
-    for (const std::string& one : sentences(report_.trace, report_.end)) paragraph("  ", one);
+    for (const std::string& one : sentences(report_.trace, report_.end)) warning(one);
     for (const std::string& one : trust_lines(report_)) paragraph("  ", one);
     for (const std::string& one : introduction(report_)) paragraph("  ", one);
     line("\n{}", report_.verdict);
@@ -96,7 +100,10 @@ class ReportText : TextLines {
     out_.line("\nFindings, with what a simulation saves if they are mended");
     std::size_t rank = 0;
     for (const Finding& finding : report_.findings) {
-      line("\n{:>3}. {} ({})", ++rank, readable_line(finding.title), saving_text(report_, finding));
+      out_.line("");
+      out_.styled_line(Output::Style::Bold,
+                       format_text("{:>3}. {} ({})", ++rank, readable_line(finding.title),
+                                   saving_text(report_, finding)));
       paragraph("     ", finding.detail);
       paragraph("     ", finding.advice);
       line("     $ {}", readable_line(command_text(finding, name_)));
@@ -125,24 +132,35 @@ class ReportText : TextLines {
   void steps() {
     const StepTimes& times = report_.steps;
     if (times.steps.empty()) return;
-    line("\n{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}  Steps", "step", "host", "in operators",
-         "device busy", "device idle", "copies", "peak");
+    const auto any = [&](auto has) {
+      return std::any_of(times.steps.begin(), times.steps.end(), has);
+    };
+    const bool has_devices = any([](const StepTime& step) { return step.device_busy_ns >= 0; });
+    const bool has_memory = any([](const StepTime& step) { return step.peak_bytes >= 0; });
+    line("\n{:>8}{:>13}{:>14}{}{}  Steps", "step", "host", "in operators",
+         has_devices ? format_text("{:>13}{:>13}{:>13}", "device busy", "device idle", "copies")
+                     : "",
+         has_memory ? format_text("{:>13}", "peak") : "");
     for (std::size_t i = 0; i < std::min(times.steps.size(), kMostSteps); ++i) {
       const StepTime& step = times.steps[i];
-      const bool has_device = step.device_busy_ns >= 0;
-      line("{:>8}{:>13}{:>14}{:>13}{:>13}{:>13}{:>13}{}{}", step.step,
-           duration_text(step.host_ns()), duration_text(step.in_operators_ns),
-           has_device ? duration_text(step.device_busy_ns) : "",
-           has_device ? duration_text(step.device_idle_ns) : "",
-           has_device ? duration_text(step.copies_ns) : "", bytes_or_nothing(step.peak_bytes),
+      const auto device = [&](Nanos time_ns) {
+        return !has_devices               ? ""
+               : step.device_busy_ns >= 0 ? format_text("{:>13}", duration_text(time_ns))
+                                          : std::string(13, ' ');
+      };
+      line("{:>8}{:>13}{:>14}{}{}{}{}{}{}", step.step, duration_text(step.host_ns()),
+           duration_text(step.in_operators_ns), device(step.device_busy_ns),
+           device(step.device_idle_ns), device(step.copies_ns),
+           has_memory ? format_text("{:>13}", bytes_or_nothing(step.peak_bytes)) : "",
            step.why.empty() ? "" : "  ", step.why);
     }
     if (times.steps.size() > kMostSteps)
       line("  … and {} more (--format json shows all)",
            count_text(times.steps.size() - kMostSteps));
-    line("  median {}, mean {}, standard deviation {}, {} outliers", duration_text(times.median_ns),
+    line("  median {}, mean {}, standard deviation {}, {}", duration_text(times.median_ns),
          duration_text(static_cast<Nanos>(times.mean_ns)),
-         duration_text(static_cast<Nanos>(times.deviation_ns)), count_text(times.outliers));
+         duration_text(static_cast<Nanos>(times.deviation_ns)),
+         counted_text(times.outliers, "outlier"));
   }
 
   void devices() {

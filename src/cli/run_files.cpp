@@ -46,7 +46,8 @@ bool has_not_ended(std::int64_t pid, std::int64_t run_pid) {
 std::string shown(const std::string& path) {
   std::error_code ignored;
   const std::string below = fs::path(path).lexically_relative(fs::current_path(ignored)).string();
-  return below.empty() || below.rfind("..", 0) == 0 ? path : below;
+  return below.empty() || below.rfind("..", 0) == 0 ? fs::path(path).lexically_normal().string()
+                                                    : below;
 }
 
 void remove_recording(const BlockFile& file) {

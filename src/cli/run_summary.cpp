@@ -69,10 +69,10 @@ std::string losses_text(const TraceFacts& facts, bool still_runs) {
     if (total.count == 0 || (group != LedgerClass::Lost && group != LedgerClass::Incomplete))
       continue;
     if (still_runs && may_come(kind)) continue;
-    text += format_text("{}{} {}", text.empty() ? "" : ", ", count_text(total.count),
-                        ledger_phrase(kind));
+    text += format_text("{}{}: {}", text.empty() ? "" : ", ", ledger_phrase(kind),
+                        count_text(total.count));
   }
-  return text.empty() ? "nothing lost" : "but: " + text;
+  return text.empty() ? "nothing lost" : "not whole (" + text + ")";
 }
 
 // Moves what a killed process left in its buffers into the file.

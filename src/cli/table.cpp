@@ -18,8 +18,11 @@ Result<void> run_table(const TableCommand& options, Output& out) {
   const KeyAverages averages = events.key_averages(options.group_by);
   if (options.format == Format::Text) {
     if (averages.empty()) return no_events(options.file);
-    SONDE_TRY(const std::string text, averages.table(options.table));
+    TableOptions wanted = options.table;
+    if (options.fits_terminal) wanted.fit_width = out.terminal_width();
+    SONDE_TRY(const std::string text, averages.table(wanted));
     out.write(text);
+    if (wanted.fit_width > 0) out.line("--sort-by KEY sorts, --wide shows all columns.");
     return {};
   }
   SONDE_TRY(const std::vector<std::size_t> order, averages.rows(options.table));

@@ -25,6 +25,9 @@ struct TableOptions {
   std::string time_unit = "";
   // Further columns after PyTorch's own; extra_columns() has their names.
   std::vector<std::string> columns = {};
+  // Leave out columns, the least important ones first, until a line has at most this many
+  // characters, and say below the table how it is sorted. 0: all columns, as PyTorch prints them.
+  std::size_t fit_width = 0;
 };
 
 // The keys that a table can be sorted by.

@@ -469,5 +469,26 @@ TEST(ExtraFigures, SortATableToo) {
               ElementsAre("long", "often"));
 }
 
+TEST(Table, LeavesOutColumnsUntilItFits) {
+  const EventList events = function_events(with_kernel().build());
+  TableOptions options;
+  options.sort_by = "self_cpu_time_total";
+  options.columns = {"p95"};
+  for (const std::size_t width : {60U, 80U, 100U, 140U}) {
+    options.fit_width = width;
+    const std::string text = *events.key_averages().table(options);
+    const std::vector<std::string> all = lines(text);
+    EXPECT_LE(all[0].size(), width);
+    EXPECT_THAT(all[1], HasSubstr("Name"));
+    EXPECT_THAT(all[1], HasSubstr("p95"));
+    EXPECT_THAT(text, HasSubstr("Sorted by self_cpu_time_total, largest first"));
+  }
+  options.fit_width = 80;
+  EXPECT_THAT(*events.key_averages().table(options), HasSubstr("Not enough room for: "));
+  EXPECT_THAT(*events.key_averages().table(options), HasSubstr("# of Calls"));
+  options.fit_width = 0;
+  EXPECT_THAT(*events.key_averages().table(options), Not(HasSubstr("Sorted by")));
+}
+
 }  // namespace
 }  // namespace sonde

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -84,7 +85,34 @@ struct Column {
   std::string header;
   std::size_t width = kColumnWidth;
   bool left = false;
+  int importance = 0;  // the least is left out first, if a table must fit
+  bool is_hidden = false;
 };
+
+// A name is still told from others with so many characters.
+constexpr std::size_t kLeastNameWidth = 24;
+constexpr int kAlwaysShown = 100;
+
+// What most readers look for first: self times, then how often, then totals.
+int importance_of(std::string_view header, std::string_view device) {
+  const auto is_of_device = [&](std::string_view before, std::string_view after) {
+    return !device.empty() && header == std::string(before).append(device).append(after);
+  };
+  if (header == "Name") return kAlwaysShown;
+  if (is_of_device("Self ", "")) return 80;
+  if (header == "Self CPU") return 79;
+  if (header == "# of Calls") return 78;
+  if (is_of_device("Self ", " %")) return 77;
+  if (header == "Self CPU %") return 76;
+  if (is_of_device("", " total")) return 75;
+  if (header == "CPU total") return 74;
+  if (header == "CPU time avg") return 60;
+  if (is_of_device("", " time avg")) return 59;
+  if (is_of_device("Self ", " Mem")) return 50;
+  if (header == "Self CPU Mem") return 49;
+  if (header.starts_with("Total ")) return 48;
+  return 10;
+}
 
 class Table {
  public:
@@ -136,6 +164,7 @@ class Table {
     add_separator();
     out_ += "Self CPU time total: " + time(cpu_sum_) + '\n';
     if (device_time_) out_ += "Self " + device_ + " time total: " + time(device_sum_) + '\n';
+    if (options_.fit_width > 0) add_remarks();
     return std::move(out_);
   }
 
@@ -206,20 +235,59 @@ class Table {
     }
     if (flops_) add("Total " + std::string(unit_.name));
     for (const std::string& name : options_.columns) add(name);
+    fit();
   }
 
   void add(std::string header, std::size_t width = kColumnWidth) {
-    columns_.push_back({std::move(header), width, false});
+    const bool is_asked_for = std::find(options_.columns.begin(), options_.columns.end(), header) !=
+                              options_.columns.end();
+    const int importance = is_asked_for ? kAlwaysShown - 1 : importance_of(header, device_);
+    columns_.push_back({std::move(header), width, false, importance, false});
   }
 
   std::size_t line_length() const {
     std::size_t length = 0;
-    for (const Column& column : columns_) length += column.width + kSpacing;
+    for (const Column& column : columns_)
+      if (!column.is_hidden) length += column.width + kSpacing;
     return length - kSpacing;
+  }
+
+  // Names give way first, then whole columns.
+  void fit() {
+    if (options_.fit_width == 0) return;
+    const std::size_t whole = columns_[0].width;
+    const std::size_t room = options_.fit_width - std::min(options_.fit_width, kSpacing);
+    const auto shrink_name = [&] {
+      columns_[0].width = whole;
+      const std::size_t over = line_length() - std::min(line_length(), room);
+      const std::size_t least = std::min(whole, kLeastNameWidth);
+      columns_[0].width = std::max(least, whole - std::min(whole, over));
+      return line_length() <= room;
+    };
+    while (!shrink_name()) {
+      Column* least = nullptr;
+      for (Column& column : columns_) {
+        if (column.is_hidden || column.importance == kAlwaysShown) continue;
+        if (least == nullptr || column.importance <= least->importance) least = &column;
+      }
+      if (least == nullptr) return;
+      least->is_hidden = true;
+    }
+  }
+
+  void add_remarks() {
+    out_ += options_.sort_by.empty() ? "Not sorted: in the order of the first call"
+                                     : "Sorted by " + options_.sort_by + ", largest first";
+    std::string hidden;
+    for (const Column& column : columns_)
+      if (column.is_hidden) hidden += (hidden.empty() ? "" : ", ") + column.header;
+    if (!hidden.empty()) out_ += ". Not enough room for: " + hidden;
+    out_ += ".\n";
   }
 
   void add_separator() {
     for (const Column& column : columns_) {
+      if (column.is_hidden) continue;
       out_.append(column.width, '-');
       out_.append(kSpacing, ' ');
     }
@@ -228,6 +296,7 @@ class Table {
 
   void add_line(const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].is_hidden) continue;
       const std::size_t length = characters(cells[i]);
       const std::size_t fill = columns_[i].width > length ? columns_[i].width - length : 0;
       if (!columns_[i].left) out_.append(fill, ' ');
@@ -239,8 +308,10 @@ class Table {
   }
 
   std::string cut_name(const std::string& name) const {
-    if (!options_.max_name_column_width) return name;
-    const auto limit = static_cast<std::size_t>(std::max(*options_.max_name_column_width, 3));
+    if (!options_.max_name_column_width && options_.fit_width == 0) return name;
+    const int given = options_.max_name_column_width.value_or(std::numeric_limits<int>::max());
+    auto limit = static_cast<std::size_t>(std::max(given, 3));
+    if (options_.fit_width > 0) limit = std::min(limit, columns_[0].width);
     if (characters(name) < limit - 3) return name;
     return std::string(first_characters(name, limit - 3)) + "...";
   }
@@ -296,7 +367,7 @@ class Table {
     }
     for (const std::string& name : options_.columns) cells.push_back(extra_cell(name, index));
     add_line(cells);
-    if (stacks_) add_source_lines(row);
+    if (stacks_ && !columns_[source_column_].is_hidden) add_source_lines(row);
   }
 
   void add_source_lines(const EventAverage& row) {

@@ -26,6 +26,14 @@ void limit_rows(const CLI::App* command, Format wanted, TableOptions& options) {
   if (wanted != Format::Text && command->count("--row-limit") == 0) options.row_limit = -1;
 }
 
+// Unless the user says how wide the table is to be.
+bool fits_terminal(const CLI::App* command) {
+  for (const char* const name :
+       {"--wide", "--max-name-width", "--max-shapes-width", "--max-src-width"})
+    if (command->count(name) > 0) return false;
+  return true;
+}
+
 CLI::Validator check_with(bool (*is_known)(std::string_view),
                           const std::vector<std::string_view>& known) {
   return CLI::Validator(
@@ -117,12 +125,15 @@ void add_table(Parser& parser) {
   command->add_flag("--group-by-overload", table.group_by.group_by_overload_name,
                     "One row for each name and overload");
   add_format(command, table.format);
+  command->add_flag("--wide", table.is_wide,
+                    "Show all columns, also if the terminal is too narrow for them");
   command->footer(
       "Example:\n  sonde table step.pt.trace.json.gz --sort-by self_device_time_total "
       "--row-limit 20");
   command->callback([&parser, &table, command] {
     only_in_text(command, table.format);
     limit_rows(command, table.format, table.table);
+    table.fits_terminal = fits_terminal(command);
     parser.action = [&table](Output& out) { return run_table(table, out); };
   });
 }
