@@ -8,14 +8,13 @@
 Sources begin with the SPDX line of the licence, no file is larger than a test may need, and names are plain.
 """
 
-import argparse
 import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from check_signposts import ROOT, list_files
+from checker import ROOT, list_files, run_checker
 
 MOST_BYTES = 256 * 1024
 SPDX = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
@@ -55,16 +54,5 @@ class SelfTest(unittest.TestCase):
         self.assertFalse(self.wrong("data.json", "x" * MOST_BYTES))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        tests = unittest.defaultTestLoader.loadTestsFromTestCase(SelfTest)
-        return 0 if unittest.TextTestRunner().run(tests).wasSuccessful() else 1
-    wrong = check(ROOT, list_files(ROOT))
-    print("\n".join(wrong), end="\n" if wrong else "")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checker(__doc__, lambda: check(ROOT, list_files(ROOT))))

@@ -9,7 +9,6 @@ A module that may use another must use it. The table of modules in docs/architec
 README.md of each module must list the same.
 """
 
-import argparse
 import re
 import sys
 import tempfile
@@ -17,7 +16,8 @@ import tomllib
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checker import ROOT, run_checker
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MODULE_ROW = re.compile(r"^\| `src/[\w/]+/` \|")
 MAY_USE = 3  # which cell of a row
@@ -265,17 +265,10 @@ class SelfTest(unittest.TestCase):
             Layers(self.RULES | {"modules": {"base": ["wire"]}})
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        return 0 if unittest.main(argv=["check_layers"], exit=False).result.wasSuccessful() else 1
+def find_problems() -> list[str]:
     with (ROOT / "tools/layers.toml").open("rb") as file:
-        problems = check_tree(ROOT, tomllib.load(file))
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
+        return check_tree(ROOT, tomllib.load(file))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checker(__doc__, find_problems))

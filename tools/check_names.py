@@ -11,7 +11,6 @@ source, where two functions of the same name become overloads. Tests are compile
 relies on clang-format: what begins a line is at namespace level.
 """
 
-import argparse
 import re
 import sys
 import unittest
@@ -19,7 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from check_signposts import ROOT, list_files
+from checker import ROOT, list_files, run_checker
 
 SOURCE = re.compile(r"^(src|include|python/module)/.*\.(h|cpp)$")
 ANONYMOUS = "(anonymous)"
@@ -143,18 +142,10 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.wrong(src__a__x=comment, src__a__y=self.hidden("int f(int x) {\n}")), 0)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        tests = unittest.defaultTestLoader.loadTestsFromTestCase(SelfTest)
-        return 0 if unittest.TextTestRunner().run(tests).wasSuccessful() else 1
-    names = [name for file in list_files(ROOT) if SOURCE.match(file)
-             for name in names_of(file, (ROOT / file).read_text())]
-    wrong = check(names)
-    print("\n".join(wrong), end="\n" if wrong else "")
-    return 1 if wrong else 0
+def tree_names() -> list[Name]:
+    return [name for file in list_files(ROOT) if SOURCE.match(file)
+            for name in names_of(file, (ROOT / file).read_text())]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checker(__doc__, lambda: check(tree_names())))

@@ -16,19 +16,18 @@ Of `single backticks` outside fenced blocks these are looked up:
     commands               sonde info FILE                     src/cli/info.cpp
 
 Names of others (PyTorch's, the system's), examples and placeholders go in ``double backticks``, which
-are not looked up; so do not std::, paths from / or ~, files under build/, and `.sonde` files.
+are not looked up. Neither are std::, paths from / or ~, files under build/, and `.sonde` files.
 """
 
-import argparse
 import fnmatch
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checker import ROOT, list_files, run_checker
+
 DOCUMENTS = ("*.md",)
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".in", ".cmake", ".py", ".toml", ".txt", ".json", ".sh", ""}
 FILE_NAME = re.compile(r"^[\w*-][\w.*+-]*\.(h|hpp|cpp|c|py|md|toml|txt|cmake|json|in|case)$|^\.[\w-]+$")
@@ -41,16 +40,6 @@ TEST_NAME = re.compile(r"^[A-Z]\w*\.[A-Z]\w*$")
 TEST = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
-
-
-def list_files(root: Path) -> list[str]:
-    """Files that are or could be part of the repository, relative to its root."""
-    listing = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root,
-                             capture_output=True, text=True, check=False)
-    if listing.returncode == 0:
-        return [name for name in listing.stdout.splitlines() if (root / name).is_file()]
-    names = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    return [name for name in names if not name.startswith(("build", ".git/"))]
 
 
 class Tree:
@@ -201,16 +190,5 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.problems("`record` `std::vector` `/dev/shm` `x == 1` `a.sonde` `build/x` `RANK`"), [])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        return 0 if unittest.main(argv=["check_signposts"], exit=False).result.wasSuccessful() else 1
-    problems = check_tree(ROOT)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_checker(__doc__, lambda: check_tree(ROOT)))
