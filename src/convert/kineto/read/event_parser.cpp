@@ -11,8 +11,8 @@ namespace sonde {
 
 namespace {
 
-constexpr std::size_t kMostPieces = 65536;
-constexpr std::size_t kLongestPiece = 1000;
+constexpr std::size_t kMostStencils = 65536;
+constexpr std::size_t kLongestStencil = 1000;
 
 std::string_view view(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
@@ -29,10 +29,10 @@ const char* EventParser::broken(const char* at) {
 }
 
 const char* EventParser::parse(const char* at) {
-  const char* after = pieces(at);
+  const char* after = stencils(at);
   if (after != nullptr || predicting_) return after;
   // The arrays were not adjacent where the prediction treated them as one.
-  after = pieces(at);
+  after = stencils(at);
   predicting_ = true;
   return after;
 }
@@ -46,92 +46,94 @@ const char* EventParser::parse_mending(const char* at) {
 
 void EventParser::parse_without_guessing(const char* at) {
   predicting_ = false;
-  pieces(at);
+  stencils(at);
   predicting_ = true;
 }
 
-const char* EventParser::pieces(const char* at) {
+const char* EventParser::stencils(const char* at) {
   event_.clear();
   arrays_begin_ = arrays_end_ = nullptr;
   arrays_apart_ = false;
   Context context = Context::Start;
-  std::uint32_t before = last_piece_;
+  std::uint32_t before = last_stencil_;
   for (;;) {
-    std::uint32_t id = known_piece(before, at);
-    const Piece* piece = nullptr;
-    if (id != kNoPiece) {
-      piece = &pieces_[id];
+    std::uint32_t id = known_stencil(before, at);
+    const Stencil* stencil = nullptr;
+    if (id != kNoStencil) {
+      stencil = &stencils_[id];
     } else {
-      piece = learned_piece(before, at, context);
-      if (piece == nullptr) return nullptr;
-      id = piece == &passing_ ? kNoPiece : static_cast<std::uint32_t>(piece - pieces_.data());
+      stencil = learned_stencil(before, at, context);
+      if (stencil == nullptr) return nullptr;
+      id = stencil == &passing_ ? kNoStencil
+                                : static_cast<std::uint32_t>(stencil - stencils_.data());
     }
-    if (piece->says_something) apply(id != kNoPiece ? said_[id] : said_passing_, id, at);
+    if (stencil->says_something) apply(id != kNoStencil ? said_[id] : said_passing_, id, at);
     before = id;
-    context = piece->ends_in_args ? Context::Args : Context::Event;
-    at += piece->size;
-    if (piece->next == Next::End) {
-      last_piece_ = id;
+    context = stencil->ends_in_args ? Context::Args : Context::Event;
+    at += stencil->size;
+    if (stencil->next == Next::End) {
+      last_stencil_ = id;
       return at;
     }
-    at = value(*piece, at);
+    at = value(*stencil, at);
     if (at == nullptr) return nullptr;
   }
 }
 
-// A piece that followed `before` earlier and is found at `at`; kNoPiece if there is none.
-std::uint32_t EventParser::known_piece(std::uint32_t before, const char* at) {
-  if (before == kNoPiece || mending_) return kNoPiece;
-  std::array<std::uint32_t, kFollowers>& followers = pieces_[before].followers;
+// A stencil that followed `before` earlier and is found at `at`; kNoStencil if there is none.
+std::uint32_t EventParser::known_stencil(std::uint32_t before, const char* at) {
+  if (before == kNoStencil || mending_) return kNoStencil;
+  std::array<std::uint32_t, kFollowers>& followers = stencils_[before].followers;
   const auto room = static_cast<std::size_t>(end_ - at);
-  for (std::size_t i = 0; i < kFollowers && followers[i] != kNoPiece; ++i) {
+  for (std::size_t i = 0; i < kFollowers && followers[i] != kNoStencil; ++i) {
     const std::uint32_t id = followers[i];
-    const Piece& piece = pieces_[id];
-    if (piece.size > room || !same_bytes(piece.text, at, piece.size)) continue;
-    // A piece ends at the value, so with spaces before the value it is another piece.
-    const char* const behind = at + piece.size;
-    if (piece.next != Next::End && skip_space(behind) != behind) continue;
+    const Stencil& stencil = stencils_[id];
+    if (stencil.size > room || !same_bytes(stencil.text, at, stencil.size)) continue;
+    // A stencil ends at the value, so with spaces before the value it is another stencil.
+    const char* const behind = at + stencil.size;
+    if (stencil.next != Next::End && skip_space(behind) != behind) continue;
     if (i > 0) std::swap(followers[i], followers[i - 1]);
     return id;
   }
-  return kNoPiece;
+  return kNoStencil;
 }
 
-const EventParser::Piece* EventParser::learned_piece(std::uint32_t before, const char* at,
-                                                     Context context) {
-  Piece piece;
+const EventParser::Stencil* EventParser::learned_stencil(std::uint32_t before, const char* at,
+                                                         Context context) {
+  Stencil stencil;
   Said said;
-  if (!read_piece(at, context, piece, said)) return nullptr;
-  piece.says_something = said.is_something();
-  // "args" followed by something other than an object. With an object, the piece would continue.
-  const bool is_seldom = piece.next == Next::UnknownKey && piece.key_text() == "args";
-  if (mending_ || is_seldom || piece.size > kLongestPiece || pieces_.size() >= kMostPieces) {
-    passing_ = piece;
+  if (!read_stencil(at, context, stencil, said)) return nullptr;
+  stencil.says_something = said.is_something();
+  // "args" followed by something other than an object. With an object, the stencil would continue.
+  const bool is_seldom = stencil.next == Next::UnknownKey && stencil.key_text() == "args";
+  if (mending_ || is_seldom || stencil.size > kLongestStencil ||
+      stencils_.size() >= kMostStencils) {
+    passing_ = stencil;
     said_passing_ = said;
     return &passing_;
   }
-  RawMemo& texts = piece_texts_[static_cast<std::size_t>(context)];
-  std::vector<std::uint32_t>& ids = piece_ids_[static_cast<std::size_t>(context)];
-  const std::uint32_t text = texts.id_of({at, piece.size});
+  RawMemo& texts = stencil_texts_[static_cast<std::size_t>(context)];
+  std::vector<std::uint32_t>& ids = stencil_ids_[static_cast<std::size_t>(context)];
+  const std::uint32_t text = texts.id_of({at, stencil.size});
   if (text == ids.size()) {
-    ids.push_back(static_cast<std::uint32_t>(pieces_.size()));
-    pieces_.push_back(piece);
+    ids.push_back(static_cast<std::uint32_t>(stencils_.size()));
+    stencils_.push_back(stencil);
     said_.push_back(said);
   }
   const std::uint32_t id = ids[text];
-  if (before != kNoPiece) {
-    std::array<std::uint32_t, kFollowers>& followers = pieces_[before].followers;
+  if (before != kNoStencil) {
+    std::array<std::uint32_t, kFollowers>& followers = stencils_[before].followers;
     std::copy_backward(followers.begin(), followers.end() - 1, followers.end());
     followers[0] = id;
   }
-  return &pieces_[id];
+  return &stencils_[id];
 }
 
 // Reads from the end of a value, or from the '{' of an event, to the next value that is not part of
-// the piece.
-bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said& said) {
+// the stencil.
+bool EventParser::read_stencil(const char* at, Context context, Stencil& stencil, Said& said) {
   const char* begin = at;
-  piece.text = begin;
+  stencil.text = begin;
   bool in_args = context == Context::Args;
   bool is_first = context == Context::Start;
   at = skip_space(is_first ? at + 1 : at);
@@ -152,17 +154,17 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said
       continue;
     }
     if (*at == '}') {
-      piece.next = Next::End;
-      piece.size = static_cast<std::uint32_t>(at + 1 - begin);
-      piece.ends_in_args = false;
+      stencil.next = Next::End;
+      stencil.size = static_cast<std::uint32_t>(at + 1 - begin);
+      stencil.ends_in_args = false;
       return true;
     }
     if (*at != '"') return broken(at) != nullptr;
     const char* quote = string_end(at + 1, end_);
     if (quote == nullptr) return broken(end_) != nullptr;
     const std::string_view key = view(at + 1, quote);
-    piece.key = key.data();
-    piece.key_size = static_cast<std::uint32_t>(key.size());
+    stencil.key = key.data();
+    stencil.key_size = static_cast<std::uint32_t>(key.size());
     at = skip_space(quote + 1);
     if (*at != ':') return broken(at) != nullptr;
     at = skip_space(at + 1);
@@ -175,24 +177,24 @@ bool EventParser::read_piece(const char* at, Context context, Piece& piece, Said
       continue;
     }
     if (in_args) {
-      piece.arg = arg_key(key);
-      piece.next = piece.arg == ArgKey::Unknown ? Next::UnknownArg : Next::Arg;
+      stencil.arg = arg_key(key);
+      stencil.next = stencil.arg == ArgKey::Unknown ? Next::UnknownArg : Next::Arg;
     } else {
-      const char* after = read_member(key, at, piece, said);
+      const char* after = read_member(key, at, stencil, said);
       if (after == nullptr) return false;
       if (after != at) {
         at = skip_space(after);
         continue;
       }
     }
-    piece.size = static_cast<std::uint32_t>(at - begin);
-    piece.ends_in_args = in_args;
+    stencil.size = static_cast<std::uint32_t>(at - begin);
+    stencil.ends_in_args = in_args;
     return true;
   }
 }
 
-// Reads values that seldom change into the piece. Returns `at` for all others.
-const char* EventParser::read_member(std::string_view key, const char* at, Piece& piece,
+// Reads values that seldom change into the stencil. Returns `at` for all others.
+const char* EventParser::read_member(std::string_view key, const char* at, Stencil& stencil,
                                      Said& said) {
   std::string_view raw;
   const auto content = [&raw] { return is_quoted(raw) ? unquoted(raw) : raw; };
@@ -217,22 +219,22 @@ const char* EventParser::read_member(std::string_view key, const char* at, Piece
     case EventKey::BindingPoint:
       return any(at, said.binding_point);
     case EventKey::Name:
-      piece.next = Next::Name;
+      stencil.next = Next::Name;
       return at;
     case EventKey::Time:
-      piece.next = Next::Time;
+      stencil.next = Next::Time;
       return at;
     case EventKey::Duration:
-      piece.next = Next::Duration;
+      stencil.next = Next::Duration;
       return at;
     case EventKey::Id:
-      piece.next = Next::Id;
+      stencil.next = Next::Id;
       return at;
     case EventKey::Args:
     case EventKey::Unknown:
       break;
   }
-  piece.next = Next::UnknownKey;
+  stencil.next = Next::UnknownKey;
   return at;
 }
 
@@ -244,7 +246,7 @@ inline void EventParser::apply(const Said& said, std::uint32_t id, const char* a
   }
   if (!said.pid.empty() || !said.tid.empty()) {
     const bool has_both = !said.pid.empty() && !said.tid.empty();
-    event_.place = has_both ? id : kNoPiece;
+    event_.place = has_both ? id : kNoStencil;
     if (!said.pid.empty()) event_.pid = said.pid;
     if (!said.tid.empty()) event_.tid = said.tid;
   }
@@ -254,12 +256,12 @@ inline void EventParser::apply(const Said& said, std::uint32_t id, const char* a
   if (said.args_end >= 0) event_.args = view(event_.args.begin(), at + said.args_end);
 }
 
-inline const char* EventParser::value(const Piece& piece, const char* at) {
+inline const char* EventParser::value(const Stencil& stencil, const char* at) {
   std::string_view raw;
   bool is_number = false;
-  switch (piece.next) {
+  switch (stencil.next) {
     case Next::Arg:
-      return arg(piece, at);
+      return arg(stencil, at);
     case Next::Name:
       return name(at);
     case Next::Time:
@@ -273,14 +275,14 @@ inline const char* EventParser::value(const Piece& piece, const char* at) {
       return any(at, event_.id);
     case Next::UnknownArg:
       at = any(at, raw);
-      if (at != nullptr) event_.unknown_args.push_back({piece.key_text(), raw});
+      if (at != nullptr) event_.unknown_args.push_back({stencil.key_text(), raw});
       return at;
     case Next::UnknownKey:
     case Next::End:
       break;
   }
   at = any(at, raw);
-  if (at != nullptr) event_.unknown_keys.push_back({piece.key_text(), raw});
+  if (at != nullptr) event_.unknown_keys.push_back({stencil.key_text(), raw});
   return at;
 }
 
@@ -319,20 +321,20 @@ const char* EventParser::learned_name(const char* at) {
   return at;
 }
 
-inline const char* EventParser::arg(const Piece& piece, const char* at) {
-  const bool is_array = kArrays.has(piece.arg);
-  if (is_array && arrays(piece.arg, at)) return at;
-  ArgValue& value = event_.values[static_cast<std::size_t>(piece.arg)];
+inline const char* EventParser::arg(const Stencil& stencil, const char* at) {
+  const bool is_array = kArrays.has(stencil.arg);
+  if (is_array && arrays(stencil.arg, at)) return at;
+  ArgValue& value = event_.values[static_cast<std::size_t>(stencil.arg)];
   if (is_digit(*at) || *at == '-') {
     const JsonInteger number = scan_integer(at);
-    value = {piece.key, at, number.end, number.value, number.is_integer};
+    value = {stencil.key, at, number.end, number.value, number.is_integer};
   } else {
     std::string_view raw;
     const char* after = any(at, raw);
     if (after == nullptr) return nullptr;
-    value = {piece.key, at, after, 0, false};
+    value = {stencil.key, at, after, 0, false};
   }
-  event_.present.add(piece.arg);
+  event_.present.add(stencil.arg);
   if (is_array) arrays_end_ = value.end;
   return value.end;
 }

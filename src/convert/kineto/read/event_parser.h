@@ -8,11 +8,12 @@
 //   if (const char* after = parser.parse(at)) use(parser.event());
 //
 // Events of one file look alike. The text between two values that differ from event to event is
-// called a "piece": keys, punctuation, spaces, and values such as the phase or the thread. A piece
-// is taken apart once. After that it is recognised by its bytes and by the piece it follows:
+// called a stencil: keys, punctuation, spaces, and values such as the phase or the thread. A
+// stencil is taken apart once. After that it is recognised by its bytes and by the stencil it
+// follows:
 //
 //   {"ph": "X", "cat": "cpu_op", "name": │"aten::mm"│, "pid": 407, "tid": 433, "ts": │12.345│ …
-//   └────────────── piece ──────────────┘  value    └────────── piece ──────────────┘ value
+//   └───────────── stencil ─────────────┘  value    └───────── stencil ─────────────┘ value
 
 #include <array>
 #include <cstdint>
@@ -109,22 +110,23 @@ class EventParser {
 
  private:
   static constexpr std::size_t kFollowers = 4;
-  static constexpr std::uint32_t kNoPiece = kNoRaw;
+  static constexpr std::uint32_t kNoStencil = kNoRaw;
   static constexpr std::size_t kPredictions = 4096;  // a power of two
 
-  // What follows a piece.
+  // What follows a stencil.
   enum class Next : std::uint8_t { Name, Time, Duration, Id, Arg, UnknownArg, UnknownKey, End };
 
-  // Where a piece begins: at the '{' of an event, or after a value of the event or of its args.
+  // Where a stencil begins: at the '{' of an event, or after a value of the event or of its args.
   enum class Context : std::uint8_t { Start, Event, Args };
 
   // Used for every value of every event, and therefore kept small.
-  struct Piece {
+  struct Stencil {
     const char* text = nullptr;
     const char* key = nullptr;  // of the value after it
     std::uint32_t size = 0;
     std::uint32_t key_size = 0;
-    std::array<std::uint32_t, kFollowers> followers = {kNoPiece, kNoPiece, kNoPiece, kNoPiece};
+    std::array<std::uint32_t, kFollowers> followers = {kNoStencil, kNoStencil, kNoStencil,
+                                                       kNoStencil};
     Next next = Next::End;
     ArgKey arg = ArgKey::Unknown;
     bool ends_in_args = false;
@@ -133,12 +135,12 @@ class EventParser {
     std::string_view key_text() const { return {key, key_size}; }
   };
 
-  // What a piece says about its event; empty if it says nothing.
+  // What a stencil says about its event; empty if it says nothing.
   struct Said {
     char phase = 0;
     bool has_phase = false;
     bool has_category = false;
-    std::int32_t args_begin = -1;  // offsets in the piece
+    std::int32_t args_begin = -1;  // offsets in the stencil
     std::int32_t args_end = -1;
     std::string_view category;
     std::string_view pid;
@@ -160,16 +162,16 @@ class EventParser {
     ArgKey first = ArgKey::Unknown;
   };
 
-  const char* pieces(const char* at);
-  std::uint32_t known_piece(std::uint32_t before, const char* at);
-  const Piece* learned_piece(std::uint32_t before, const char* at, Context context);
-  bool read_piece(const char* at, Context context, Piece& piece, Said& said);
-  const char* read_member(std::string_view key, const char* at, Piece& piece, Said& said);
+  const char* stencils(const char* at);
+  std::uint32_t known_stencil(std::uint32_t before, const char* at);
+  const Stencil* learned_stencil(std::uint32_t before, const char* at, Context context);
+  bool read_stencil(const char* at, Context context, Stencil& stencil, Said& said);
+  const char* read_member(std::string_view key, const char* at, Stencil& stencil, Said& said);
   void apply(const Said& said, std::uint32_t id, const char* at);
-  const char* value(const Piece& piece, const char* at);
+  const char* value(const Stencil& stencil, const char* at);
   const char* name(const char* at);
   const char* learned_name(const char* at);
-  const char* arg(const Piece& piece, const char* at);
+  const char* arg(const Stencil& stencil, const char* at);
   bool arrays(ArgKey key, const char*& at);
   const char* any(const char* at, std::string_view& raw);
   const char* mended_string_end(const char* at) const;
@@ -185,12 +187,12 @@ class EventParser {
   bool mending_ = false;
   bool predicting_ = true;
 
-  std::vector<Piece> pieces_;
-  std::vector<Said> said_;              // what each piece says
-  std::array<RawMemo, 3> piece_texts_;  // by Context
-  std::array<std::vector<std::uint32_t>, 3> piece_ids_;
-  std::uint32_t last_piece_ = kNoPiece;
-  Piece passing_;  // a piece that is not kept
+  std::vector<Stencil> stencils_;
+  std::vector<Said> said_;                // what each stencil says
+  std::array<RawMemo, 3> stencil_texts_;  // by Context
+  std::array<std::vector<std::uint32_t>, 3> stencil_ids_;
+  std::uint32_t last_stencil_ = kNoStencil;
+  Stencil passing_;  // a stencil that is not kept
   Said said_passing_;
 
   // Where the arrays of the current event are, if they are adjacent.

@@ -212,17 +212,17 @@ class SpanFiller {
     return a.start != b.start ? a.start < b.start : staged(a).duration > staged(b).duration;
   }
 
-  // Sorts fixed-size pieces first, so that all threads have work even if one track has nearly all
-  // spans. Most pieces then follow each other in order.
+  // Sorts runs of a fixed size first, so that all threads have work even if one track has nearly
+  // all spans. Most runs then follow each other in order.
   void sort() {
-    std::vector<std::span<SpanKey>> pieces;
+    std::vector<std::span<SpanKey>> runs;
     for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
       for (std::size_t at = begins_[t]; at < begins_[t + 1]; at += kRowsAtOnce) {
         const std::size_t end = std::min(at + kRowsAtOnce, begins_[t + 1]);
-        pieces.push_back(std::span(keys_).subspan(at, end - at));
+        runs.push_back(std::span(keys_).subspan(at, end - at));
       }
     }
-    sort_all(pieces);
+    sort_all(runs);
     sort_all(tracks_in_disorder());
   }
 
@@ -232,7 +232,7 @@ class SpanFiller {
         parts.size(), [&](std::size_t i) { run_sort(parts[i], is_before); }, joined_.threads);
   }
 
-  // The tracks in which a piece does not follow the one before.
+  // The tracks in which a run does not follow the one before.
   std::vector<std::span<SpanKey>> tracks_in_disorder() {
     std::vector<std::span<SpanKey>> tracks;
     for (std::size_t t = 0; t + 1 < begins_.size(); ++t) {
