@@ -115,19 +115,13 @@ void add_whatif(Parser& parser) {
   CLI::App* command = parser.app.add_subcommand(
       "whatif", "Simulate how long the program would take if something were different");
   add_input(command, "TRACE", kTraceFile, whatif);
-  command
-      ->add_option("--scale", whatif.scale,
-                   "Multiply the time of spans with matching names: 'aten::conv*=0.5'. This "
-                   "includes the device work that an operator launched. May be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("PATTERN=FACTOR");
-  command
-      ->add_option("--remove", whatif.remove,
-                   "Let spans with matching names take no time and not wait. May be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("PATTERN");
+  add_repeatable(command, "--scale", "PATTERN=FACTOR",
+                 "Multiply the time of spans with matching names: 'aten::conv*=0.5'. This includes "
+                 "the device work that an operator launched. May be repeated",
+                 whatif.scale);
+  add_repeatable(command, "--remove", "PATTERN",
+                 "Let spans with matching names take no time and not wait. May be repeated",
+                 whatif.remove);
   command->add_flag("--no-sync", whatif.no_sync, "Let no call wait for a device");
   add_text_or_json(command, whatif.format);
   command->footer(

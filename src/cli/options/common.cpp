@@ -57,13 +57,10 @@ void add_part(CLI::App* command, TracePart& part) {
           },
           "Only these steps: 40 or 40..49")
       ->type_name("A..B");
-  command
-      ->add_option("--thread", part.threads,
-                   "Only this thread, by name or number, and the work that it launched. May be "
-                   "repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("THREAD");
+  add_repeatable(command, "--thread", "THREAD",
+                 "Only this thread, by name or number, and the work that it launched. May be "
+                 "repeated",
+                 part.threads);
 }
 
 CLI::Option* add_format(CLI::App* command, Format& format) {

@@ -55,6 +55,13 @@ CLI::Option* add_parsed(CLI::App* command, const char* name, const char* type, c
       ->type_name(type);
 }
 
+// `--thread a --thread b`: an option with one value that may be given several times.
+template <typename T>
+CLI::Option* add_repeatable(CLI::App* command, const char* name, const char* type, const char* what,
+                            std::vector<T>& values) {
+  return command->add_option(name, values, what)->take_all()->expected(1)->type_name(type);
+}
+
 // Throws what the parser says of wrong usage.
 void require(const Result<void>& checked);
 

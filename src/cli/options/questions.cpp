@@ -68,13 +68,10 @@ void add_diff(Parser& parser) {
       ->type_name("");
   add_size_limit(command, diff.open, kSizeLimitOfFiles);
   add_part(command, diff.open.part);
-  command
-      ->add_option("--gate", diff.gates,
-                   "Fail if the new version is worse: 'step<5%', 'device<2%', 'peak_memory<1%', "
-                   "'launches=0'; may be repeated")
-      ->type_name("GATE")
-      ->take_all()
-      ->expected(1);
+  add_repeatable(command, "--gate", "GATE",
+                 "Fail if the new version is worse: 'step<5%', 'device<2%', 'peak_memory<1%', "
+                 "'launches=0'. May be repeated",
+                 diff.gates);
   command
       ->add_option("--format", diff.format,
                    "Output format: text (default), markdown, json, junit or html; the keys are "

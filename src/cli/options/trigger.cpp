@@ -13,11 +13,8 @@ void add_trigger(Parser& parser) {
   auto& trigger = parser.keep<TriggerCommand>();
   CLI::App* command = parser.app.add_subcommand(
       "trigger", "Have running PyTorch programs record themselves for a moment");
-  command->add_option("--pid", trigger.pids, "Only this process. May be repeated")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("PID")
-      ->take_all()
-      ->expected(1);
+  add_repeatable(command, "--pid", "PID", "Only this process. May be repeated", trigger.pids)
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command->add_option("--job", trigger.job, "Only processes of this Slurm job")
       ->check(CLI::PositiveNumber)
       ->type_name("JOB");

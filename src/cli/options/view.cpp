@@ -17,12 +17,9 @@ void add_view(Parser& parser) {
                    "Traces of the other ranks of the same job: the page shows who held the "
                    "others up, and switches between their timelines")
       ->type_name("");
-  command
-      ->add_option("--against", view.against,
-                   "Runs of the old version: the page shows what changed, as `sonde diff` does")
-      ->type_name("FILE")
-      ->take_all()
-      ->expected(1);
+  add_repeatable(command, "--against", "FILE",
+                 "Runs of the old version: the page shows what changed, as `sonde diff` does",
+                 view.against);
   CLI::Option* output =
       command
           ->add_option("-o,--output", view.output,
