@@ -93,6 +93,7 @@ macro(sonde_find_libdw)
   if(SONDE_LIBDW_INCLUDE_DIR AND SONDE_LIBDW_LIBRARY)
     set(sonde_libdw_found TRUE)
   endif()
+  option(SONDE_OPEN_LIBDW "Open libdw when it is first used, for machines that may not have it" OFF)
   sonde_optional(LIBDW libdw-dev ${sonde_libdw_found} "names and lines of native stacks")
 endmacro()
 

@@ -15,11 +15,16 @@
 #include <span>
 #include <utility>
 
+#include "symbols/opened_libdw.h"
+
 namespace sonde {
 namespace {
 
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
+};
+struct Ended {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 template <typename T>
 using Malloced = std::unique_ptr<T, Freed>;
@@ -111,8 +116,11 @@ bool has_build_id(Dwfl_Module* module, std::string_view wanted) {
   return text == wanted;
 }
 
-const Dwfl_Callbacks kCallbacks = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
-                                   dwfl_offline_section_address, nullptr};
+const Dwfl_Callbacks& callbacks() {
+  static const Dwfl_Callbacks called = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+                                        dwfl_offline_section_address, nullptr};
+  return called;
+}
 
 }  // namespace
 
@@ -151,7 +159,7 @@ class Symboliser::Binaries {
     Unit unit;
   };
   struct Binary {
-    std::unique_ptr<Dwfl, decltype(&dwfl_end)> dwfl{nullptr, &dwfl_end};
+    std::unique_ptr<Dwfl, Ended> dwfl;
     Dwfl_Module* module = nullptr;
     Dwarf_Addr bias = 0;
     // By the end of each stretch of code. Built here if the compiler left no such table (clang
@@ -188,7 +196,7 @@ class Symboliser::Binaries {
     // A recording may contain any path: opening a pipe would wait for its other end.
     std::error_code error;
     if (!is_new || !std::filesystem::is_regular_file(found->first, error)) return binary;
-    binary.dwfl.reset(dwfl_begin(&kCallbacks));
+    binary.dwfl.reset(dwfl_begin(&callbacks()));
     if (binary.dwfl == nullptr) return binary;
     dwfl_report_begin(binary.dwfl.get());
     Dwfl_Module* const module =
