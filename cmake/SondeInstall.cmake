@@ -88,6 +88,17 @@ if(TARGET sonde_python)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sonde)
 
+# What the tarball and the wheel need built: all but the adapter for the torch of this machine.
+if(TARGET sonde_cli)
+  set(portable_parts sonde sonde_record sonde_cli sonde_help_files)
+  foreach(part sonde_agent sonde_nvtx sonde_preload sonde_opencl sonde_cuda sonde_python)
+    if(TARGET ${part})
+      list(APPEND portable_parts ${part})
+    endif()
+  endforeach()
+  add_custom_target(portable DEPENDS ${portable_parts})
+endif()
+
 # The user of a static libsonde links its dependencies; a shared one brings its own.
 get_target_property(SONDE_LIBRARY_TYPE sonde TYPE)
 if(SONDE_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
