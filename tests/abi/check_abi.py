@@ -57,15 +57,14 @@ def dump(library: Path, folder: Path) -> Path:
 
 def compare(now: Path) -> int:
     done = subprocess.run(["abidiff", "--no-added-syms", str(ACCEPTED), str(now)], capture_output=True, text=True, check=False)
-    if done.returncode & INCOMPATIBLE or done.returncode & 3:
-        print(done.stdout, done.stderr)
-        print("Programs that are linked to this library would break: undo it, or raise its SOVERSION and accept it (--accept).")
-        return 1
-    if done.returncode != 0:
-        print(done.stdout)
-        print("The interface has changed in a compatible way: accept it (--accept).")
-        return 1
-    return 0
+    if done.returncode == 0:
+        return 0
+    print(done.stdout, done.stderr)
+    if done.returncode & INCOMPATIBLE:
+        print("Programs that are linked to this library would break.")
+    print("Only new functions, and new members at the end of structures that begin with their size, keep such programs working. If this is one "
+          "of these, accept it (--accept). Otherwise undo it, or raise the SOVERSION as well.")
+    return 1
 
 
 def main() -> int:
