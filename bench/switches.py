@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What reports promise and what mending gives, for the programs of bench/switches.cpp.
 
-    bench/switches.py build/release/bin [rounds] [--busy]
+    bench/switches.py build/release/bin [rounds] [--busy] [program...]
 
 With --busy, steps are measured by the processor time of their thread: on a machine that others use,
 the clock says little.
@@ -39,16 +39,18 @@ FINDINGS = {
 def main():
     folder = sys.argv[1]
     busy = "--busy" in sys.argv
-    numbers = [word for word in sys.argv[2:] if word != "--busy"]
+    words = [word for word in sys.argv[2:] if word != "--busy"]
+    numbers = [word for word in words if word.isdigit()]
+    chosen = [word for word in words if not word.isdigit()]
     rounds = int(numbers[0]) if numbers else 5
     bench = folder + "/bench_switches"
-    names = subprocess.run([bench], capture_output=True, text=True, check=True).stdout.split()
+    names = chosen or subprocess.run([bench], capture_output=True, text=True, check=True).stdout.split()
 
     def mean_us(*arguments):
         out = subprocess.run([bench, *arguments], capture_output=True, text=True, check=True).stdout
         return float(out.split()[2 if busy else 1])
 
-    print(f"{'program':<12}{'with us':>10}{'promised':>10}{'without':>10}{'error':>8}{'saving':>9}{'had':>9}  finding")
+    print(f"{'program':<12}{'with µs':>10}{'promised':>10}{'without':>10}{'error':>8}{'saving':>9}{'had':>9}  finding")
     for name in names:
         with_fault, without, promised, shares = [], [], [], []
         first = "none"

@@ -15,7 +15,7 @@ std::string duration_text(std::int64_t nanoseconds) {
                                            : static_cast<std::uint64_t>(nanoseconds);
   if (ns < 1'000) return format_text("{}{} ns", sign, ns);
   const auto value = static_cast<double>(ns);
-  if (ns < 1'000'000) return format_text("{}{:.3f} us", sign, value / 1e3);
+  if (ns < 1'000'000) return format_text("{}{:.3f} µs", sign, value / 1e3);
   if (ns < 1'000'000'000) return format_text("{}{:.3f} ms", sign, value / 1e6);
   return format_text("{}{:.3f} s", sign, value / 1e9);
 }

@@ -9,7 +9,7 @@
 
 namespace sonde {
 
-// "812 ns", "1.234 us", "56.700 ms", "3.250 s": four to six significant digits.
+// "812 ns", "1.234 µs", "56.700 ms", "3.250 s": four to six significant digits.
 std::string duration_text(std::int64_t nanoseconds);
 // "1.234": exact microseconds.
 std::string microseconds_text(std::int64_t nanoseconds);

@@ -21,7 +21,7 @@ TEST(Text, MicrosecondsAreExact) {
 TEST(Text, PicksTheUnitThatReadsBest) {
   EXPECT_EQ(duration_text(0), "0 ns");
   EXPECT_EQ(duration_text(999), "999 ns");
-  EXPECT_EQ(duration_text(1'234), "1.234 us");
+  EXPECT_EQ(duration_text(1'234), "1.234 µs");
   EXPECT_EQ(duration_text(56'700'000), "56.700 ms");
   EXPECT_EQ(duration_text(-3'250'000'000), "-3.250 s");
   EXPECT_EQ(duration_text(std::numeric_limits<std::int64_t>::min()), "-9223372036.855 s");

@@ -97,11 +97,13 @@ class Counts : public ::testing::Test {
       if (!is_operator(whole->spans().kind[span])) continue;
       real.inputs += whole->spans().arguments[span].valid() ? 1 : 0;
       real.stacks += whole->spans().stack[span].valid() ? 1 : 0;
+      real.gradients += whole->spans().scope[span] == RecordScope::BackwardFunction ? 1 : 0;
     }
     const auto details = LazyTrace::operator_details(*lazy);
     ASSERT_TRUE(details) << "nothing was decoded so far";
     EXPECT_EQ(details->inputs, real.inputs);
     EXPECT_EQ(details->stacks, real.stacks);
+    EXPECT_EQ(details->gradients, real.gradients);
     expect_same_events(*lazy, *whole);
   }
 

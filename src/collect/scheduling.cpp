@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -25,6 +26,17 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
   return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// What all threads but the calling one ran.
+std::int64_t others_ran_ns() {
+  return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace
@@ -78,8 +90,13 @@ void SchedulingWatch::look(std::int64_t now_ns) {
   }
   if (now.empty()) return;
   threads_ = std::move(now);
-  if (has_looked_) total_.wall_ns += now_ns - last_ns_;
+  const std::int64_t process_ns = others_ran_ns();
+  if (has_looked_) {
+    total_.wall_ns += now_ns - last_ns_;
+    total_.process_ns += process_ns - last_process_ns_;
+  }
   last_ns_ = now_ns;
+  last_process_ns_ = process_ns;
   has_looked_ = true;
 }
 
@@ -88,6 +105,7 @@ std::string SchedulingWatch::json(const ProcessorShare& share) const {
          ", \"wall_ns\": " + std::to_string(share.wall_ns) +
          ", \"ran_ns\": " + std::to_string(share.ran_ns) +
          ", \"waited_ns\": " + std::to_string(share.waited_ns) +
+         ", \"process_ns\": " + std::to_string(share.process_ns) +
          ", \"threads\": " + std::to_string(threads_.size()) + "}";
 }
 

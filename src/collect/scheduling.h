@@ -18,13 +18,16 @@ namespace sonde {
 struct ProcessorShare {
   std::int64_t wall_ns = 0;
   std::int64_t ran_ns = 0;
-  std::int64_t waited_ns = 0;  // ready to run, but without a core
+  std::int64_t waited_ns = 0;   // ready to run, but without a core
+  std::int64_t process_ns = 0;  // what the process ran, with threads that ended between two looks
 
   ProcessorShare minus(const ProcessorShare& before) const {
-    return {wall_ns - before.wall_ns, ran_ns - before.ran_ns, waited_ns - before.waited_ns};
+    return {wall_ns - before.wall_ns, ran_ns - before.ran_ns, waited_ns - before.waited_ns,
+            process_ns - before.process_ns};
   }
   ProcessorShare plus(const ProcessorShare& other) const {
-    return {wall_ns + other.wall_ns, ran_ns + other.ran_ns, waited_ns + other.waited_ns};
+    return {wall_ns + other.wall_ns, ran_ns + other.ran_ns, waited_ns + other.waited_ns,
+            process_ns + other.process_ns};
   }
 };
 
@@ -49,6 +52,7 @@ class SchedulingWatch {
   std::unordered_map<std::int64_t, Counters> threads_;
   ProcessorShare total_;
   std::int64_t last_ns_ = 0;
+  std::int64_t last_process_ns_ = 0;
   bool has_looked_ = false;
   pid_t process_ = 0;  // a child of fork() begins anew
 };

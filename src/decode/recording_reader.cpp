@@ -266,7 +266,9 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   TraceCounts counts = assemble_counted(recording, context, file);
   SONDE_TRY(const Trace outline, std::move(recording.builder).build());
   std::optional<OperatorDetails> operators;
-  if (recording.operators) operators = {recording.operators->inputs, recording.operators->stacks};
+  if (recording.operators)
+    operators = {recording.operators->inputs, recording.operators->stacks,
+                 recording.operators->gradients};
   return LazyTrace::make(
       outline, std::move(counts),
       [file, bytes, expected = expected_rows(recording), purpose](StringPool strings) {

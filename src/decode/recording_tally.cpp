@@ -237,7 +237,12 @@ void RecordingTally::op(Thread& thread, std::uint64_t ticks, bool range,
   if (number == detail::kPythonCallScope)
     return begin(thread, ticks, range, SpanKind::PythonFunction, -1);
   const auto scope = static_cast<RecordScope>(number);
-  if (scope != RecordScope::UserScope) return begin(thread, ticks, range, SpanKind::CpuOp, -1);
+  if (scope != RecordScope::UserScope) {
+    begin(thread, ticks, range, SpanKind::CpuOp, -1);
+    const bool is_gradient = scope == RecordScope::BackwardFunction;
+    operators_.gradients += is_gradient && thread.has_last_begun ? 1 : 0;
+    return;
+  }
   const std::int64_t step = step_of(name_and_scope & 0xffffffff);
   begin(thread, ticks, range, step >= 0 ? SpanKind::Step : SpanKind::UserAnnotation, step);
 }

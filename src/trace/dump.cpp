@@ -32,13 +32,13 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// "1234.567 us"
+// "1234.567 µs"
 void append_micros(std::string& out, Nanos nanos) {
   const std::uint64_t size =
       nanos < 0 ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
   const std::string fraction = std::to_string(1000 + size % 1000);
   if (nanos < 0) out += '-';
-  out += std::to_string(size / 1000) + '.' + fraction.substr(1) + " us";
+  out += std::to_string(size / 1000) + '.' + fraction.substr(1) + " µs";
 }
 
 void append_digits(std::string& out, auto value) {

@@ -26,11 +26,11 @@ TEST(Dump, ShowsTablesWithTheirValues) {
   builder.metadata().push_back({.key = builder.intern("k"), .value = builder.intern("{\"a\":1}")});
   builder.add_ledger(LedgerKind::DroppedByBudget, 17, "main", "full");
   EXPECT_EQ(dump_text(built(std::move(builder))),
-            "trace of 2.500 us, 0 spans\n"
+            "trace of 2.500 µs, 0 spans\n"
             "counters (1):\n"
-            "  time_ns=2.500 us name=\"loss\" value=0.25\n"
+            "  time_ns=2.500 µs name=\"loss\" value=0.25\n"
             "instants (1):\n"
-            "  time_ns=0.000 us name=\"mark\"\n"
+            "  time_ns=0.000 µs name=\"mark\"\n"
             "metadata (1):\n"
             "  key=\"k\" value=\"{\\\"a\\\":1}\"\n"
             "ledger (1):\n"
@@ -46,7 +46,7 @@ TEST(Dump, ShowsWhatElseASpanHas) {
                              .kind = SpanKind::CpuOp,
                              .sequence_number = 9});
   EXPECT_THAT(dump_text(built(std::move(builder))),
-              HasSubstr("  0.000 us +0.001 us aten::mm [cpu_op] sequence_number=9\n"));
+              HasSubstr("  0.000 µs +0.001 µs aten::mm [cpu_op] sequence_number=9\n"));
 }
 
 TEST(Dump, KeepsOneLineALine) {
@@ -80,7 +80,7 @@ TEST(Dump, ShowsSpansWithoutATrack) {
   TraceBuilder builder;
   builder.spans().push_back({.name = builder.intern("lost")});
   EXPECT_THAT(dump_text(built(std::move(builder))),
-              HasSubstr("no track:\n  0.000 us +0.000 us lost\n"));
+              HasSubstr("no track:\n  0.000 µs +0.000 µs lost\n"));
 }
 
 }  // namespace

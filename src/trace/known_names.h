@@ -39,7 +39,8 @@ inline constexpr std::string_view kProgramEndedKey = "program_ended";
 // 3, "number": 1}; "signal" with "signal", "hang" with "step" and "since_ns"; "crash", "exit".
 inline constexpr std::string_view kDumpKey = "dump";
 // What the program's threads had of the processor: {"cores": 2, "wall_ns": 9, "ran_ns": 8,
-// "waited_ns": 1, "threads": 3}.
+// "waited_ns": 1, "process_ns": 8, "threads": 3}. The process may have run longer than the threads
+// that could be asked.
 inline constexpr std::string_view kProcessorTimeKey = "processor_time";
 
 // Whether a call of this name starts a kernel, a graph, a copy or a fill. Versions and variants of

@@ -18,6 +18,7 @@ namespace sonde {
 struct OperatorDetails {
   std::uint64_t inputs = 0;
   std::uint64_t stacks = 0;
+  std::uint64_t gradients = 0;
 };
 
 class LazyTrace {

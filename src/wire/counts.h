@@ -87,17 +87,20 @@ struct CountsBlock {
 
 // How much was recorded of the operators besides their times.
 struct OperatorCounts {
-  std::uint64_t inputs = 0;  // operators that have inputs
-  std::uint64_t stacks = 0;  // that have a stack
+  std::uint64_t inputs = 0;     // operators that have inputs
+  std::uint64_t stacks = 0;     // that have a stack
+  std::uint64_t gradients = 0;  // that are gradients; files of before have no such number
 
   void write(ByteWriter& out) const {
     out.varint(inputs);
     out.varint(stacks);
+    out.varint(gradients);
   }
   static OperatorCounts read(ByteReader& in) {
     OperatorCounts counts;
     counts.inputs = in.varint();
     counts.stacks = in.varint();
+    if (in.ok() && !in.at_end()) counts.gradients = in.varint();
     return counts;
   }
 };

@@ -44,7 +44,8 @@ bool has(const LedgerTotals& ledger, LedgerClass wanted);
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
 // An estimate of what recording cost the recorded threads, by what was recorded. The cost of a
 // scope was measured in the process when it began to record. Other paths count as fixed multiples
-// of it, chosen to fit one set of measurements from outside. Device records are not counted.
+// of it, chosen to fit measurements from outside (docs/overhead.md). Device records are not
+// counted.
 struct RecordingCost {
   struct Path {
     std::string_view what;  // "operators", "inputs of operators", …

@@ -78,8 +78,8 @@ struct Report {
   ProgramEnd end;           // how the program ended
   ProcessorTime processor;  // whether it got the processor
 
-  // What the profiler that wrote the trace cost, if it was another one: at least, in the part that
-  // findings are about; and what it was asked for that costs much.
+  // What the profiler that wrote the trace cost, if it was another one: an estimate, of the part
+  // that findings are about; and what it was asked for that costs much.
   Nanos profiler_ns = 0;
   std::vector<std::string> profiler_options;
 

@@ -9,6 +9,7 @@
 
 #include "analyse/memory/places.h"
 #include "analyse/time/steady.h"
+#include "analyse/time/whole_steps.h"
 #include "sonde/analyse/memory_report.h"
 
 namespace sonde {
@@ -64,8 +65,7 @@ std::vector<Step> steps_of(const MemoryProfile& profile, ProcessId process) {
   const Trace& trace = profile.trace;
   const SpanTable& spans = trace.spans();
   std::vector<Step> steps;
-  for (const SpanId span : trace.all_spans()) {
-    if (spans.kind[span] != SpanKind::Step) continue;
+  for (const SpanId span : detail::whole_steps(trace)) {
     const TrackId track = spans.track[span];
     if (track.valid() && trace.tracks().process[track] != process) continue;
     steps.push_back({spans.step[span], spans.start_ns[span], trace.end_ns(span), true});

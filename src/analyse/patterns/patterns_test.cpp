@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "analyse/patterns/source_locations.h"
 #include "analyse/testing/op_trace.h"
 
 namespace sonde {
@@ -285,6 +286,15 @@ TEST(TidyReport, HasEachTextOnceAndALineForEachPattern) {
   EXPECT_THAT(text,
               HasSubstr("Matrix Multiplication Dimension Not Aligned Pattern: 3 events matched."));
   EXPECT_THAT(text, Not(HasSubstr("For Loop Indexing")));
+}
+
+TEST(SourceLocations, SkipFramesOfLibraries) {
+  for (const char* const frame :
+       {"torch/nn/modules/linear.py(114): forward",
+        "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py(114): forward",
+        "../sysdeps/nptl/libc_start_call_main.h(58): __libc_start_call_main"})
+    EXPECT_TRUE(detail::is_library_frame(frame)) << frame;
+  EXPECT_FALSE(detail::is_library_frame("/home/me/torch-models/train.py(12): step"));
 }
 
 }  // namespace

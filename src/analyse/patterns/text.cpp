@@ -25,8 +25,8 @@ constexpr std::array<PatternText, kPatterns> kTexts = {{
      "A tensor is filled on the host and then copied to the device. Create it on the device: pass "
      "device= to the call that creates it."},
     {"for_loop_indexing", "For Loop Indexing Pattern",
-     "A loop processes the elements of a tensor one by one, with separate operators for each. "
-     "Process the whole tensor at once."},
+     "Process the whole tensor at once: one operator on all elements takes little longer than on "
+     "one of them."},
     {"fp32_matmul", "FP32 MatMul Pattern",
      "Matrices of 32-bit floats are multiplied in full precision on a GPU that has TF32. If TF32 "
      "is precise enough, allow it: torch.backends.cuda.matmul.allow_tf32 = True."},
@@ -51,10 +51,9 @@ const PatternText& text_of(Pattern pattern) {
   return kTexts[std::min<std::size_t>(static_cast<std::size_t>(pattern), kPatterns - 1)];
 }
 
-// "train.py(12): step" as "train.py:12"; empty without a file, or if the file is PyTorch's own.
+// "train.py(12): step" as "train.py:12"; empty without a file, or if the file is a library's.
 std::string user_place(std::string_view frame) {
-  if (frame.starts_with("torch/") || frame.starts_with("<") || frame.starts_with("nn.Module"))
-    return {};
+  if (detail::is_library_frame(frame)) return {};
   const std::size_t end = frame.find("): ");
   const std::size_t begin = frame.rfind('(', end);
   if (end == std::string_view::npos || begin == std::string_view::npos) return {};
@@ -92,6 +91,19 @@ std::string_view advice(Pattern pattern) noexcept {
 }
 
 namespace detail {
+
+bool is_library_frame(std::string_view frame) {
+  constexpr std::array<std::string_view, 4> kBeginnings = {"torch/", "<", "nn.Module",
+                                                           "../sysdeps/"};
+  constexpr std::array<std::string_view, 6> kParts = {"-packages/torch/", "-packages/sonde/",
+                                                      "/torch/csrc/",     "/include/ATen/",
+                                                      "/include/c10/",    "/include/torch/"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](std::string_view text) { return frame.starts_with(text); }) ||
+         std::any_of(kParts.begin(), kParts.end(), [&](std::string_view text) {
+           return frame.find(text) != std::string_view::npos;
+         });
+}
 
 std::string SourceLocations::of(SpanId span) {
   std::string place = own_place(trace_, span);

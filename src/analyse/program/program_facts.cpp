@@ -130,8 +130,9 @@ std::string last_text(const Trace& trace, detail::SourceLocations& places,
   const std::string place = places.of(last.span);
   std::string text = without_addresses(trace.name(last.span));
   if (!place.empty()) text += " at " + place;
-  text += last.is_open ? ", which had not ended"
-                       : format_text(", which ended {} before", duration_text(last.before_ns));
+  text += last.is_open
+              ? ", which had not ended"
+              : format_text(", which ended {} before the end", duration_text(last.before_ns));
   return text + format_text(" (thread {}{})", trace.tracks().id[track],
                             name.empty() ? "" : ", " + std::string(name));
 }
@@ -169,6 +170,12 @@ std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
   lines.push_back(how_text(end));
   if (end.last.empty()) return lines;
   detail::SourceLocations places(trace);
+  // A program that ends with a status by itself is not somewhere when it does.
+  if (end.signal == 0 && !end.is_cut_short) {
+    lines.push_back("The last that was recorded: " + last_text(trace, places, end.last.front()) +
+                    ".");
+    return lines;
+  }
   std::string text = "What it did last: ";
   for (std::size_t i = 0; i < end.last.size(); ++i)
     text += (i > 0 ? "; " : "") + last_text(trace, places, end.last[i]);
@@ -178,6 +185,9 @@ std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
 
 ProcessorTime processor_time(const Trace& trace) {
   const std::string_view json = metadata_of(trace, kProcessorTimeKey);
+  // Of threads that ended between two looks nobody knows how long they waited.
+  const std::int64_t seen_ns = number_in(json, "ran_ns");
+  if (number_in(json, "process_ns") / 10 * 8 > seen_ns) return {};
   return {.cores = number_in(json, "cores"),
           .wall_ns = number_in(json, "wall_ns"),
           .ran_ns = number_in(json, "ran_ns"),

@@ -43,7 +43,7 @@ std::string Evidence::lengths() const {
 }
 
 std::string Evidence::name_of(SpanId cause) const {
-  return cause.valid() ? without_addresses(data_.trace.name(cause)) : "outside all spans";
+  return cause.valid() ? without_addresses(data_.trace.name(cause)) : std::string(kOutsideSpans);
 }
 
 void Evidence::fill(Finding& finding) {

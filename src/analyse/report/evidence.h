@@ -8,6 +8,7 @@
 //   seen.fill(finding);        // count, groups, moments
 
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "sonde/analyse/report.h"
 
 namespace sonde::detail {
+
+// Where the program has no name for what it did.
+inline constexpr std::string_view kOutsideSpans = "outside all spans";
 
 class Evidence {
  public:

@@ -90,8 +90,8 @@ std::string small_kernels(const ReportData& data) {
     }
   }
   if (kernels == 0) return {};
-  return format_text(" {} of {} kernels take less than {}.", count_text(small), count_text(kernels),
-                     duration_text(kSmallKernelNs));
+  return format_text(" {} of {} kernels take less than {} µs.", count_text(small),
+                     count_text(kernels), kSmallKernelNs / 1000);
 }
 
 // The work of other devices does not consist of kernels, and CUDA's remedies do not apply to it.
@@ -107,12 +107,16 @@ std::string larger_work_advice(const Report& report) {
       });
   // What the program does already is no advice.
   const bool is_compiled = has_name("Torch-Compiled Region") || has_name("CompiledFunction");
-  const std::string_view optimiser = has_name("aten::_fused_") ? ""
+  const bool has_optimiser = has_name("Optimizer.step") || has_name("aten::_foreach_");
+  const std::string_view optimiser = !has_optimiser || has_name("aten::_fused_") ? ""
                                      : has_name("aten::_foreach_")
                                          ? ", or a fused optimiser"
                                          : ", or a fused or foreach optimiser";
-  const std::string first =
-      format_text("use a larger batch{}{}.", is_compiled ? "" : ", torch.compile", optimiser);
+  const std::string first = format_text("use a larger batch{}{}.",
+                                        is_compiled         ? ""
+                                        : optimiser.empty() ? " or torch.compile"
+                                                            : ", torch.compile",
+                                        optimiser);
   if (!runs_kernels) return "Give the device less but larger work: " + first;
   return "Launch fewer, larger kernels: " + first +
          (is_compiled ? " Or launch many at once as a CUDA graph: the program is compiled, so "

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/patterns/source_locations.h"
 #include "analyse/report/findings.h"
 #include "analyse/sum.h"
 #include "base/format.h"
@@ -29,6 +30,8 @@ constexpr double kLeastWaitedForCores = 0.1;
 // … and the program itself ran this much of the time on each.
 constexpr double kLeastOfCores = 0.5;
 constexpr std::size_t kMostLeaksNamed = 3;
+constexpr std::string_view kMayHaveWaited =
+    " The machine was busy: such steps may only have waited for a core.";
 
 constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
                                                       "load_data",  "load_batch",  "load batch",
@@ -140,23 +143,34 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
   Changes changes(data.program());
   const double hidden = hidden_share(seen.total_ns(), report.measured_ns, has_workers);
   for (const SpanId span : loading) changes.scale_call(span, std::max(1 - hidden, 1e-9));
-  const std::string_view what = has_workers ? "twice as many workers" : "one worker";
+  const std::string_view what = has_workers ? "twice as many workers, each" : "one worker";
   add_simulated(data, report,
                 {.id = std::string(id(Pattern::SynchronizedDataLoader)),
                  .title = "Steps wait for their data",
                  .detail = format_text(
                      "A thread that also computes loaded data, or waited for it: {}, without the "
-                     "first time. The saving assumes {} and a free core for each.",
+                     "first time. The saving assumes {} on a free core.",
                      seen.lengths(), what),
                  .advice = std::string(has_workers ? kMoreWorkers : kAddWorkers),
                  .command = "sonde table TRACE --sort-by cpu_time_total"},
                 seen, seen.total_ns(), changes);
 }
 
-// "aten::sum at train.py(12): <module>": the operator and the innermost frame of its stack.
+// "aten::sum at train.py(12): <module>": the operator and the innermost frame of its stack that is
+// no library's.
 std::string call_site(const MemoryLeak& leak) {
-  const std::string frame = leak.stack.substr(0, leak.stack.find(" < "));
-  return frame.empty() ? leak.op : leak.op + " at " + frame;
+  constexpr std::string_view kNext = " < ";
+  std::string_view rest = leak.stack;
+  std::string_view frame = rest.substr(0, rest.find(kNext));
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(kNext));
+    if (!is_library_frame(one)) {
+      frame = one;
+      break;
+    }
+    rest.remove_prefix(std::min(one.size() + kNext.size(), rest.size()));
+  }
+  return frame.empty() ? leak.op : leak.op + " at " + std::string(frame);
 }
 
 // What most steps kept: a few blocks of the first steps may be caches.
@@ -220,6 +234,7 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
   Evidence seen(data);
   Changes changes(data.program());
   const auto [first_ns, last_ns] = extent_of(busy);
+  const double waited = report.processor.waited_share();
   for (const Coverage::Stretch& step : data.steady.covers.stretches()) {
     const bool has_steps = data.steady.rule != StepRule::None;
     const Nanos from_ns = has_steps ? step.begin_ns : std::max(step.begin_ns, first_ns);
@@ -228,7 +243,8 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
       if (end_ns - begin_ns < kShortestStretchNs) return;
       const Nanos middle_ns = begin_ns + (end_ns - begin_ns) / 2;
       seen.add(innermost_at(data.trace, main, middle_ns), main, begin_ns, end_ns);
-      changes.cut(main, begin_ns, end_ns);
+      // Waiting for a core stays.
+      changes.cut(main, begin_ns, end_ns, waited);
     });
   }
   if (seen.empty()) return;
@@ -236,8 +252,11 @@ void outside_operators(const ReportData& data, Report& report, const std::vector
       data, report,
       {.id = "outside_operators",
        .title = "The program spends time outside operators",
-       .detail = format_text("In stretches of {} or longer, no thread ran an operator: {}.",
-                             duration_text(kShortestStretchNs), seen.lengths()),
+       .detail = format_text("For 0.1 ms or longer at a time, no thread ran an operator: {}.{}",
+                             seen.lengths(),
+                             waited >= kLeastWaitedForCores
+                                 ? " The machine was busy: part of it was waiting for a core."
+                                 : ""),
        .advice = "See what the program does there; where that has no name, mark it (SONDE_SCOPE, "
                  "record_function) and record again. Loading data, file access, logging and the "
                  "like can often run in parallel.",
@@ -261,17 +280,19 @@ void find_in_steps(const ReportData& data, Report& report) {
     if (longest == nullptr || step.host_ns() > longest->host_ns()) longest = &step;
   }
   if (longest == nullptr) return;
-  add_known(report,
-            {.id = "outlier_steps",
-             .title = "Some steps take much longer than the others",
-             .detail = format_text("{} of {} steps. The median is {}. Step {} took {}: {}.",
-                                   count_text(seen.count()), count_text(times.steps.size()),
-                                   duration_text(times.median_ns), longest->step,
-                                   duration_text(longest->host_ns()), longest->why),
-             .advice = "Look at what only these steps do: allocation, checkpoints, evaluation, "
-                       "compilation, garbage collection.",
-             .command = "sonde report TRACE --format json"},
-            seen, excess_ns, excess_ns);
+  const bool was_busy = report.processor.waited_share() >= kLeastWaitedForCores;
+  add_known(
+      report,
+      {.id = "outlier_steps",
+       .title = "Some steps take much longer than the others",
+       .detail = format_text(
+           "{} of {} steps. The median is {}. Step {} took {}: {}.{}", count_text(seen.count()),
+           count_text(times.steps.size()), duration_text(times.median_ns), longest->step,
+           duration_text(longest->host_ns()), longest->why, was_busy ? kMayHaveWaited : ""),
+       .advice = "Look at what only these steps do: allocation, checkpoints, evaluation, "
+                 "compilation, garbage collection.",
+       .command = "sonde report TRACE --format json"},
+      seen, excess_ns, was_busy ? 0 : excess_ns);
 }
 
 void find_in_host(const ReportData& data, Report& report) {
@@ -313,6 +334,9 @@ void find_in_scheduling(const ReportData& data, Report& report) {
 }
 
 void find_in_memory(const ReportData& data, Report& report) {
+  for (const DeviceMemory* const device : data.memory_devices()) {
+    find_leaks(data, report, *device);
+  }
   for (const MemoryPeakOwner& peak : report.memory) {
     const std::string device = to_string(peak.device);
     report.findings.push_back(
@@ -324,9 +348,6 @@ void find_in_memory(const ReportData& data, Report& report) {
                          bytes_text(static_cast<std::uint64_t>(peak.owner_bytes)), peak.owner),
          .advice = "If memory is short, look at what is held at the peak, and for how long.",
          .command = "sonde memory TRACE --device " + device});
-  }
-  for (const DeviceMemory* const device : data.memory_devices()) {
-    find_leaks(data, report, *device);
   }
 }
 

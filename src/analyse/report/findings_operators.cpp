@@ -332,9 +332,9 @@ class OperatorFindings {
   void say() {
     say_pattern(
         elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
-        format_text("The same few small operators ({}) ran on one element after another, in "
-                    "loops: {}.",
-                    names_of_loop_, elements_.seen.lengths()));
+        format_text(
+            "A loop called the same small operators ({}) for one element after another: {}.",
+            names_of_loop_, elements_.seen.lengths()));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
                 "The optimiser updates one parameter at a time",
                 format_text("The same few operators ran for each of many parameters: {}.",

@@ -22,10 +22,20 @@ namespace {
 constexpr double kLeftWithTf32 = 1.0 / 3;
 constexpr double kLeftIfPadded = 0.7;
 
-// Whether more recording would help: patterns are of operators, one of them of a device's.
+// Whether more recording would help: patterns are of operators, some of them of a device's.
 bool could_be_looked_for(const Report& report, Pattern pattern) {
   if (report.host.operators.empty()) return false;
-  return pattern != Pattern::Fp32MatMul || !report.devices.empty();
+  const bool is_of_device = pattern == Pattern::Fp32MatMul || pattern == Pattern::MatMulDimInFp16 ||
+                            pattern == Pattern::ExtraCudaCopy;
+  return !is_of_device || !report.devices.empty();
+}
+
+// What would help: with inputs, operators show these without the calls that PyTorch's rule needs.
+std::string what_is_missing(const PatternMatches& found) {
+  const bool needs_inputs =
+      found.pattern == Pattern::ExtraCudaCopy || found.pattern == Pattern::Conv2dBiasBatchNorm;
+  return needs_inputs ? "the trace does not show the inputs of operators (record it with shapes)"
+                      : found.missing;
 }
 
 // Patterns that operators alone show (findings_operators.cpp), as far as they can be found.
@@ -135,7 +145,7 @@ void find_patterns(const ReportData& data, Report& report) {
   for (const PatternMatches& found : match_patterns(report.trace)) {
     if (!found.missing.empty() && could_be_looked_for(report, found.pattern) &&
         !is_looked_for_in_operators(report.trace, found.pattern) && !is_told(found.pattern)) {
-      std::string& names = missing[found.missing];
+      std::string& names = missing[what_is_missing(found)];
       names += (names.empty() ? "" : ", ") + std::string(torch_name(found.pattern));
     }
     if (!found.spans.empty()) say_pattern(data, report, found);

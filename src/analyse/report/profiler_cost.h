@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What another profiler cost the program while it recorded: at least, from the number of its
+// What another profiler cost the program while it recorded: an estimate from the number of its
 // events.
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/report/evidence.h"
 #include "base/format.h"
 #include "base/text.h"
 #include "sonde/analyse/report.h"
@@ -24,8 +25,8 @@ std::string joined(const std::vector<std::string>& all) {
 void add_profiler(const Report& report, std::vector<std::string>& lines) {
   if (report.profiler_ns <= 0) return;
   lines.push_back(format_text(
-      "The profiler that wrote this trace slowed the program down, by at least {} as far as the "
-      "number of its events tells{}. Savings are corrected for that.",
+      "The profiler that wrote this trace slowed the program down, by roughly {} as far as the "
+      "number of its events tells{}. Savings and percentages are corrected for that.",
       duration_text(report.profiler_ns),
       report.profiler_options.empty()
           ? ""
@@ -99,9 +100,10 @@ std::string group_text(const FindingGroup& group) {
 }
 
 std::string moment_text(const Report& report, const FindingMoment& moment) {
-  return format_text("worst at {}: {} in {}",
+  return format_text("worst at {}: {}{}{}",
                      duration_text(moment.begin_ns - report.trace.first_ns()),
-                     duration_text(moment.end_ns - moment.begin_ns), moment.what);
+                     duration_text(moment.end_ns - moment.begin_ns),
+                     moment.what == detail::kOutsideSpans ? " " : " in ", moment.what);
 }
 
 }  // namespace sonde

@@ -7,6 +7,7 @@
 
 #include "analyse/simulate/program.h"
 #include "analyse/sum.h"
+#include "analyse/time/whole_steps.h"
 
 namespace sonde {
 namespace {
@@ -74,10 +75,9 @@ class WhatIfMaker {
 
   Nanos median_step_ns(const detail::Replay& times) const {
     std::vector<Nanos> lengths;
-    for (const SpanId span : trace_.all_spans()) {
-      if (trace_.spans().kind[span] != SpanKind::Step) continue;
+    for (const SpanId span : detail::whole_steps(trace_)) {
       const TrackId thread = trace_.spans().track[span];
-      if (!thread.valid() || trace_.tracks().kind[thread] != TrackKind::Thread) continue;
+      if (!thread.valid()) continue;
       lengths.push_back(program_.time_ns(times, thread, trace_.end_ns(span)) -
                         program_.time_ns(times, thread, trace_.spans().start_ns[span]));
     }

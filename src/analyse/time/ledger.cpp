@@ -12,17 +12,22 @@ bool is_maximum(LedgerKind kind) {
   return kind == LedgerKind::ClockErrorNs || kind == LedgerKind::EventCostPs;
 }
 
-// What a path costs in halves of a warm scope, which is what the ledger's event is. Estimates,
-// chosen to fit what recording added to a loop of small operators in Python. Most of an operator's
-// cost is PyTorch's own, for calling a callback at all.
-constexpr double kOperatorEvents = 16;
-constexpr double kInputsEvents = 18;
-constexpr double kStackEvents = 7;
-constexpr double kAllocationEvents = 6;
+// What a path costs in halves of a warm scope, which is what the ledger's event is. Estimates from
+// what recording added to three Python programs (bench/stated_cost.py). Most of an operator's cost
+// is PyTorch's own, for calling a callback at all; for each gradient it also makes a name from the
+// type of the gradient's function.
+constexpr double kOperatorEvents = 12;
+constexpr double kGradientEvents = 320;
+constexpr double kInputsEvents = 15;
+constexpr double kGradientInputsEvents = 140;
+constexpr double kTensorsEvents = 4;  // which tensors the inputs are, if memory is recorded
+constexpr double kStackEvents = 11;
+constexpr double kAllocationEvents = 7;
 constexpr double kScopeEvents = 2;
 
 struct PathCounts {
   std::uint64_t operators = 0;
+  std::uint64_t gradients = 0;  // those of them that are gradients
   std::uint64_t inputs = 0;
   std::uint64_t stacks = 0;
   std::uint64_t allocations = 0;
@@ -35,6 +40,7 @@ PathCounts count_paths(const Trace& trace) {
   if (const auto known = LazyTrace::operator_details(trace)) {
     const TraceCounts told = trace.counts();
     counts.inputs = known->inputs;
+    counts.gradients = known->gradients;
     counts.stacks = known->stacks;
     counts.allocations = told.allocations;
     for (const auto& [kind, count] : told.spans_by_kind) {
@@ -49,6 +55,7 @@ PathCounts count_paths(const Trace& trace) {
     const SpanKind kind = spans.kind[span];
     if (is_operator(kind)) {
       ++counts.operators;
+      counts.gradients += spans.scope[span] == RecordScope::BackwardFunction ? 1 : 0;
       counts.inputs += spans.arguments[span].valid() ? 1 : 0;
       counts.stacks += spans.stack[span].valid() ? 1 : 0;
     } else if (is_host_annotation(kind)) {
@@ -183,7 +190,10 @@ RecordingCost recording_cost(const Trace& trace) {
     total += static_cast<double>(count) * events * event_ns;
   };
   add("operators", counts.operators, kOperatorEvents);
+  add("gradients", counts.gradients, kGradientEvents);
   add("inputs of operators", counts.inputs, kInputsEvents);
+  if (counts.inputs > 0) add("inputs of gradients", counts.gradients, kGradientInputsEvents);
+  if (counts.allocations > 0) add("tensors of operators", counts.inputs, kTensorsEvents);
   add("stacks of operators", counts.stacks, kStackEvents);
   add("allocations and frees", counts.allocations, kAllocationEvents);
   add("scopes and ranges", counts.scopes, kScopeEvents);

@@ -2,6 +2,7 @@
 #include "analyse/time/steady.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <unordered_map>
 
@@ -14,8 +15,10 @@ namespace {
 
 // Fewer steps do not show what is steady.
 constexpr std::size_t kLeastSteadySteps = 4;
-// A step at the beginning is warm-up if it takes this much longer than the later ones.
+// A step at the beginning is warm-up if it takes this much longer than the later ones, and lies
+// outside their usual variation: three median deviations (scaled to a standard deviation).
 constexpr double kWarmUpExcess = 1.25;
+constexpr double kWarmUpDeviations = 3 * 1.4826;
 // Iterations are what comes between two calls of one operator, if nearly all are alike …
 constexpr std::size_t kLeastIterations = 5;
 // … and have more operators than a loop within a step …
@@ -171,7 +174,14 @@ std::size_t warm_up_steps(const std::vector<Nanos>& lengths) {
   if (lengths.size() < kLeastSteadySteps) return 0;
   const std::vector<Nanos> later(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2),
                                  lengths.end());
-  const double usual = kWarmUpExcess * static_cast<double>(median_ns(later));
+  const Nanos median = median_ns(later);
+  std::vector<Nanos> deviations;
+  deviations.reserve(later.size());
+  for (const Nanos length : later) deviations.push_back(std::abs(length - median));
+  const auto center = static_cast<double>(median);
+  const double usual =
+      std::max(kWarmUpExcess * center,
+               center + kWarmUpDeviations * static_cast<double>(median_ns(std::move(deviations))));
   std::size_t slow = 0;
   while (slow < lengths.size() / 2 && static_cast<double>(lengths[slow]) > usual) ++slow;
   return slow;

@@ -10,6 +10,7 @@
 
 #include "analyse/report/report_data.h"
 #include "analyse/sum.h"
+#include "analyse/time/whole_steps.h"
 #include "base/text.h"
 
 namespace sonde {
@@ -83,10 +84,8 @@ class StepMaker {
  private:
   void collect() {
     const SpanTable& spans = trace_.spans();
-    for (const SpanId span : trace_.all_spans()) {
-      if (spans.kind[span] != SpanKind::Step) continue;
+    for (const SpanId span : detail::whole_steps(trace_)) {
       const TrackId track = spans.track[span];
-      if (track.valid() && trace_.tracks().kind[track] != TrackKind::Thread) continue;
       StepTime step;
       step.step = spans.step[span];
       step.span = span;

@@ -60,7 +60,7 @@ TEST(StepTimes, NameWhatMadeAStepAnOutlier) {
   const StepTimes times = step_times(t.build());
   EXPECT_EQ(times.outliers, 1U);
   EXPECT_TRUE(times.steps[3].is_outlier);
-  EXPECT_EQ(times.steps[3].why, "aten::cat took 730.000 us more than in step 2");
+  EXPECT_EQ(times.steps[3].why, "aten::cat took 730.000 µs more than in step 2");
   EXPECT_EQ(times.median_ns, 102'000);
 }
 
@@ -99,6 +99,21 @@ TEST(StepTimes, KnowTheMostMemoryOfAStep) {
   const StepTimes times = step_times(t.build());
   EXPECT_EQ(times.steps[0].peak_bytes, 800);
   EXPECT_EQ(times.steps[1].peak_bytes, 400);
+}
+
+// Three steps of an optimiser; the last span lasts until the program has ended.
+TEST(StepTimes, LeaveOutWhatOnlyTheEndOfTheRecordingEnded) {
+  OpTrace t;
+  for (int i = 0; i < 4; ++i) {
+    const Nanos begin_us = 100 * i;
+    add_step(t, i, begin_us, i < 3 ? begin_us + 100 : 5'000);
+    if (i < 3) t.annotation("Optimizer.step#SGD.step", begin_us + 80, begin_us + 99);
+  }
+  t.builder().metadata().push_back({ProcessId(0), t.builder().intern("steps_inferred_from"),
+                                    t.builder().intern("\"Optimizer.step#SGD.step\"")});
+  const StepTimes times = step_times(t.build());
+  ASSERT_EQ(times.steps.size(), 3U);
+  EXPECT_EQ(times.steps.back().host_ns(), 100'000);
 }
 
 }  // namespace

@@ -81,25 +81,70 @@ std::unique_ptr<at::ObserverContext> on_marked_begin(const at::RecordFunction& f
   return nullptr;
 }
 
+std::unique_ptr<at::ObserverContext> on_other_begin(const at::RecordFunction& /*fn*/) {
+  return nullptr;
+}
+
 void on_marked_end(const at::RecordFunction& fn, at::ObserverContext* /*context*/) {
   step_finder().range_ends(fn.name());
 }
 
-bool is_finding = false;
-at::CallbackHandle step_callback = 0;
+// Torch calls in the order of registration. A step that ends with a range must end after it, and
+// one that ends before a range must do so before it begins: else the two would overlap.
+class StepCallbacks {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    if (is_on_) return;
+    is_on_ = true;
+    begin_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&on_marked_begin).scopes({at::RecordScope::USER_SCOPE}));
+    add_end();
+  }
+  void be_last() {
+    const std::lock_guard lock(mutex_);
+    if (!is_on_) return;
+    at::removeCallback(end_);
+    add_end();
+  }
+  void remove() {
+    const std::lock_guard lock(mutex_);
+    if (!is_on_) return;
+    is_on_ = false;
+    at::removeCallback(begin_);
+    at::removeCallback(end_);
+  }
+
+ private:
+  void add_end() {
+    end_ = at::addGlobalCallback(at::RecordFunctionCallback(&on_other_begin, &on_marked_end)
+                                     .scopes({at::RecordScope::USER_SCOPE}));
+  }
+
+  std::mutex mutex_;
+  bool is_on_ = false;
+  at::CallbackHandle begin_ = 0;
+  at::CallbackHandle end_ = 0;
+};
+
+// Leaked, as the finder.
+StepCallbacks& step_callbacks() {
+  static auto* const callbacks = new StepCallbacks;
+  return *callbacks;
+}
 
 }  // namespace
 
 void find_steps() {
-  if (is_finding || sonde_wants_steps() == 0) return;
-  is_finding = true;
-  step_callback = at::addGlobalCallback(at::RecordFunctionCallback(&on_marked_begin, &on_marked_end)
-                                            .scopes({at::RecordScope::USER_SCOPE}));
+  if (sonde_wants_steps() != 0) step_callbacks().add();
+}
+
+void find_steps_after_others() {
+  step_callbacks().be_last();
 }
 
 void end_finding_steps() {
-  if (is_finding) at::removeCallback(step_callback);
-  is_finding = false;
+  step_callbacks().remove();
 }
 
 }  // namespace sonde::torch

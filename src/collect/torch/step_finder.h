@@ -9,6 +9,9 @@ namespace sonde::torch {
 // Watches ranges if somebody wants to know of steps (sonde_when_steps_end). Operators do not become
 // slower by it.
 void find_steps();
+// Call it whenever another callback was added: torch calls them in that order, and a step ends
+// after the range that it is known by.
+void find_steps_after_others();
 // At the end of the program, while torch still has its callbacks.
 void end_finding_steps();
 

@@ -251,6 +251,7 @@ class TorchSource {
     callback_has_inputs_ = shapes_;
     callback_ = at::addGlobalCallback(
         at::RecordFunctionCallback(&on_begin, &on_end).needsInputs(shapes_).needsIds(true));
+    find_steps_after_others();
   }
   void leave() {
     at::removeCallback(callback_);

@@ -66,13 +66,13 @@ TEST(TraceText, ShowsTheDrawing) {
       main          .bb>
       gpu0/stream7  ..kk
   )")),
-            "trace of 4.000 us, 3 spans\n"
+            "trace of 4.000 µs, 3 spans\n"
             "process 0:\n"
             "track 0: process=0 name=\"main\"\n"
-            "  0.000 us +4.000 us a\n"
-            "    1.000 us +3.000 us b {unfinished}\n"
+            "  0.000 µs +4.000 µs a\n"
+            "    1.000 µs +3.000 µs b {unfinished}\n"
             "track 1: process=0 kind=stream id=7 device_index=0 name=\"stream7\"\n"
-            "  2.000 us +2.000 us k [kernel]\n");
+            "  2.000 µs +2.000 µs k [kernel]\n");
 }
 
 }  // namespace
