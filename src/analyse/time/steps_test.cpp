@@ -106,7 +106,7 @@ TEST(StepTimes, LeaveOutWhatOnlyTheEndOfTheRecordingEnded) {
   OpTrace t;
   for (int i = 0; i < 4; ++i) {
     const Nanos begin_us = 100 * i;
-    add_step(t, i, begin_us, i < 3 ? begin_us + 100 : 5'000);
+    t.step(i, begin_us, i < 3 ? begin_us + 100 : 5'000);
     if (i < 3) t.annotation("Optimizer.step#SGD.step", begin_us + 80, begin_us + 99);
   }
   t.builder().metadata().push_back({ProcessId(0), t.builder().intern("steps_inferred_from"),

@@ -62,7 +62,7 @@ class FakeSession : public Session {
     log_->metadata_order.push_back(key);
     return {};
   }
-  Result<void> snapshot(const std::string&) override { return {}; }
+  Result<void> snapshot(const SnapshotRequest&) override { return {}; }
   // A fake holds no events: the error says which were asked for.
   Result<Trace> read_window(int index) override {
     return Failure(ErrorCode::NotFound, path_ + " window " + std::to_string(index));
