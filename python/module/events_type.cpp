@@ -135,7 +135,7 @@ PyObject* events_span(PyObject* self, PyObject* index) {
 }
 
 template <typename Indexes>
-PyObject* numbers(std::size_t count, Indexes index_of) {
+PyObject* list_of_numbers(std::size_t count, Indexes index_of) {
   Ref list(PyList_New(static_cast<Py_ssize_t>(count)));
   for (std::size_t i = 0; list && i < count; ++i) {
     PyObject* const number = PyLong_FromSize_t(index_of(i));
@@ -148,14 +148,14 @@ PyObject* numbers(std::size_t count, Indexes index_of) {
 PyObject* events_kernels(PyObject* self, PyObject* index) {
   const std::optional<FunctionEvent> event = event_at(self, index);
   if (!event) return nullptr;
-  return numbers(event->kernel_count(), [&](std::size_t i) { return event->kernel(i).index(); });
+  return list_of_numbers(event->kernel_count(), [&](std::size_t i) { return event->kernel(i).index(); });
 }
 
 PyObject* events_children(PyObject* self, PyObject* index) {
   const std::optional<FunctionEvent> event = event_at(self, index);
   if (!event) return nullptr;
   const std::vector<FunctionEvent> children = event->children();
-  return numbers(children.size(), [&](std::size_t i) { return children[i].index(); });
+  return list_of_numbers(children.size(), [&](std::size_t i) { return children[i].index(); });
 }
 
 std::string text_or_nothing(const char* value) {

@@ -23,7 +23,7 @@ std::string limit_text(const std::string& number) {
   return whole.size() > kMostDigits ? "" : whole;
 }
 
-std::string range_text(const OptionMatch& found) {
+std::string limits_text(const OptionMatch& found) {
   const std::string least = limit_text(found[3]);
   const std::string most = limit_text(found[4]);
   if (most.empty())
@@ -64,7 +64,7 @@ const std::array kOptionRules = {
                  return format_text("{}: '{}' is none of {}", found[1].str(), found[2].str(),
                                     with_spaces(found[3].str()));
                }},
-    OptionRule{"(.*): Value (.*) not in range (.*) to (.*)", range_text},
+    OptionRule{"(.*): Value (.*) not in range (.*) to (.*)", limits_text},
     OptionRule{"The following argument was not expected: (.*)",
                [](const OptionMatch& found) {
                  return format_text("unexpected argument '{}'", found[1].str());

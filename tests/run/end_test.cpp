@@ -195,7 +195,7 @@ TEST_F(Run, RecordsAProgramThatClosesAllDescriptors) {
 TEST_F(Run, SaysThatNothingCouldBeWritten) {
   EXPECT_EQ(run({RUN_SCOPES, "limit", "100000"}), 0);
   EXPECT_TRUE(said("run.sonde: cannot write: File too large")) << errors_;
-  EXPECT_TRUE(said(" events that could not be written")) << errors_;
+  EXPECT_TRUE(said("events that could not be written: ")) << errors_;
 }
 
 TEST_F(Run, SaysThatItsFileWasRemoved) {

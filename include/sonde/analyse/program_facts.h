@@ -27,13 +27,16 @@ struct ProgramEnd {
     bool is_open = false;  // it had not ended
     Nanos before_ns = 0;   // so long before the recording's end it ended
   };
-  std::vector<Last> last;  // of some threads, the latest first; only if it was interrupted
+  std::vector<Last> last;  // of some threads, the latest first
 
   bool is_bad() const noexcept { return signal != 0 || status != 0 || is_cut_short; }
   // A program that ends with a status by itself is not somewhere when it does.
   bool was_interrupted() const noexcept { return signal != 0 || is_cut_short; }
 };
+// Has what threads did last if the program was interrupted. That decodes all events.
 ProgramEnd program_end(const Trace& trace);
+// Also if it ended by itself with a status that is not 0.
+ProgramEnd program_end_with_last(const Trace& trace);
 // Only what the metadata say: the values of "program_ended" and "dump".
 ProgramEnd program_end_of(std::string_view ended_json, std::string_view dump_json = {});
 // For a reader; empty if nothing is known to have gone wrong.

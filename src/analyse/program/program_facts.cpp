@@ -160,6 +160,12 @@ ProgramEnd program_end(const Trace& trace) {
   return end;
 }
 
+ProgramEnd program_end_with_last(const Trace& trace) {
+  ProgramEnd end = program_end(trace);
+  if (end.is_bad() && end.last.empty()) end.last = last_of_threads(trace);
+  return end;
+}
+
 std::vector<std::string> sentences(const Trace& trace, const ProgramEnd& end) {
   std::vector<std::string> lines;
   if (!end.dumped_because.empty())

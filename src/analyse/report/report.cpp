@@ -222,7 +222,7 @@ Report report(const Trace& trace) {
   out.trace = trace;
   out.ledger = ledger_totals(trace);
   out.recording_ns = recording_cost(trace).total_ns;
-  out.end = program_end(trace);
+  out.end = program_end_with_last(trace);
   out.processor = processor_time(trace);
   detail::ReportData data(trace);
   out.steps = detail::step_times(data);
