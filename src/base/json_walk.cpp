@@ -83,6 +83,22 @@ std::optional<std::string> JsonWalk::string() {
   return decode_json_string(*raw);
 }
 
+std::optional<std::string_view> JsonWalk::key(std::string& decoded) {
+  if (next() != '"') {
+    wrong("a key must be a string");
+    return std::nullopt;
+  }
+  const std::optional<std::string_view> raw = raw_string();
+  if (!raw) return std::nullopt;
+  if (!take(':')) {
+    wrong("':' is missing");
+    return std::nullopt;
+  }
+  if (is_plain_json_string(*raw)) return raw;
+  decoded = decode_json_string(*raw);
+  return decoded;
+}
+
 // The text between the quotes, of which the first is next.
 std::optional<std::string_view> JsonWalk::raw_string() {
   const std::size_t first = ++at_;

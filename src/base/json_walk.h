@@ -32,11 +32,10 @@ class JsonWalk {
   bool object(Visit visit) {
     if (!open('{')) return false;
     if (close('}')) return true;
+    std::string decoded;
     do {
-      const std::optional<std::string> key = string();
-      if (!key) return wrong("a key must be a string");
-      if (!take(':')) return wrong("':' is missing");
-      if (!visit(std::string_view(*key))) return false;
+      const std::optional<std::string_view> name = key(decoded);
+      if (!name || !visit(*name)) return false;
     } while (take(','));
     return close('}') || wrong("',' or '}' is missing");
   }
@@ -70,6 +69,8 @@ class JsonWalk {
   bool open(char bracket);
   bool close(char bracket);
   bool wrong(const char* what);
+  // A key and its colon. Keys with escapes are stored in `decoded`.
+  std::optional<std::string_view> key(std::string& decoded);
   std::optional<std::string_view> raw_string();
   bool escape();
   bool word(std::string_view expected);
