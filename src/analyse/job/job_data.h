@@ -110,6 +110,8 @@ void align(JobData& data);
 void find_roles(JobData& data);
 void find_waits(JobData& data);
 void find_causes(JobData& data);
+// Part of find_causes().
+void measure_job_steps(JobData& data);
 void replay_job(JobData& data);
 
 // The median; the values are reordered. 0 of none.

@@ -54,6 +54,23 @@ TEST(Job, NamesTheRankThatIsLateAndWhatItDid) {
   EXPECT_EQ(job.verdict->steps, 10U);
 }
 
+TEST(Job, NamesTheCauseAlthoughOthersDoTheirWorkWithinAnotherRange) {
+  DrawnJob drawn(8);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int step = 0; step < 8; ++step) {
+    drawn.begin_step();
+    drawn.work(5, 3'000'000, "load_batch", ActivityKind::Range);
+    for (std::int32_t r = 0; r < 8; ++r)
+      drawn.work(r, 3'000'000, "mm", ActivityKind::Kernel, r % 2 == 0 ? "backward" : "forward");
+    drawn.meet(all);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->rank, 5);
+  EXPECT_EQ(job.verdict->name, "load_batch");
+}
+
 TEST(Job, NamesNobodyWhereArrivalsOnlyVary) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     MadeJob made({.ranks = 8, .ranks_per_host = 1, .jitter_ns = 500e3, .seed = seed});

@@ -53,11 +53,12 @@ class DrawnJob {
   }
 
   void work(std::int32_t rank, Nanos ns, const std::string& name,
-            ActivityKind kind = ActivityKind::Kernel) {
+            ActivityKind kind = ActivityKind::Kernel, const std::string& range = "") {
     RankSummary& one = of(rank);
     Nanos& now = now_[static_cast<std::size_t>(rank)];
     RankActivity activity{.begin_ns = now, .end_ns = now + ns, .name = text(one, name)};
     activity.kind = kind;
+    if (!range.empty()) activity.range = text(one, range);
     one.activities.push_back(activity);
     now += ns;
   }

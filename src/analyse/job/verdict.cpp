@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Who is named, and why: the rank that is to blame for most, if that is enough and clear.
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "analyse/job/blame.h"
+#include "analyse/job/job_data.h"
+#include "analyse/sum.h"
+
+namespace sonde::detail {
+namespace {
+
+constexpr double kLeastShare = 0.05;  // of the job's time, for a verdict
+constexpr double kLeastSuspect = 0.01;
+constexpr double kExplained = 0.8;
+constexpr double kClearlyWorst = 2;
+constexpr double kOnceIsEnough = 10;  // times the noise, for one or two delays
+
+class JobJudge {
+ public:
+  JobJudge(JobData& data, const std::vector<Blame>& blame) : data_(data), blame_(blame) {}
+
+  void add_up() {
+    for (std::size_t r = 0; r < blame_.size(); ++r)
+      data_.report.ranks[r].caused_ns = united_ns(blame_[r].delays);
+    std::map<std::pair<std::int64_t, std::int32_t>, std::vector<Stretch>> by_step;
+    for (std::size_t r = 0; r < blame_.size(); ++r)
+      for (std::size_t i = 0; i < blame_[r].delays.size(); ++i) {
+        const Nanos end_ns = blame_[r].delays[i].second;
+        const RankSummary& rank = data_.ranks[r];
+        for (const RankStep& step : rank.steps)
+          if (data_.on_job_clock(static_cast<std::uint32_t>(r), step.begin_ns) <= end_ns &&
+              end_ns <= data_.on_job_clock(static_cast<std::uint32_t>(r), step.end_ns))
+            by_step[{step.number, rank.rank}].push_back(blame_[r].delays[i]);
+      }
+    for (JobStep& step : data_.report.steps)
+      for (JobStepRank& rank : step.ranks) {
+        const auto found = by_step.find({step.number, rank.rank});
+        if (found != by_step.end()) rank.caused_ns = united_ns(found->second);
+      }
+  }
+
+  void judge() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t r = 0; r < blame_.size(); ++r)
+      if (!blame_[r].delays.empty()) order.push_back(r);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return caused(a) > caused(b); });
+    const auto total = static_cast<double>(std::max<Nanos>(data_.report.total_ns, 1));
+    std::set<std::uint32_t> told;
+    for (const std::uint32_t r : order) {
+      if (told.contains(r) || static_cast<double>(caused(r)) / total < kLeastSuspect) continue;
+      JobVerdict verdict = verdict_on(r, order);
+      for (const std::int32_t rank : verdict.ranks) told.insert(place_of(rank));
+      data_.report.suspects.push_back(std::move(verdict));
+    }
+    std::vector<JobVerdict>& suspects = data_.report.suspects;
+    if (suspects.empty() || !is_convincing(suspects.front(), suspects)) return;
+    data_.report.verdict = suspects.front();
+    suspects.erase(suspects.begin());
+  }
+
+ private:
+  Nanos caused(std::uint32_t r) const { return data_.report.ranks[r].caused_ns; }
+
+  std::uint32_t place_of(std::int32_t rank) const {
+    const auto found = std::lower_bound(
+        data_.ranks.begin(), data_.ranks.end(), rank,
+        [](const RankSummary& one, std::int32_t wanted) { return one.rank < wanted; });
+    return static_cast<std::uint32_t>(found - data_.ranks.begin());
+  }
+
+  bool is_convincing(const JobVerdict& first, const std::vector<JobVerdict>& all) const {
+    if (first.share < kLeastShare) return false;
+    if (all.size() > 1 &&
+        static_cast<double>(first.total_ns) < kClearlyWorst * static_cast<double>(all[1].total_ns))
+      return false;
+    const std::uint64_t occasions = data_.report.steps.empty() ? first.times : first.steps;
+    const auto noise = static_cast<double>(std::max<Nanos>(data_.report.noise_ns, 1));
+    const Blame& blame = blame_[place_of(first.rank)];
+    const bool is_often =
+        occasions > 2 || (occasions > 1 && occasions * 3 >= data_.report.steps.size());
+    return is_often || static_cast<double>(blame.worst_ns) > kOnceIsEnough * noise;
+  }
+
+  JobVerdict verdict_on(std::uint32_t r, const std::vector<std::uint32_t>& order) const {
+    const Blame& blame = blame_[r];
+    JobVerdict verdict;
+    verdict.rank = data_.ranks[r].rank;
+    verdict.ranks.push_back(verdict.rank);
+    for (const std::uint32_t other : order) {
+      const auto found = blame.together.find(other);
+      if (other != r && found != blame.together.end() && found->second * 2 > caused(r) &&
+          caused(other) * 2 > caused(r))
+        verdict.ranks.push_back(data_.ranks[other].rank);
+    }
+    verdict.host = host_of(verdict.ranks);
+    verdict.total_ns = caused(r);
+    verdict.share = static_cast<double>(verdict.total_ns) /
+                    static_cast<double>(std::max<Nanos>(data_.report.total_ns, 1));
+    verdict.times = blame.matches.size();
+    verdict.steps = blame.steps.size();
+    if (!data_.report.steps.empty())
+      verdict.per_step_ns = verdict.total_ns / static_cast<Nanos>(data_.report.steps.size());
+    name_causes(blame, verdict);
+    return verdict;
+  }
+
+  // The host whose ranks these are, if they are all of it and not all of the job.
+  std::string host_of(const std::vector<std::int32_t>& ranks) const {
+    if (ranks.size() < 2 || ranks.size() == data_.ranks.size()) return "";
+    const std::string& host = data_.ranks[place_of(ranks.front())].host;
+    if (host.empty()) return "";
+    for (const RankSummary& rank : data_.ranks) {
+      const bool is_one = std::find(ranks.begin(), ranks.end(), rank.rank) != ranks.end();
+      if (is_one != (rank.host == host)) return "";
+    }
+    return host;
+  }
+
+  // From the finest to the coarsest; the first that explains enough is named.
+  void name_causes(const Blame& blame, JobVerdict& verdict) const {
+    if (blame.chased_ns <= 0) return;
+    const auto whole = static_cast<double>(blame.chased_ns);
+    const auto finest = [](const CauseKey& key) { return key; };
+    verdict.causes = summed(blame, whole, finest);
+    if (verdict.causes.size() > 8) verdict.causes.resize(8);
+    const auto by_name = [](const CauseKey& key) {
+      return CauseKey{std::get<0>(key), std::get<1>(key), "", ""};
+    };
+    const auto by_op = [](const CauseKey& key) {
+      return CauseKey{std::get<0>(key), "", std::get<2>(key), ""};
+    };
+    const auto by_range = [](const CauseKey& key) {
+      return CauseKey{ActivityKind::Range, std::get<3>(key), "", std::get<3>(key)};
+    };
+    const auto by_kind = [](const CauseKey& key) { return CauseKey{std::get<0>(key), "", "", ""}; };
+    if (name_with(blame, whole, finest, verdict) || name_with(blame, whole, by_name, verdict) ||
+        name_with(blame, whole, by_op, verdict) || name_with(blame, whole, by_range, verdict))
+      return;
+    const std::vector<JobCause> kinds = summed(blame, whole, by_kind);
+    if (kinds.empty() || kinds.front().share < kExplained) return;
+    verdict.cause = kinds.front().cause;
+    verdict.name = kinds.front().kind == ActivityKind::Kernel     ? "all kernels"
+                   : kinds.front().kind == ActivityKind::Copy     ? "all copies"
+                   : kinds.front().kind == ActivityKind::Operator ? "all operators"
+                                                                  : kinds.front().name;
+  }
+
+  template <typename Fold>
+  bool name_with(const Blame& blame, double whole, Fold fold, JobVerdict& verdict) const {
+    for (const JobCause& cause : summed(blame, whole, fold)) {
+      if (cause.share < kExplained) return false;
+      if (cause.name.empty() && cause.op.empty() && cause.kind != ActivityKind::Unmarked) continue;
+      verdict.cause = cause.cause;
+      verdict.name = cause.name.empty() ? cause.op : cause.name;
+      verdict.op = cause.op;
+      verdict.range = cause.range;
+      return true;
+    }
+    return false;
+  }
+
+  template <typename Fold>
+  static std::vector<JobCause> summed(const Blame& blame, double whole, Fold fold) {
+    std::map<CauseKey, CauseSum> sums;
+    for (const auto& [key, sum] : blame.causes) {
+      CauseSum& all = sums[fold(key)];
+      add_to(all.extra_ns, sum.extra_ns);
+      add_to(all.own_ns, sum.own_ns);
+      add_to(all.others_ns, sum.others_ns);
+    }
+    std::vector<JobCause> causes;
+    for (const auto& [key, sum] : sums) {
+      if (sum.extra_ns <= 0) continue;
+      JobCause cause;
+      std::tie(cause.kind, cause.name, cause.op, cause.range) = key;
+      cause.cause = word_of(cause);
+      if (cause.kind == ActivityKind::Unmarked && cause.name.empty())
+        cause.name = "code outside all recorded ranges";
+      cause.extra_ns = sum.extra_ns;
+      cause.own_ns = sum.own_ns;
+      cause.others_ns = sum.others_ns;
+      cause.share = std::min(1.0, static_cast<double>(sum.extra_ns) / whole);
+      causes.push_back(std::move(cause));
+    }
+    std::stable_sort(causes.begin(), causes.end(),
+                     [](const JobCause& a, const JobCause& b) { return a.extra_ns > b.extra_ns; });
+    return causes;
+  }
+
+  static std::string word_of(const JobCause& cause) {
+    switch (cause.kind) {
+      case ActivityKind::Kernel:
+        return "kernel";
+      case ActivityKind::Copy:
+        return "copy";
+      case ActivityKind::Wait:
+        return "device_wait";
+      case ActivityKind::Collective:
+        return "collective";
+      case ActivityKind::Operator:
+      case ActivityKind::Range:
+      case ActivityKind::Unmarked:
+        break;
+    }
+    if (says(cause.name, {"garbage", "gc.collect", "gc_collect", "python gc", "gc pause"}) ||
+        says(cause.range, {"garbage", "gc.collect", "gc_collect", "python gc"}) ||
+        cause.name == "gc")
+      return "gc";
+    if (says(cause.name,
+             {"loader", "load_batch", "load_data", "data_load", "next_batch", "get_batch"}) ||
+        says(cause.range,
+             {"loader", "load_batch", "load_data", "data_load", "next_batch", "get_batch"}))
+      return "data_loading";
+    return cause.kind == ActivityKind::Operator ? "operator" : "host";
+  }
+
+  static bool says(const std::string& name, std::initializer_list<std::string_view> words) {
+    std::string lower = name;
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      return lower.find(word) != std::string::npos;
+    });
+  }
+
+  JobData& data_;
+  const std::vector<Blame>& blame_;  // of each rank
+};
+
+}  // namespace
+
+void judge_job(JobData& data, const std::vector<Blame>& blame) {
+  JobJudge judge(data, blame);
+  judge.add_up();
+  judge.judge();
+}
+
+}  // namespace sonde::detail
