@@ -148,7 +148,8 @@ PyObject* list_of_numbers(std::size_t count, Indexes index_of) {
 PyObject* events_kernels(PyObject* self, PyObject* index) {
   const std::optional<FunctionEvent> event = event_at(self, index);
   if (!event) return nullptr;
-  return list_of_numbers(event->kernel_count(), [&](std::size_t i) { return event->kernel(i).index(); });
+  return list_of_numbers(event->kernel_count(),
+                         [&](std::size_t i) { return event->kernel(i).index(); });
 }
 
 PyObject* events_children(PyObject* self, PyObject* index) {
