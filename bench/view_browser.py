@@ -97,10 +97,12 @@ def main() -> int:
         print(f"first sharp picture after {1000 * (time.monotonic() - began):.0f} ms")
         before = (cpu_seconds(browser.process.pid), cpu_seconds(server.process.pid) if server else 0)
         result = page.evaluate(f"{WALK}({options.steps})")
+        page.call("HeapProfiler.collectGarbage")
+        kept = page.evaluate("performance.memory.usedJSHeapSize / 1e6")
         for name in ("first", "sharp", "draw"):
             values = result[name]
             print(f"{name:14} p50 {quantile(values, 0.5):7.1f} ms   p95 {quantile(values, 0.95):7.1f} ms   most {max(values):7.1f} ms")
-        print(f"{len(result['sharp'])} steps, at most {max(result['rects']):,.0f} rectangles and {max(result['labels']):,.0f} labels, heap {result['heap']:.0f} MB")
+        print(f"{len(result['sharp'])} steps, at most {max(result['rects']):,.0f} rectangles and {max(result['labels']):,.0f} labels, heap {result['heap']:.0f} MB, {kept:.0f} MB of it in use")
         spent = (cpu_seconds(browser.process.pid) - before[0], (cpu_seconds(server.process.pid) if server else 0) - before[1])
         print(f"CPU a step: browser {1000 * spent[0] / len(result['sharp']):.1f} ms, server {1000 * spent[1] / len(result['sharp']):.1f} ms")
         if server is not None:

@@ -17,9 +17,12 @@ from check_view_page import settle, show  # noqa: E402
 
 TRACES = ROOT / "tests/data/torch-2.11-h200"
 SIZE = (1440, 900)
+# Views that need less than the whole height.
+HEIGHTS = {"modules": 590, "flame": 660, "communication": 470, "compare": 760, "ledger": 535, "kernels": 700, "operators": 700}
 
 
 def take(page: Page, name: str):
+    page.call("Emulation.setDeviceMetricsOverride", width=SIZE[0], height=HEIGHTS.get(name, SIZE[1]), deviceScaleFactor=1, mobile=False)
     settle(page)
     # A moment for what is asked for while drawing: names, curves.
     page.evaluate("new Promise((done) => setTimeout(() => done(true), 1500))")
@@ -40,6 +43,13 @@ def timeline(page: Page):
     take(page, "viewer")
 
 
+def views(page: Page, titles: list[str]):
+    settle(page)
+    for title in titles:
+        show(page, title)
+        take(page, title.split()[0].lower())
+
+
 def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__)
@@ -47,20 +57,18 @@ def main() -> int:
     sonde = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name, Browser(*SIZE) as browser:
         folder = Path(name)
-        transformer, job = folder / "transformer.html", folder / "job.html"
-        ranks = sorted(TRACES.glob("ranks4/rank*.json.gz"))
-        # In its own folder, so that the pictures show short names.
+        transformer, ranks = folder / "transformer.html", folder / "ranks.html"
+        files = [rank.name for rank in sorted(TRACES.glob("ranks4/rank*.json.gz"))]
+        # In their own folders, so that the pictures show short names.
         subprocess.run([sonde, "view", "transformer.pt.trace.json.gz", "-o", transformer], check=True, cwd=TRACES)
-        subprocess.run([sonde, "job", *(rank.name for rank in ranks), "-o", job], check=True, cwd=TRACES / "ranks4")
+        subprocess.run([sonde, "view", files[2], files[0], files[1], files[3], "--against", files[0], "-o", ranks], check=True, cwd=TRACES / "ranks4")
         page = browser.open(transformer)
         page.scheme("light")
         timeline(page)
-        for view in ("Overview", "Memory"):
-            show(page, view)
-            take(page, view.lower())
-        page = browser.open(job)
+        views(page, ["Overview", "Operators", "Kernels", "Modules", "Flame graph", "Memory", "Ledger"])
+        page = browser.open(ranks)
         page.scheme("light")
-        take(page, "ranks")
+        views(page, ["Communication", "Ranks", "Compare"])
     return 0
 
 

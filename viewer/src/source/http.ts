@@ -17,20 +17,22 @@ export function takeToken(): string {
   return given ?? sessionStorage.getItem(TOKEN) ?? "";
 }
 
-/** The columns of tiles, read where they lie. */
+/** The columns of tiles. Each tile has memory of its own, so that dropping it frees it. */
 export function parseTiles(buffer: ArrayBuffer): Tile[] {
   const words = new Uint32Array(buffer);
   const out: Tile[] = [];
   for (let at = 0; at < words.length; ) {
     const [track, level, tile, n] = words.subarray(at, at + 4);
-    const begin = at + 4;
-    const column = (i: number) => words.subarray(begin + i * n, begin + (i + 1) * n);
-    const floats = (i: number) => new Float32Array(buffer, (begin + i * n) * 4, n);
+    const end = at + 4 + 6 * n;
+    const own = n === 0 ? EMPTY : buffer.slice((at + 4) * 4, end * 4);
+    const column = (i: number) => new Uint32Array(own, i * n * 4, n);
+    const floats = (i: number) => new Float32Array(own, i * n * 4, n);
     out.push({ track, level, tile, n, begin: floats(0), end: floats(1), span: column(2), name: column(3), count: column(4), look: column(5) });
-    at = begin + 6 * n;
+    at = end;
   }
   return out;
 }
+const EMPTY = new ArrayBuffer(0);
 
 export class HttpSource implements Source {
   readonly cut = null;

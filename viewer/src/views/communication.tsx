@@ -61,7 +61,7 @@ function OneRank({ source, rank }: { source: Source; rank: Rank }) {
     <>
       <header class="bar">
         <h1>Communication</h1>
-        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.count)} collectives ran for {timeText(rank.ns)}. For {timeText(rank.alone)} of that, {percentText(rank.alone, rank.ns)}, nothing else did.{source.files.length > 1 ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
+        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.count)} collectives ran for {timeText(rank.ns)}. For {timeText(rank.alone)} of that, {percentText(rank.alone, rank.ns)}, nothing else did.{source.trace.views.includes("ranks") ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
       </header>
       <section class="card">
         <h2>By kind</h2>

@@ -128,7 +128,7 @@ export function Compare({ source }: { source: Source }) {
   const runs = (n: number) => `${countText(n)} ${n === 1 ? "run" : "runs"}`;
   return (
     <div class="page scroll compare">
-      <header class="bar"><h1>Compare</h1><p class="quiet">{runs(data.base_runs)} before, {runs(data.now_runs)} now{data.steps > 0 ? `, ${countText(data.steps)} steps` : ""}.</p></header>
+      <header class="bar"><h1>Compare</h1><p class="quiet">{runs(data.base_runs)} before, {runs(data.now_runs)} now{data.steps > 0 ? `, ${countText(data.steps)} ${data.steps === 1 ? "step" : "steps"}` : ""}.</p></header>
       {data.warnings.map((warning) => <p key={warning} class="trust bad">{warning}</p>)}
       <div class="answers">
         <TimeCard title={data.steps > 0 ? "Time of a step" : "Time"} time={data.step} />
