@@ -28,6 +28,7 @@
 #include "base/own_process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "collect/distributed.h"
 #include "collect/inferred_steps.h"
 #include "collect/last_thread.h"
 #include "collect/record_options.h"
@@ -207,6 +208,9 @@ Result<void> Agent::open_session(bool start_due) {
   SONDE_TRY(session_, Session::open(std::move(session)));
   add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
   SONDE_TRY_VOID(session_->set_metadata("command", command_json(options_.keep_command_line)));
+  if (const std::string job = launcher_job_json([](const char* name) { return std::getenv(name); });
+      !job.empty())
+    SONDE_TRY_VOID(session_->set_metadata("job", job));
   for (const auto& [key, json] : record_metadata(options_.record))
     SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;

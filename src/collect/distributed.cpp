@@ -22,7 +22,15 @@ constexpr Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
 };
+
+// The queue before what it starts.
+constexpr std::pair<const char*, const char*> kJobIds[] = {{"slurm", "SLURM_JOB_ID"},
+                                                           {"pbs", "PBS_JOBID"},
+                                                           {"lsf", "LSB_JOBID"},
+                                                           {"torchrun", "TORCHELASTIC_RUN_ID"},
+                                                           {"pmix", "PMIX_NAMESPACE"}};
 
 struct Known {
   std::mutex mutex;
@@ -61,6 +69,16 @@ std::optional<DistributedInfo> detect_distributed_info(const Environment& enviro
 
 std::optional<DistributedInfo> detect_distributed_info() {
   return detect_distributed_info([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+std::string launcher_job_json(const Environment& environment) {
+  for (const auto& [launcher, variable] : kJobIds) {
+    const char* const id = environment(variable);
+    // torchrun's name for a job without one.
+    if (id == nullptr || *id == '\0' || std::strcmp(id, "none") == 0) continue;
+    return "{\"launcher\": " + json_string(launcher) + ", \"id\": " + json_string(id) + "}";
+  }
+  return "";
 }
 
 void set_distributed_info(DistributedInfo info) {

@@ -16,6 +16,10 @@ using Environment = std::function<const char*(const char* name)>;
 
 std::optional<DistributedInfo> detect_distributed_info(const Environment& environment);
 
+// The job that a launcher or a queue started this process for, as JSON: {"launcher": "slurm", "id":
+// "4711"}; empty if none did.
+std::string launcher_job_json(const Environment& environment);
+
 // Forgets what set_distributed_info was given.
 void reset_distributed_info();
 

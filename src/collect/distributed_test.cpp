@@ -45,6 +45,27 @@ TEST(DetectDistributedInfo, ReadsOpenMpi) {
   EXPECT_EQ(info.local_rank, 0);
 }
 
+TEST(DetectDistributedInfo, ReadsMpich) {
+  const DistributedInfo info = found({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}});
+  EXPECT_EQ(info.rank, 1);
+  EXPECT_EQ(info.world_size, 4);
+  EXPECT_EQ(info.local_rank, -1);
+}
+
+TEST(LauncherJob, IsThatOfTheQueueIfThereIsOne) {
+  const auto job = [](const std::map<std::string, std::string>& variables) {
+    return launcher_job_json([&](const char* name) -> const char* {
+      const auto found_one = variables.find(name);
+      return found_one == variables.end() ? nullptr : found_one->second.c_str();
+    });
+  };
+  EXPECT_EQ(job({}), "");
+  EXPECT_EQ(job({{"TORCHELASTIC_RUN_ID", "none"}}), "");
+  EXPECT_EQ(job({{"TORCHELASTIC_RUN_ID", "a\"b"}}), R"({"launcher": "torchrun", "id": "a\"b"})");
+  EXPECT_EQ(job({{"TORCHELASTIC_RUN_ID", "x"}, {"SLURM_JOB_ID", "4711"}}),
+            R"({"launcher": "slurm", "id": "4711"})");
+}
+
 TEST(DetectDistributedInfo, ReadsSlurm) {
   const DistributedInfo info =
       found({{"SLURM_PROCID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "3"}});
