@@ -5,7 +5,8 @@
 //   build/release/bin/bench_open FOLDER [OPERATORS, default 1000000 [PLAIN_SPANS, default 0]]
 //
 // For every command: wall time, processor time, the kernel's share of it, peak memory, and the same
-// for each operator or span. The table of many plain spans is measured if asked for.
+// for each operator or span. The first row is what decompressing the events takes by itself. The
+// table of many plain spans is measured if asked for.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -21,8 +23,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/parallel.h"
 #include "bench/measure.h"
 #include "collect/session.h"
+#include "file/block_file.h"
 #include "sonde/record.h"
 #include "sonde/source/op.h"
 #include "sonde/source/op_inputs.h"
@@ -143,6 +147,17 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+Cost cost_of_child(pid_t pid, double before) {
+  int status = 0;
+  rusage usage{};
+  ::wait4(pid, &status, 0, &usage);
+  return {.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          .wall_s = (now_ns() - before) / 1e9,
+          .user_s = seconds(usage.ru_utime),
+          .kernel_s = seconds(usage.ru_stime),
+          .peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024};
+}
+
 Cost run_program(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -155,14 +170,41 @@ Cost run_program(const std::vector<std::string>& arguments) {
   const int failed = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return {};
-  int status = 0;
-  rusage usage{};
-  ::wait4(pid, &status, 0, &usage);
-  return {.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0,
-          .wall_s = (now_ns() - before) / 1e9,
-          .user_s = seconds(usage.ru_utime),
-          .kernel_s = seconds(usage.ru_stime),
-          .peak_bytes = static_cast<double>(usage.ru_maxrss) * 1024};
+  return cost_of_child(pid, before);
+}
+
+// What no reader of all events can do without: reading their blocks and decompressing them, on all
+// cores.
+bool decompress(const std::string& path) {
+  const Result<BlockFile> file = BlockFile::open(path);
+  if (!file) return false;
+  std::atomic<bool> all{true};
+  parallel_for(file->blocks().size(), [&](std::size_t i) {
+    thread_local std::vector<std::uint8_t> scratch;
+    const BlockFile::Block& block = file->blocks()[i];
+    if (block.kind == BlockKind::Events && !file->payload(block, scratch)) all = false;
+  });
+  return all;
+}
+
+void print_cost(const std::string& what, const Cost& cost, std::int64_t rows) {
+  if (!cost.ok) {
+    std::printf("%-32s failed\n", what.c_str());
+    return;
+  }
+  const double cpu = cost.user_s + cost.kernel_s;
+  const auto count = static_cast<double>(rows);
+  std::printf("%-32s %8.3f %8.3f %6.0f %% %9.1f %9.1f %9.1f\n", what.c_str(), cost.wall_s, cpu,
+              cpu > 0 ? 100 * cost.kernel_s / cpu : 0, cost.peak_bytes / 1e6,
+              cost.wall_s * 1e9 / count, cost.peak_bytes / count);
+}
+
+void measure_floor(const std::string& path, std::int64_t rows) {
+  forget_cached(path);
+  const double before = now_ns();
+  const pid_t pid = ::fork();
+  if (pid == 0) std::_Exit(decompress(path) ? 0 : 1);
+  print_cost("(events decompressed alone)", cost_of_child(pid, before), rows);
 }
 
 void measure(const std::string& path, std::int64_t rows, const std::vector<std::string>& command) {
@@ -171,18 +213,9 @@ void measure(const std::string& path, std::int64_t rows, const std::vector<std::
   std::vector<std::string> arguments = {program, command.front(), path};
   arguments.insert(arguments.end(), command.begin() + 1, command.end());
   forget_cached(path);
-  const Cost cost = run_program(arguments);
   std::string text;
   for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
-  if (!cost.ok) {
-    std::printf("%-32s failed\n", text.c_str());
-    return;
-  }
-  const double cpu = cost.user_s + cost.kernel_s;
-  const auto count = static_cast<double>(rows);
-  std::printf("%-32s %8.3f %8.3f %6.0f %% %9.1f %9.1f %9.1f\n", text.c_str(), cost.wall_s, cpu,
-              cpu > 0 ? 100 * cost.kernel_s / cpu : 0, cost.peak_bytes / 1e6,
-              cost.wall_s * 1e9 / count, cost.peak_bytes / count);
+  print_cost(text, run_program(arguments), rows);
 }
 
 void print_head(const std::string& path, const std::string& what) {
@@ -205,11 +238,13 @@ bool recorded(Result<void> (*record)(const std::string&, std::int64_t), const st
 }
 
 int run(const std::string& folder, std::int64_t operators, std::int64_t spans) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // also into a file: a run may be stopped
   const std::string path = folder + "/bench_open.sonde";
   if (operators > 0) {
     if (!recorded(record_operators, path, operators)) return 1;
     print_head(path, std::to_string(operators) + " operators with shapes, " +
                          std::to_string(2 * operators) + " allocation events");
+    measure_floor(path, operators);
     const std::string step = std::to_string(operators / kOpsPerStep / 2);
     for (const std::vector<std::string>& command :
          std::vector<std::vector<std::string>>{{"info"},
@@ -223,6 +258,7 @@ int run(const std::string& folder, std::int64_t operators, std::int64_t spans) {
   if (spans > 0) {
     if (!recorded(record_spans, path, spans)) return 1;
     print_head(path, std::to_string(spans) + " plain spans");
+    measure_floor(path, spans);
     measure(path, spans, {"info"});
     measure(path, spans, {"table"});
   }
