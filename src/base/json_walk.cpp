@@ -177,8 +177,9 @@ std::optional<T> JsonWalk::parsed() {
   const std::optional<std::string_view> raw = raw_number();
   if (!raw) return std::nullopt;
   T value{};
-  const char* const end = raw->data() + raw->size();
-  const auto [stopped, error] = std::from_chars(raw->data(), end, value);
+  const char* const first_digit = &*raw->begin();
+  const char* const end = first_digit + raw->size();
+  const auto [stopped, error] = std::from_chars(first_digit, end, value);
   if (error == std::errc() && stopped == end) return value;
   at_ = begin;
   return std::nullopt;

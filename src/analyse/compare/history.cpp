@@ -39,7 +39,7 @@ std::optional<HistoryValue> read_line(std::string_view line) {
     if (key == "run") return take(walk.string(), value.run);
     if (key == "metric") return take(walk.string(), value.metric);
     if (key == "started_ns") return take(walk.integer(), value.started_ns);
-    if (key == "value") return take(walk.number(), figure);
+    if (key == "value") return (figure = walk.number()).has_value();
     return walk.skip();
   });
   if (!is_read || !walk.at_end() || value.commit.empty() || value.metric.empty() || !figure)
