@@ -34,8 +34,16 @@ export function useView<T>(source: Source, name: string): { data: T | null; erro
   return { data: data.value, error: error.value };
 }
 
+const SLOW_AFTER = 2000;
+
 export function Waiting({ error }: { error: string }) {
-  return <p class="waiting" role="status">{error === "" ? "Computing…" : error}</p>;
+  const slow = useSignal(false);
+  useEffect(() => {
+    const timer = setTimeout(() => { slow.value = true; }, SLOW_AFTER);
+    return () => clearTimeout(timer);
+  }, []);
+  if (error !== "") return <p class="waiting" role="status">{error}</p>;
+  return <p class="waiting" role="status">{slow.value ? "Of a trace of this size, this takes a while. The timeline can be used meanwhile. " : ""}Computing…</p>;
 }
 
 export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string }) {

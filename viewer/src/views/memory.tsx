@@ -3,7 +3,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { findOnTimeline, showError, showStretch } from "../actions.ts";
 import { seriesColour } from "../colours.ts";
 import { bytesText, countText, momentText, percentText } from "../format.ts";
@@ -37,6 +37,12 @@ function Curve({ source, curve, peak, onPick }: { source: Source; curve: number;
   const asked = useRef(-1);
   const shown = useSignal(peak);
   shown.value = peak;
+  const room = useSignal(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => { room.value = entry.contentRect.width; });
+    observer.observe(canvas.current!);
+    return () => observer.disconnect();
+  }, []);
   useSignalEffect(() => {
     const element = canvas.current!;
     const dark = state.theme.value === "dark";
@@ -46,7 +52,7 @@ function Curve({ source, curve, peak, onPick }: { source: Source; curve: number;
       void source.curve(curve, 0, length, 512).then((values) => { piece.value = { from: 0, to: length, values, gaps: [] }; });
     }
     const ratio = window.devicePixelRatio || 1;
-    const width = element.clientWidth;
+    const width = room.value || element.clientWidth;
     element.width = width * ratio;
     element.height = 170 * ratio;
     const ctx = element.getContext("2d")!;

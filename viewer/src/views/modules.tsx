@@ -53,7 +53,7 @@ export function Modules({ source }: { source: Source }) {
           <tbody>
             {rows.map((row, i) => hidden.has(i) ? null : (
               <tr key={i}>
-                <td style={{ paddingLeft: `${8 + row.depth * 18}px` }}>
+                <td style={{ paddingLeft: `${8 + row.depth * 18}px`, whiteSpace: "nowrap" }}>
                   {hasInside.has(i) ? <button type="button" class="fold" aria-expanded={!closed.value.has(i)} aria-label={`Modules in ${row.name}`} onClick={() => toggle(i)}>{closed.value.has(i) ? "▸" : "▾"}</button> : <span class="fold" />}
                   {row.name}
                 </td>

@@ -61,7 +61,7 @@ export function Operators({ source }: { source: Source }) {
         )}
         <p class="quiet">As PyTorch counts them: self is without what an operator called. <code>sonde table</code> prints the same.</p>
       </header>
-      {data === null ? <Waiting error={error} /> : (
+      {data === null ? <Waiting error={error} /> : rows.length === 0 ? <p class="waiting">This trace has no operators.</p> : (
         <Table<Row>
           key={`${group.value}${all.value}`}
           caption="Operators"
