@@ -90,6 +90,7 @@ struct AgentForkHandlers {
     [[maybe_unused]] const ExecutionTraceObserver* too = agent.observer_.release();
     agent.server_.forget();
     agent.step_ = {};
+    agent.partial_steps_.clear();
     // A sandbox may end the child for the files and sockets that a recording needs.
     if (!agent.options_.follow_children || agent.forks_in_sandbox_) return;
     sonde_when_missed(begin_at_first_operator);
@@ -127,7 +128,7 @@ void Agent::attach(const char* torch_library) {
   }
   if (torch_library != nullptr) attach_torch(torch_library);
   if (std::exchange(begun_, true)) return;
-  if (auto opened = open_session(!options_.paused); !opened)
+  if (auto opened = open_session(!options_.paused && !options_.captures); !opened)
     return add_to_report(options_.report, ReportKind::Error, opened.error().message);
   if (auto installed = install_start_stop_signals(options_.signal_start, options_.signal_stop,
                                                   options_.dump.signal);
@@ -139,6 +140,7 @@ void Agent::attach(const char* torch_library) {
   ::on_exit([](int status, void*) { instance().end_with_program(status & 0xff); }, nullptr);
   std::at_quick_exit([] { instance().end_with_program(0); });
   watch_threads();
+  watch_captures();
   // Before main() begins, because requests may arrive as soon as the program runs.
   open_server();
   start_thread();
@@ -215,6 +217,7 @@ Result<void> Agent::open_session(bool start_due) {
     SONDE_TRY_VOID(session_->set_metadata(key, json));
   first_start_due_ = start_due;
   step_rule_known_ = false;
+  partial_steps_.clear();
   advance();
   return {};
 }
@@ -235,7 +238,7 @@ void Agent::open_forked() {
   if (session_ != nullptr) return;
   open_server();  // first: if the child ends now, it waits for the rest (src/preload/endings.cpp)
   open_execution_trace();
-  if (auto opened = open_session(!options_.paused); !opened) {
+  if (auto opened = open_session(!options_.paused && !options_.captures); !opened) {
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
     server_.forget();  // there is nothing to wait for
   }
@@ -249,6 +252,19 @@ void Agent::watch_threads() {
   reinterpret_cast<WatchThreads*>(watch)([](int what) {
     detail::before_giving_up(what == 0 ? detail::GivenUp::Counter : detail::GivenUp::SystemCalls);
   });
+}
+
+void Agent::watch_captures() {
+  void* const watch = options_.captures ? ::dlsym(RTLD_DEFAULT, kWatchCaptures) : nullptr;
+  if (watch == nullptr) return;
+  reinterpret_cast<WatchCaptures*>(watch)([](int begins) { instance().capture(begins != 0); });
+}
+
+void Agent::capture(bool begins) {
+  const std::lock_guard lock(mutex_);
+  if (session_ == nullptr) return;  // a child of fork() that does not record yet
+  if (begins) static_cast<void>(start());
+  if (!begins) stop();
 }
 
 void Agent::open_server() {
@@ -274,7 +290,7 @@ void Agent::start_thread() {
 
 void Agent::run(bool is_forked) {
   const OwnThread own;
-  ::pthread_setname_np(::pthread_self(), "sonde agent");
+  ::pthread_setname_np(::pthread_self(), kAgentThread);
   wake_this_thread_by_signals();
   if (is_forked) {
     const timespec grace = {0, kForkGraceNs};
@@ -363,6 +379,14 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
   static_cast<void>(session_->set_metadata(inferred_steps_key(), json));
 }
 
+// Nobody knows whether the step that runs now would have ended.
+void Agent::note_partial_step() {
+  if (step_.position == 0) return;
+  partial_steps_ += (partial_steps_.empty() ? "" : ", ") + std::to_string(steps_);
+  static_cast<void>(
+      session_->set_metadata(std::string(kPartialStepsKey), "[" + partial_steps_ + "]"));
+}
+
 void Agent::end_step_span() {
   if (step_.position != 0) sonde_range_end(step_);
   step_ = {};
@@ -409,6 +433,7 @@ void Agent::write_dumps() {
 void Agent::stop() {
   first_start_due_ = false;
   dump_watch_.stopped();
+  note_partial_step();
   end_step_span();
   if (observer_ != nullptr) observer_->stop();
   session_->end_window();

@@ -43,6 +43,9 @@ class Agent {
   void note_ending(const std::string& ending);
   void close_session();
   static void watch_threads();
+  void watch_captures();
+  // Called by the thread of the program that begins or ends what it wants to have recorded.
+  void capture(bool begins);
   void open_server();
   void start_thread();
   void run(bool is_forked);
@@ -55,6 +58,7 @@ class Agent {
   // Called by the thread of the program that ended a step.
   void end_steps(const std::string& rule, std::uint32_t count);
   void end_step_span();
+  void note_partial_step();
   void watch_step(std::uint32_t count);
 
   // Writes what is due. Not with the mutex held: threads of the program end their steps meanwhile.
@@ -78,7 +82,8 @@ class Agent {
   std::int64_t window_began_ns_ = 0;
   std::int64_t steps_ = 0;  // that have ended
   std::int64_t window_began_step_ = 0;
-  sonde_range step_ = {};  // the span of the step that runs; position 0: none
+  sonde_range step_ = {};      // the span of the step that runs; position 0: none
+  std::string partial_steps_;  // the numbers of those that did not end, as metadata has them
   bool program_marks_steps_ = false;
   bool step_rule_known_ = false;  // by the session
   DumpWatch dump_watch_;

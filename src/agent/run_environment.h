@@ -27,6 +27,8 @@ constexpr const char* kRunAfter = "SONDE_RUN_AFTER";         // ns after that
 constexpr const char* kRunFor = "SONDE_RUN_FOR";             // ns
 constexpr const char* kRunFromStep = "SONDE_RUN_FROM_STEP";  // numbers of steps
 constexpr const char* kRunSteps = "SONDE_RUN_STEPS";
+constexpr const char* kRunCaptures =
+    "SONDE_RUN_CAPTURES";  // 1: record between cudaProfilerStart and …Stop
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers
 constexpr const char* kRunSignalStop = "SONDE_RUN_SIGNAL_STOP";
 constexpr const char* kRunRing = "SONDE_RUN_RING";    // ns that the ring keeps
@@ -61,6 +63,12 @@ using AgentCame = void(int socket, unsigned long inode);
 constexpr const char* kWatchThreads = "sonde_preload_watch_threads";
 using BeforeGivingUp = void(int what);
 using WatchThreads = void(BeforeGivingUp* before);
+
+// Exported by the preload library. Sets the function to call when the program calls
+// cudaProfilerStart (1) or cudaProfilerStop (0).
+constexpr const char* kWatchCaptures = "sonde_preload_watch_captures";
+using OnCapture = void(int begins);
+using WatchCaptures = void(OnCapture* tell);
 
 // The prefix of agents' socket names (src/agent/control.h).
 constexpr const char* kControlPrefix = "sonde-agent-";

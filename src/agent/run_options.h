@@ -30,6 +30,7 @@ struct RunOptions {
   std::int64_t for_ns = 0;      // then end after this long; 0: do not end
   std::int64_t from_step = 0;   // begin when so many steps have ended
   std::int64_t steps = 0;       // then end after so many; 0: do not end
+  bool captures = false;        // record between cudaProfilerStart and cudaProfilerStop only
   int signal_start = 0;         // 0: none; the same as signal_stop: toggles
   int signal_stop = 0;
   DumpRules dump = {};  // when to write the ring to a file

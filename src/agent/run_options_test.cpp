@@ -27,6 +27,7 @@ TEST(RunOptions, ArriveAsTheyWereSent) {
   sent.record.record_shapes = sent.record.with_modules = true;
   sent.record.gpu_level = GpuLevel::Full;
   sent.paused = true;
+  sent.captures = true;
   sent.keep_command_line = true;
   sent.started_ns = 1;
   sent.after_ns = 2;

@@ -288,6 +288,9 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
     return program + " loaded neither libtorch nor Sonde's recorder (libsonde_record.so)" +
            (options.follow_children ? "" : "; its children were not followed");
   }
+  if (options.captures)
+    return "the program never called cudaProfilerStart, or nothing ran after it. A program that is "
+           "linked with CUDA's static runtime library calls it unseen";
   if (options.paused || options.signal_start != 0)
     return options.signal_start == 0
                ? "recording was never started, or nothing ran while it was on"

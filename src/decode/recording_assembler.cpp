@@ -2,7 +2,9 @@
 #include "decode/recording_assembler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -26,10 +28,29 @@ bool is_silent(const DecodedThread& decoded) {
   return decoded.spans.empty() && decoded.moments.empty();
 }
 
-// Leaves out tracks that would be empty: the thread of a source and, in the trace of one window,
-// threads that did nothing in it.
-bool has_line(const DecodedThread& decoded, const RecordingFilter& filter) {
-  return !is_silent(decoded) || (decoded.devices.words.empty() && filter.window < 0);
+bool is_silent(const ThreadCounts& counts) {
+  return counts.spans_by_kind.empty() && counts.instants == 0 && counts.counters == 0 &&
+         counts.allocations == 0;
+}
+
+// Leaves out tracks that would be empty: the thread of a source, Sonde's own and, in the trace of
+// one window, threads that did nothing in it.
+bool has_line(const DecodedThread& decoded, const RecordingFilter& filter, bool is_own) {
+  return !is_silent(decoded) || (decoded.devices.words.empty() && filter.window < 0 && !is_own);
+}
+
+// The numbers in a list of JSON.
+std::set<std::int64_t> numbers_in(std::string_view json) {
+  std::set<std::int64_t> numbers;
+  const char* at = json.data();
+  const char* const end = at + json.size();
+  while (at < end) {
+    std::int64_t number = 0;
+    const auto [stopped, error] = std::from_chars(at, end, number);
+    if (error == std::errc()) numbers.insert(number);
+    at = error == std::errc() ? stopped : at + 1;
+  }
+  return numbers;
 }
 
 // Joins the rows of all threads and turns names into strings.
@@ -54,6 +75,9 @@ class Assembler {
     row.clock_error_ns = context.clock->error_ns();
     process_ = builder_.processes().push_back(row);
     devices_.begin(process_);
+    for (const MetadataBlock& item : recording.metadata) {
+      if (item.key == kPartialStepsKey) partial_steps_ = numbers_in(item.json);  // a later one wins
+    }
   }
 
   void add_windows() {
@@ -98,7 +122,10 @@ class Assembler {
       local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
       local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
     }
-    if (context_.purpose == ReadFor::Everything) local.step.assign(steps_of(decoded));
+    // A table shows partial steps by their own name.
+    if (context_.purpose == ReadFor::Everything || !partial_steps_.empty())
+      local.step.assign(steps_of(decoded));
+    rename_partial_steps(decoded, local);
     local.parent.assign(std::move(decoded.spans.parent));
     shift(local.parent, first);
     local.start_ns.assign(std::move(decoded.spans.start_ns));
@@ -114,8 +141,9 @@ class Assembler {
     }
     if (!decoded.spans.ended_elsewhere.empty()) {
       local.end_track.resize(count);
-      for (const auto& [row, ender] : decoded.spans.ended_elsewhere)
-        local.end_track.set(row, track_of(ender));
+      for (const auto& [row, ender] : decoded.spans.ended_elsewhere) {
+        if (!is_own(ender)) local.end_track.set(row, track_of(ender));
+      }
     }
     add_ops(decoded, local, count);
     add_places(decoded, local, count);
@@ -135,6 +163,14 @@ class Assembler {
       builder_.tracks().logical_id.set(track, decoded.logical_thread);
     count_losses(decoded);
   }
+
+  // Whether it is a thread of Sonde's.
+  bool is_own(std::uint64_t thread) const {
+    const auto found = recording_.threads.find(thread);
+    return found != recording_.threads.end() && found->second.name.valid() &&
+           builder_.strings()[found->second.name] == kAgentThread;
+  }
+  bool is_partial_step(std::int64_t number) const { return partial_steps_.count(number) != 0; }
 
   // As many rows as the thread's events would give.
   void add_counted_thread(const ThreadCounts& thread, TraceCounts& counts) {
@@ -324,6 +360,17 @@ class Assembler {
       steps[i] = recording_.names[decoded.spans.name[i].value()].step;
     }
     return steps;
+  }
+
+  // What was recorded of a step that did not end is no step.
+  void rename_partial_steps(DecodedThread& decoded, SpanTable& local) {
+    if (partial_steps_.empty() || !local.step.materialised()) return;
+    for (std::size_t i = 0; i < local.step.size(); ++i) {
+      if (partial_steps_.count(local.step[i]) == 0) continue;
+      decoded.spans.kind[i] = SpanKind::UserAnnotation;
+      local.step.set(i, -1);
+      local.name.set(i, builder_.intern(kAfterLastStep));
+    }
   }
 
   // The autograd engine's call around a gradient has the numbers of the gradient, as in PyTorch.
@@ -526,6 +573,7 @@ class Assembler {
   TraceBuilder& builder_;
   const DecodeContext& context_;
   ProcessId process_;
+  std::set<std::int64_t> partial_steps_;
   std::map<std::uint64_t, TrackId> tracks_;
   std::vector<AsyncBegin> async_begins_;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, TrackId>> async_ends_;
@@ -553,9 +601,16 @@ TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
   TraceCounts counts;
   std::sort(recording.thread_counts.begin(), recording.thread_counts.end(),
             [](const auto& a, const auto& b) { return a.thread < b.thread; });
-  for (const ThreadCounts& thread : recording.thread_counts)
-    assembler.add_counted_thread(thread, counts);
+  for (const ThreadCounts& thread : recording.thread_counts) {
+    if (thread.name != kAgentThread || !is_silent(thread))
+      assembler.add_counted_thread(thread, counts);
+  }
   for (const StepMark& step : recording.steps) {
+    if (assembler.is_partial_step(static_cast<std::int64_t>(step.number))) {
+      --counts.spans_by_kind[SpanKind::Step];
+      ++counts.spans_by_kind[SpanKind::UserAnnotation];
+      continue;
+    }
     const Nanos start_ns = context.clock->to_ns(step.begin_ticks);
     const Nanos end_ns = context.clock->to_ns(step.end_ticks);
     counts.steps.add(static_cast<std::int64_t>(step.number), std::max(end_ns, start_ns) - start_ns);
@@ -575,10 +630,10 @@ void assemble(Recording& recording, const DecodeContext& context,
   assembler.add_windows();
   // Makes all tracks before any of them is named as the end of another track's span.
   for (const auto& [thread, decoded] : threads) {
-    if (has_line(decoded, filter)) assembler.track_of(thread);
+    if (has_line(decoded, filter, assembler.is_own(thread))) assembler.track_of(thread);
   }
   for (auto& [thread, decoded] : threads) {
-    if (has_line(decoded, filter)) {
+    if (has_line(decoded, filter, assembler.is_own(thread))) {
       assembler.add_thread(thread, std::move(decoded));
     } else {
       assembler.add_thread_without_line(std::move(decoded));

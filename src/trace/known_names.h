@@ -22,6 +22,10 @@ inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
 // The key of the metadata that says by which range the steps of a trace were recognised, if the
 // program did not mark them.
 inline constexpr std::string_view kStepsInferredFrom = "steps_inferred_from";
+// The key of the metadata that lists the numbers of steps that were not recorded to their end, if
+// the program did not mark them; and what their spans are called.
+inline constexpr std::string_view kPartialStepsKey = "partial_steps";
+inline constexpr std::string_view kAfterLastStep = "after the last step";
 // All steps together, in tables.
 inline constexpr std::string_view kAllSteps = "ProfilerStep*";
 // N of a name ProfilerStep#N, -1 of any other. 07 and +7 do not count: they would not be written
@@ -32,6 +36,9 @@ std::int64_t step_number(std::string_view name) noexcept;
 inline constexpr std::string_view kNumberedEventsKey = "expose_kineto_event_metadata";
 // In Kineto's JSON, names of operators contain their overloads: "aten::add.Tensor".
 inline constexpr std::string_view kOverloadsInNamesKey = "capture_overload_names";
+
+// The thread of `sonde run` in a recorded program.
+inline constexpr const char* kAgentThread = "sonde agent";
 
 // Keys of metadata. How the program ended, if not well: {"signal": 11} or {"status": 1}.
 inline constexpr std::string_view kProgramEndedKey = "program_ended";

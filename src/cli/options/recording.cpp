@@ -40,6 +40,16 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
                                ->check(CLI::PositiveNumber)
                                ->type_name("N");
   from_step->excludes(after)->excludes(paused)->excludes(start);
+  command
+      ->add_option_function<std::string>(
+          "--capture-range", [&options](const std::string&) { options.captures = true; },
+          "Record between the program's calls of cudaProfilerStart and cudaProfilerStop: "
+          "cuda-profiler")
+      ->check(CLI::IsMember({"cuda-profiler"}))
+      ->type_name("RANGE")
+      ->excludes(after)
+      ->excludes(paused)
+      ->excludes(from_step);
   command->add_option("--steps", options.steps, "Stop recording after so many steps")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
