@@ -78,7 +78,7 @@ const std::array kOptionRules = {
 }  // namespace
 
 std::string in_own_words(std::string_view message) {
-  const std::string text(message);
+  std::string text(message);
   for (const OptionRule& rule : kOptionRules) {
     OptionMatch found;
     if (std::regex_match(text, found, std::regex(rule.pattern))) return rule.words(found);

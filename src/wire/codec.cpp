@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxEncodedWord = 13;
 
 // The records of a piece, whose payloads are stored packed, or as they are in files of version 1.
-template <bool kIsPacked>
+template <bool IsPacked>
 Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t ticks,
                             std::vector<std::uint64_t>& words) {
   const std::uint8_t* at = bytes.data();
@@ -41,7 +41,7 @@ Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t t
     if (extra > static_cast<std::size_t>(last - out))
       return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
     PayloadReader in(at, end);
-    if constexpr (kIsPacked) {
+    if constexpr (IsPacked) {
       pack_payload(in, detail::extended_kind(word), out, extra, earlier);
     } else {
       in.raw(out, extra);
