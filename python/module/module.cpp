@@ -38,16 +38,6 @@ PyTypeObject* make_type(PyObject* module, const char* name, int bytes, PyType_Sl
 
 namespace {
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "sonde._native",
-                          "Sonde's C++ library. Use the package sonde instead.",
-                          -1,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
-
 // There is one recorder in a process, and its answers belong to one interpreter.
 bool is_main_interpreter() {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
@@ -55,6 +45,25 @@ bool is_main_interpreter() {
                   "sonde works in the main interpreter of a process, not in a subinterpreter");
   return false;
 }
+
+// A subinterpreter gets a copy of a module that the main interpreter has loaded, without asking us.
+PyObject* check_interpreter(PyObject* /*module*/, PyObject* /*none*/) {
+  return is_main_interpreter() ? none() : nullptr;
+}
+
+PyMethodDef module_functions[] = {
+    {"check_interpreter", check_interpreter, METH_NOARGS, "ImportError in a subinterpreter."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "sonde._native",
+                          "Sonde's C++ library. Use the package sonde instead.",
+                          -1,
+                          module_functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 }  // namespace sonde::python

@@ -20,6 +20,10 @@ from sonde._libraries import load_libraries
 
 load_libraries()
 
+from sonde import _native
+
+_native.check_interpreter()
+
 from sonde._native import is_recording, version as __version__
 from sonde._trace import Answer, Column, Table, Trace, open
 

@@ -261,7 +261,8 @@ def test_sonde_run_records_the_steps_that_one_asks_for(tmp_path):
 def test_sonde_run_knows_the_steps_of_a_program_without_optimizers(tmp_path):
     trace = run_of(INFERENCE, tmp_path)
     steps = [event.trace_name for event in trace.events() if event.trace_name.startswith("ProfilerStep")]
-    assert steps == [f"ProfilerStep#{number}" for number in range(3, 13)]
+    assert steps == [f"ProfilerStep#{number}" for number in range(3, 12)]
+    assert "after the last step" in {event.name for event in trace.events()}  # nobody knows whether it would have ended
     report = trace.report()
     assert report["steady"]["rule"] == "inferred"
     assert "The program marks no steps; enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ tells them apart" in " ".join(str(report).split())

@@ -25,7 +25,7 @@ from sonde._tensors import finish_tensors, follow_tensors
 from sonde._times import FormattedTimesMixin, Interval, Kernel
 from sonde._torch import tell_torch
 from sonde.profiler._actions import ProfilerActivity, _attach_sources
-from sonde.profiler._experimental_config import _numbers_and_overloads, _warn_of
+from sonde.profiler._experimental_config import _switches, _warn_of
 from sonde.profiler._kineto_results import KinetoResults
 from sonde.profiler._profile import _Results
 
@@ -69,7 +69,7 @@ class profile(_Results):
         self._limit_events(experimental_config, with_stack, post_processing_timeout_s)
         self._native = _native.profiler(
             [activity.value for activity in activities], self.record_shapes, profile_memory, with_stack, with_flops, with_modules, acc_events,
-            *_numbers_and_overloads(experimental_config), "", None, None, custom_trace_id_callback, None, None)
+            *_switches(experimental_config), "", None, None, custom_trace_id_callback, None, None)
 
     @staticmethod
     def _device_that_is_there(device: Optional[str]) -> Optional[str]:

@@ -9,7 +9,8 @@ from typing import Any, Dict, List, Tuple
 # What Sonde does whether it is asked or not.
 _ALWAYS = ("verbose", "profile_all_threads")
 # What it does if it is asked.
-_DONE = ("record_python_gc_info", "capture_overload_names", "expose_kineto_event_metadata", "trace_only")
+_DONE = ("record_python_gc_info", "capture_overload_names", "expose_kineto_event_metadata", "trace_only",
+         "enable_cuda_sync_events")
 _DEFAULTS: Dict[str, Any] = {
     "profiler_metrics": [],
     "profiler_measure_per_kernel": False,
@@ -46,9 +47,10 @@ class _ExperimentalConfig:
         return f"_ExperimentalConfig({', '.join(changed)})"
 
 
-def _numbers_and_overloads(config: Any) -> Tuple[bool, bool]:
-    """Whether events are numbered, and whether exported names contain overloads."""
-    return bool(getattr(config, "expose_kineto_event_metadata", False)), bool(getattr(config, "capture_overload_names", False))
+def _switches(config: Any) -> Tuple[bool, ...]:
+    """Whether events are numbered, whether exported names contain overloads, and whether waits of a GPU are recorded."""
+    names = ("expose_kineto_event_metadata", "capture_overload_names", "enable_cuda_sync_events")
+    return tuple(bool(getattr(config, name, False)) for name in names)
 
 
 def _warn_of(config: Any) -> None:

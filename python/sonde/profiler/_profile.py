@@ -25,7 +25,7 @@ from sonde._trace import Trace
 from sonde.profiler._actions import (ProfilerAction, _action_number, _activities, _activity, _attach_sources, _check_types, _kinds,
                                      supported_activities)
 from sonde.profiler._execution_trace import ExecutionTraceObserver
-from sonde.profiler._experimental_config import _numbers_and_overloads, _warn_of
+from sonde.profiler._experimental_config import _switches, _warn_of
 from sonde.profiler._kineto_results import KinetoResults
 
 _log = logging.getLogger("sonde.autograd.profiler")
@@ -175,7 +175,7 @@ class _KinetoProfile(_Results):
         self._inner = _Inner(self)
         self._native = _native.profiler(
             [activity.value for activity in self.activities], record_shapes or with_flops, profile_memory, with_stack, with_flops,
-            with_modules, acc_events, *_numbers_and_overloads(experimental_config), os.fspath(output), schedule, ready,
+            with_modules, acc_events, *_switches(experimental_config), os.fspath(output), schedule, ready,
             custom_trace_id_callback, self.execution_trace_observer._native if self._ours else None, _kinds(given))
 
     @property
