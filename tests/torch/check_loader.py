@@ -24,7 +24,7 @@ def names_in(sonde: str, recording: pathlib.Path) -> list[tuple[str, float, floa
     events = json.loads(exported.read_text())["traceEvents"]
     # Steps are inferred by `sonde run`; torch knows of none.
     return [(e["name"], e["ts"], e["dur"]) for e in events
-            if e.get("cat") in ("cpu_op", "user_annotation") and not e["name"].startswith("ProfilerStep#")]
+            if e.get("cat") in ("cpu_op", "user_annotation") and not e["name"].startswith(("ProfilerStep#", "after the last step"))]
 
 
 def within_mark(events) -> collections.Counter:
