@@ -33,7 +33,9 @@ bool copy_chunk(const ChunkHeader* chunk, std::uint64_t stream, EventsHead& head
   if (committed <= detail::kChunkFirstWord) return false;
   load_words(chunk, detail::kChunkFirstWord, committed, words);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with mark_free
-  return __atomic_load_n(&chunk->state, __ATOMIC_RELAXED) == state &&
+  // If the chunk has a new owner already, its number must not be read before its state: pairs with
+  // next_chunk. Processors that order loads do not care; AArch64 does.
+  return __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE) == state &&
          __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED) == head.thread &&
          __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED) == head.sequence;
 }
