@@ -154,6 +154,8 @@ class StepMaker {
 
   std::string reason(const StepTime& step, const OwnTimes& usual, std::int64_t usual_step) const {
     const auto [name, more_ns] = OwnTimes(trace_, step.span).grown(usual);
+    if (more_ns <= 0)
+      return "nothing on its thread took longer than in step " + std::to_string(usual_step);
     const std::string what = name == StringId::kInvalid
                                  ? "code outside all spans"
                                  : std::string(trace_.string(StringId(name)));

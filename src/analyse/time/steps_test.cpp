@@ -116,5 +116,17 @@ TEST(StepTimes, LeaveOutWhatOnlyTheEndOfTheRecordingEnded) {
   EXPECT_EQ(times.steps.back().host_ns(), 100'000);
 }
 
+// The slow one is a span that another thread ended: nothing is inside it.
+TEST(StepTimes, DoNotSayThatSomethingTookNoTimeMore) {
+  OpTrace t;
+  for (int i = 0; i < 6; ++i) {
+    const auto span = t.span("ProfilerStep#1", SpanKind::Step, t.main(), 1000 * i,
+                             1000 * i + (i == 3 ? 900 : 100 + i));
+    t.builder().spans().step.set(span.span(), i);
+    if (i == 3) t.builder().spans().flags.set(span.span(), SpanFlags::kAsync);
+  }
+  EXPECT_THAT(step_times(t.build()).steps[3].why, ::testing::Not(::testing::HasSubstr("0 ns")));
+}
+
 }  // namespace
 }  // namespace sonde
