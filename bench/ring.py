@@ -23,6 +23,7 @@ import sys, time, os, signal
 import torch
 torch.manual_seed(0)
 torch.set_num_threads(int(sys.argv[4]))
+clock = time.process_time if sys.argv[5] == "cpu" else time.perf_counter
 kind, steps, dumps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 if kind == "resnet":
     class Block(torch.nn.Module):
@@ -42,11 +43,11 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 times = []
 for i in range(steps):
     if dumps and i % 10 == 5: os.kill(os.getpid(), signal.SIGUSR2)
-    begin = time.perf_counter()
+    begin = clock()
     optimizer.zero_grad()
     model(batch).pow(2).mean().backward()
     optimizer.step()
-    times.append(time.perf_counter() - begin)
+    times.append(clock() - begin)
 print(*[f"{t * 1e3:.4f}" for t in times[5:]])
 """
 
@@ -63,22 +64,24 @@ def main():
     parser.add_argument("sonde")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--kinds", default="resnet,transformer")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--clock", choices=("cpu", "wall"), default="wall", help="cpu: of all threads; on a busy machine")
     parser.add_argument("--python", default="/usr/bin/python3")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "train.py")
         program.write_text(PROGRAM)
-        for kind in ("resnet", "transformer"):
+        for kind in options.kinds.split(","):
             train = [options.python, str(program), kind, str(options.steps)]
             output = os.path.join(folder, "out-{pid}.sonde")
             ring = [options.sonde, "run", "-q", "--ring", "30s", "--dump-on", "slow-step:3x,signal:USR2,crash,exit!=0",
                     "-o", output, "--"]
             alone, ratios, dumping = [], [], []
             for _ in range(options.rounds):
-                alone.append(run([*train, "0", str(options.threads)]))
-                ratios.append(run([*ring, *train, "0", str(options.threads)]) / alone[-1])
-                dumping.append(run([*ring, *train, "1", str(options.threads)]) / alone[-1])
+                alone.append(run([*train, "0", str(options.threads), options.clock]))
+                ratios.append(run([*ring, *train, "0", str(options.threads), options.clock]) / alone[-1])
+                dumping.append(run([*ring, *train, "1", str(options.threads), options.clock]) / alone[-1])
             sizes = sorted(path.stat().st_size for path in pathlib.Path(folder).glob("*.sonde"))
             print(f"{kind:12} step {statistics.median(alone):7.2f} ms  ring {statistics.median(ratios):.3f} "
                   f"({min(ratios):.3f} to {max(ratios):.3f})  while dumping {statistics.median(dumping):.3f}  "
