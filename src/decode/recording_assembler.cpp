@@ -125,7 +125,6 @@ class Assembler {
     // A table shows partial steps by their own name.
     if (context_.purpose == ReadFor::Everything || !partial_steps_.empty())
       local.step.assign(steps_of(decoded));
-    rename_partial_steps(decoded, local);
     local.parent.assign(std::move(decoded.spans.parent));
     shift(local.parent, first);
     local.start_ns.assign(std::move(decoded.spans.start_ns));
@@ -153,6 +152,7 @@ class Assembler {
     devices_.add_words(std::move(decoded.devices.words));
     for (StringId& name : decoded.spans.name) name = recording_.names[name.value()].name;
     local.name.assign(std::move(decoded.spans.name));
+    rename_partial_steps(local);
     fill_rest(local, count);
     spans.append(std::move(local));
     const auto first_instant = static_cast<std::uint32_t>(builder_.instants().size());
@@ -363,11 +363,11 @@ class Assembler {
   }
 
   // What was recorded of a step that did not end is no step.
-  void rename_partial_steps(DecodedThread& decoded, SpanTable& local) {
+  void rename_partial_steps(SpanTable& local) {
     if (partial_steps_.empty() || !local.step.materialised()) return;
     for (std::size_t i = 0; i < local.step.size(); ++i) {
       if (partial_steps_.count(local.step[i]) == 0) continue;
-      decoded.spans.kind[i] = SpanKind::UserAnnotation;
+      local.kind.set(i, SpanKind::UserAnnotation);
       local.step.set(i, -1);
       local.name.set(i, builder_.intern(kAfterLastStep));
     }
