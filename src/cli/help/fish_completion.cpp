@@ -72,6 +72,7 @@ std::string fish_offer(const DescribedOption& option, const DescribedCommand& pr
       return " -a '(__fish_complete_command)'";
     case Offer::Commands: {
       std::vector<std::string> words;
+      words.reserve(program.commands.size());
       for (const DescribedCommand& command : program.commands) words.push_back(last_word(command));
       return " -a " + fish_words(words);
     }

@@ -42,10 +42,11 @@ std::string zsh_action(const DescribedOption& option) {
 std::string zsh_option(const DescribedOption& option) {
   std::string all;
   for (const std::string& name : option.names) all += (all.empty() ? "" : " ") + name;
+  const std::string excluded = option.is_repeated ? "*" : "(" + all + ")";
   std::string out;
   for (const std::string& name : option.names) {
     const bool is_long = name.starts_with("--");
-    out += " \\\n        '" + (option.is_repeated ? std::string("*") : "(" + all + ")") + name;
+    out.append(" \\\n        '").append(excluded).append(name);
     if (option.value_is_optional)
       out += "=-";
     else if (!option.value.empty())

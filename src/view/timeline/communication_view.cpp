@@ -95,6 +95,7 @@ class RankCommunication {
 
   void write_kinds(PageJson& json) {
     std::vector<KindRow*> rows;
+    rows.reserve(kinds_.size());
     for (KindRow& row : kinds_) rows.push_back(&row);
     rows.resize(std::min(rows.size(), kMostCommunicationRows));
     json.key("rows").list(rows, [&](KindRow* row) {
@@ -115,6 +116,7 @@ class RankCommunication {
 
   void write_steps(PageJson& json) {
     std::vector<std::pair<std::uint32_t, CollectiveSum*>> rows;
+    rows.reserve(steps_.size());
     for (auto& [place, sum] : steps_) rows.emplace_back(place, &sum);
     rows.resize(std::min(rows.size(), kMostCommunicationRows));
     json.key("steps").list(rows, [&](const auto& row) {
