@@ -96,7 +96,8 @@ std::string how_text(const ProgramEnd& end) {
                        words != nullptr ? " (" + std::string(words) + ")" : "");
   }
   if (end.status != 0) return format_text("The program ended with exit status {}.", end.status);
-  return "The recording has no end: the program was killed, crashed, or still runs.";
+  return "The recording has no end: the program was killed, crashed or still runs, or the file was "
+         "cut.";
 }
 
 bool has_reason(std::string_view json, std::string_view reason) {
