@@ -84,8 +84,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): read() made it
     const auto& request = parser_->get();
     const RequestHead head{view(request.method_string()), view(request.target()),
-                           view(request[http::field::host]), view(request[http::field::origin]),
-                           view(request["X-Sonde-Token"])};
+                           // Several hosts: none of them is believed.
+                           request.count(http::field::host) == 1 ? view(request[http::field::host])
+                                                                 : std::string_view(),
+                           view(request[http::field::origin]), view(request["X-Sonde-Token"])};
     switch (shared_.gate.allows(head)) {
       case Permission::Page:
         return send(shared_.handlers.page(head.target));

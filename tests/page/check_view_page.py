@@ -170,6 +170,7 @@ def refuses_strangers(served: Served, test: unittest.TestCase):
     test.assertEqual(status(served.ask(f"GET /api/trace HTTP/1.1\n{host}\nX-Sonde-Token: {'0' * 32}\n{close}")), "403")
     test.assertEqual(status(served.ask(f"GET / HTTP/1.1\nHost: evil.example:{served.port}\n{close}")), "403")
     test.assertEqual(status(served.ask(f"GET /api/trace HTTP/1.1\nHost: evil.example\nX-Sonde-Token: {served.token}\n{close}")), "403")
+    test.assertEqual(status(served.ask(f"GET /api/trace HTTP/1.1\n{host}\nHost: evil.example\nX-Sonde-Token: {served.token}\n{close}")), "403")
     good = served.ask(f"GET /api/trace HTTP/1.1\n{host}\nX-Sonde-Token: {served.token}\n{close}")
     test.assertEqual(status(good), "200")
     test.assertNotIn(served.token.encode(), served.ask(f"GET / HTTP/1.1\n{host}\n{close}"))
