@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -126,16 +127,21 @@ Result<void> check(const JobCommand& command) {
   return format ? Result<void>() : Failure(format.error());
 }
 
-Result<PageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open) {
+Result<JobPageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open) {
   JobCommand command;
   command.inputs = files;
   command.open = open;
   SONDE_TRY(const std::vector<JobFile> found, find_job_files(command.inputs));
   SONDE_TRY(Summaries summaries, make_summaries(found, command));
   SONDE_TRY_VOID(refuse_problems(summaries, command));
+  std::multimap<std::int32_t, std::string> by_rank;
+  for (const RankSummary& one : summaries.ranks) by_rank.emplace(one.rank, one.source);
+  JobPageView page;
+  for (const auto& [rank, source] : by_rank) page.files.push_back(source);
   SONDE_TRY(JobReport job, analyse_job(std::move(summaries.ranks)));
   add_notes(summaries, job);
-  return job_view(job, job_sentences(job));
+  page.view = job_view(job, job_sentences(job));
+  return page;
 }
 
 Result<void> run_job(const JobCommand& command, Output& out) {

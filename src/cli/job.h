@@ -30,8 +30,13 @@ struct JobCommand {
 };
 Result<void> check(const JobCommand& command);
 Result<void> run_job(const JobCommand& command, Output& out);
-// What all these traces say together, for the page of one of them.
-Result<PageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open);
+// What all these traces say together, for the page of one of them; and which files were read, by
+// rank.
+struct JobPageView {
+  PageView view;
+  std::vector<std::string> files;
+};
+Result<JobPageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open);
 
 // The files of a job, sorted. Whether something in a folder is a trace is seen when it is opened.
 struct JobFile {

@@ -39,15 +39,21 @@
 namespace sonde::cli {
 namespace {
 
-// The ranks of a job side by side, and what changed since other runs.
-Result<std::vector<PageView>> views_of_several(const ViewCommand& options) {
+// The ranks of a job side by side, and what changed since other runs. A folder or a pattern becomes
+// the files of its ranks.
+Result<std::vector<PageView>> views_of_several(ViewCommand& options) {
   std::vector<PageView> views;
-  if (!options.more.empty()) {
+  const bool is_job = names_a_job(options.file);
+  if (is_job || !options.more.empty()) {
     std::vector<std::string> files = {options.file};
     files.insert(files.end(), options.more.begin(), options.more.end());
     const Progress progress("comparing ranks");
-    SONDE_TRY(PageView ranks, job_view_of(files, options.open));
-    views.push_back(std::move(ranks));
+    SONDE_TRY(JobPageView ranks, job_view_of(files, options.open));
+    if (is_job) {
+      options.file = ranks.files.front();
+      options.more.assign(ranks.files.begin() + 1, ranks.files.end());
+    }
+    views.push_back(std::move(ranks.view));
   }
   if (!options.against.empty()) {
     const Progress progress("comparing runs");
@@ -58,12 +64,12 @@ Result<std::vector<PageView>> views_of_several(const ViewCommand& options) {
   return views;
 }
 
-Result<void> write_page(const ViewCommand& options) {
+Result<void> write_page(ViewCommand options) {
   SONDE_TRY_VOID(not_onto_itself(options.file, options.output));
-  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   TracePageOptions wanted;
   wanted.at = options.at;
   SONDE_TRY(wanted.more_views, views_of_several(options));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   if (options.most_spans > 0) wanted.most_spans = options.most_spans;
   if (trace.spans().size() > wanted.most_spans)
     say(options.output + ": shows " + counted_text(wanted.most_spans, "span") + " of " +
@@ -275,9 +281,9 @@ void print_address(const detail::ViewServer& server, const std::string& address,
   (void)out.finish();
 }
 
-Result<void> serve(const ViewCommand& options, Output& out) {
-  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+Result<void> serve(ViewCommand options, Output& out) {
   SONDE_TRY(const std::vector<PageView> more, views_of_several(options));
+  SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
   std::unique_ptr<AllShown> shown;
   {
     const Progress progress("indexing " + options.file);

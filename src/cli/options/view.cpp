@@ -43,7 +43,8 @@ void add_view(Parser& parser) {
   command->footer(
       "The page is for this machine only: it listens on 127.0.0.1, and the address contains a "
       "secret token.\nExamples:\n  sonde view train.sonde\n  sonde view train.sonde -o "
-      "train.html\n  sonde view rank*.json.gz\n  sonde view new.sonde --against old.sonde");
+      "train.html\n  sonde view run/rank*.json.gz\n  sonde view run/\n  sonde view new.sonde "
+      "--against old.sonde");
   command->callback([&parser, &view] {
     require(check(view));
     parser.action = [&view](Output& out) { return run_view(view, out); };
