@@ -3,7 +3,8 @@
 """Runs `sonde job` under mpirun and compares with one process.
 
     tests/mpi/run.py --sonde BUILD/bin/sonde RANKS            1, 2 and 4 processes, and one that is killed or stops
-    tests/mpi/run.py --sonde BUILD/bin/sonde --nodes RANKS    over two network namespaces
+    tests/mpi/run.py --sonde BUILD/bin/sonde --nodes RANKS    over two network namespaces; then a link goes down,
+                                                              and a node's daemon is killed
 
 Exits with 77 if something that it needs is missing.
 """
@@ -13,9 +14,11 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SKIPPED = 77
@@ -37,6 +40,22 @@ def expect(holds: bool, what: str, done: subprocess.CompletedProcess):
         return
     print(f"FAILED: {what}\nstatus {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
     sys.exit(1)
+
+
+def command_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""  # it has ended
+
+
+def wait_until(holds, what: str, seconds: int = 60):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            print(f"FAILED: not within {seconds} s: {what}")
+            sys.exit(1)
+        time.sleep(0.02)
 
 
 class Nodes:
@@ -67,6 +86,14 @@ class Nodes:
     def __exit__(self, *_):
         for name in self.names:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+    def set_link(self, state: str):
+        subprocess.run(["ip", "-n", self.names[1], "link", "set", "sonde_vb", state], check=True)
+
+    def processes(self, name: str) -> list:
+        """The processes of this name on the second node, none of which anybody else started."""
+        listed = subprocess.run(["ip", "netns", "pids", self.names[1]], capture_output=True, text=True, check=False)
+        return [int(pid) for pid in listed.stdout.split() if command_of(pid) == name]
 
     def mpirun(self) -> list:
         return ["ip", "netns", "exec", "sonde_a", "unshare", "--uts", "bash", "-c",
@@ -114,6 +141,54 @@ wait
     expect(again.returncode == 0 and again.stdout == before.stdout, "the next run goes on from there", again)
 
 
+def check_lost_node(sonde: Path, ranks: Path, env: dict, folder: Path, nodes: Nodes, fault: str):
+    """The second node is cut off, or loses its daemon, while process 3 works. All must end, and the next run goes on."""
+    many, kept, go, stopped = (folder / f"{fault}_{name}" for name in ("many", "kept", "go", "stopped"))
+    many.mkdir()
+    kept.mkdir()
+    make_ranks(ranks, many, 24)
+    script = folder / f"{fault}_script"
+    script.write_text(f"""#!/bin/bash
+[[ $OMPI_COMM_WORLD_RANK == 3 ]] || exec {sonde} "$@"
+{sonde} "$@" &
+until ls {kept}/rank*.sum > /dev/null 2>&1; do sleep 0.005; done
+kill -STOP $!
+touch {stopped}
+until [[ -e {go} ]]; do sleep 0.01; done
+kill -CONT $!
+wait $!
+""")
+    script.chmod(0o755)
+    words = ["job", many, "--format", "json", "--summaries"]
+    before = run([sonde, "job", many, "--format", "json"], env)
+    printed = folder / f"{fault}_printed"
+    with printed.open("w") as out, subprocess.Popen(
+            [str(word) for word in [*nodes.mpirun(), "-n", 4, script, *words, kept, "--timeout", 3]], env=env,
+            stdout=subprocess.DEVNULL, stderr=out, start_new_session=True) as job:
+        wait_until(stopped.exists, "process 3 has begun")
+        if fault == "link":
+            nodes.set_link("down")
+        else:
+            for pid in nodes.processes("orted"):
+                os.kill(pid, signal.SIGKILL)
+        go.touch()
+        if fault == "link":
+            # mpirun itself waits for the other node for ever; what counts is that our processes end and say why.
+            wait_until(lambda: "did not answer" in printed.read_text(), "the missing processes are named")
+            wait_until(lambda: not nodes.processes("sonde"), "no process stays on the node that was cut off")
+            os.killpg(job.pid, signal.SIGKILL)
+        status = job.wait(timeout=60)
+    expect(status != 0, f"{fault}: the command fails", before)
+    if fault == "link":
+        nodes.set_link("up")
+    wait_until(lambda: not nodes.processes("sonde"), "no process stays on the lost node")
+    for pid in nodes.processes("orted"):
+        os.kill(pid, signal.SIGKILL)
+    expect(any(kept.iterdir()), f"{fault}: summaries are kept", before)
+    again = run([*nodes.mpirun(), "-n", 4, sonde, *words, kept], env)
+    expect(again.returncode == 0 and again.stdout == before.stdout, f"{fault}: the next run goes on from there", again)
+
+
 def check_unreadable_file(sonde: Path, ranks: Path, env: dict, folder: Path):
     broken = folder / "broken.json"
     broken.write_text("{")
@@ -158,6 +233,8 @@ def main():
                 skip("two nodes need root and the program ip")
             with Nodes(folder) as nodes:
                 check_processes(options.sonde, options.ranks, env, alone.stdout, nodes.mpirun(), [4])
+                check_lost_node(options.sonde, options.ranks, env, folder, nodes, "daemon")
+                check_lost_node(options.sonde, options.ranks, env, folder, nodes, "link")
         else:
             check_processes(options.sonde, options.ranks, env, alone.stdout, MPIRUN, [1, 2, 4])
             check_broken_process(options.sonde, options.ranks, env, folder)
