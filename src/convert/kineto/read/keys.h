@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -118,9 +119,11 @@ inline constexpr std::array<MetaRow, 6> kMetaRows = {{
     {MetaKind::ThreadLaneOf, "thread_lane_of", ArgKey::Tid},
 }};
 constexpr const MetaRow& meta_row(MetaKind kind) {
-  return *std::find_if(kMetaRows.begin(), kMetaRows.end(),
-                       [kind](const MetaRow& row) { return row.kind == kind; });
+  return kMetaRows[static_cast<std::size_t>(kind)];
 }
+static_assert(std::all_of(kMetaRows.begin(), kMetaRows.end(),
+                          [](const MetaRow& row) { return meta_row(row.kind).kind == row.kind; }),
+              "rows stand in the order of MetaKind");
 // Null if none has that name.
 constexpr const MetaRow* find_meta_row(std::string_view name) {
   const auto found = std::find_if(kMetaRows.begin(), kMetaRows.end(),
