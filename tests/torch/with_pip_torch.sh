@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tests/torch/with_pip_torch.sh BUILD: builds Sonde and its adapter for the torch that python3 has, and compares what
+# tests/torch/with_pip_torch.sh BUILD: builds Sonde's adapter for the torch that python3 has, and compares what
 # `sonde run` records of an unmodified program with what torch.profiler says about it. For machines whose torch did
-# not come from Debian; it needs cmake, ninja, g++, zlib, zstd, fmt and CLI11.
+# not come from Debian. BUILD is an unpacked tarball of Sonde or a build folder; where it has no program `sonde`,
+# Sonde is built there, which needs cmake, ninja, zlib, zstd, fmt and CLI11.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${1:?name a build folder}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSONDE_BUILD_TESTS=OFF \
-  -DSONDE_BUILD_EXAMPLES=OFF -DSONDE_WITH_TORCH=OFF >/dev/null
-cmake --build "$build" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+if [[ ! -x $build/bin/sonde ]]; then
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSONDE_BUILD_TESTS=OFF \
+    -DSONDE_BUILD_EXAMPLES=OFF -DSONDE_WITH_TORCH=OFF >/dev/null
+  cmake --build "$build" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+fi
 export XDG_CACHE_HOME=$work/cache
 "$build/bin/sonde" torch build --python "$(command -v python3)"
 
