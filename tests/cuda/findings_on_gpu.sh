@@ -16,7 +16,7 @@ failed=0
 declare -A wanted=([launches]=launch_bound [outside]=host_bound [waits]=stalling_synchronisation
                    [pageable]=pageable_copies [clean]=none)
 for mode in launches outside waits pageable clean; do
-  "$sonde" run -q --gpu --shapes --signal-start USR1 --signal-stop USR2 -o "$work/$mode.sonde" -- \
+  "$sonde" run --force -q --gpu --shapes --signal-start USR1 --signal-stop USR2 -o "$work/$mode.sonde" -- \
     python3 "$root/tests/cuda/findings.py" "$mode" || failed=1
   "$sonde" report "$work/$mode.sonde" -o "$work/$mode.html" || failed=1
   "$sonde" report "$work/$mode.sonde" -o "$work/$mode.json" || failed=1

@@ -16,7 +16,7 @@ export XDG_CACHE_HOME=$work/cache
 for mode in compile graphs script; do
   echo "== $mode"
   python3 "$root/tests/cuda/compiled.py" "$mode" --torch "$kept/$mode.torch.json.gz" || failed=1
-  "$sonde" run -q --gpu=full --shapes --no-follow-children --signal-start USR1 --signal-stop USR2 -o "$kept/$mode.sonde" -- \
+  "$sonde" run --force -q --gpu=full --shapes --no-follow-children --signal-start USR1 --signal-stop USR2 -o "$kept/$mode.sonde" -- \
     python3 "$root/tests/cuda/compiled.py" "$mode" || failed=1
   "$sonde" export "$kept/$mode.sonde" -o "$work/$mode.json" || failed=1
   python3 "$root/tests/cuda/compare_traces.py" "$kept/$mode.torch.json.gz" "$work/$mode.json" || failed=1

@@ -18,26 +18,26 @@ g++ -std=c++20 -I"$root/src" -I"$root/include" -I"$cuda/extras/CUPTI/include" -I
 nvcc -std=c++17 -arch=native -O2 -o "$work/launches" "$root/tests/cuda/launches.cu" || exit 1
 for level in linked full lean; do
   echo "== a CUDA program without torch, $level"
-  "$sonde" run "--gpu=$level" --memory -o "$work/launches.sonde" -- "$work/launches" 1000 >"$work/counts.json" || failed=1
+  "$sonde" run --force "--gpu=$level" --memory -o "$work/launches.sonde" -- "$work/launches" 1000 >"$work/counts.json" || failed=1
   "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
   python3 "$root/tests/cuda/check_launches.py" "$level" "$work/counts.json" "$work/launches.json" || failed=1
 done
 for level in linked full; do
   echo "== its calls as CUPTI records them, $level"
-  SONDE_CUDA_LOG_CALLS=$work/calls "$sonde" run -q "--gpu=$level" -o "$work/launches.sonde" -- "$work/launches" 200 \
+  SONDE_CUDA_LOG_CALLS=$work/calls "$sonde" run --force -q "--gpu=$level" -o "$work/launches.sonde" -- "$work/launches" 200 \
     >"$work/counts.json" || failed=1
   "$sonde" export "$work/launches.sonde" -o "$work/launches.json" || failed=1
   python3 "$root/tests/cuda/check_links.py" "$work/calls" "$work/launches.json" || failed=1
 done
 echo "== one that is killed"
-"$sonde" run -q --gpu -o "$work/killed.sonde" -- "$work/launches" 1000000 >/dev/null 2>&1 &
+"$sonde" run --force -q --gpu -o "$work/killed.sonde" -- "$work/launches" 1000000 >/dev/null 2>&1 &
 recording=$!
 sleep 5
 kill -KILL "$(pgrep -P "$recording" -x launches)"
 wait "$recording"
 "$sonde" export "$work/killed.sonde" -o "$work/killed.json" || failed=1
 python3 "$root/tests/cuda/check_killed.py" "$work/killed.json" || failed=1
-SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run -q --gpu=full --memory -o "$work/small.sonde" -- "$work/launches" 3 \
+SONDE_CUDA_KEEP_BUFFERS=$work/launches.cupti "$sonde" run --force -q --gpu=full --memory -o "$work/small.sonde" -- "$work/launches" 3 \
   >"$work/small.json"
 
 echo "== torch $(python3 -c 'import torch; print(torch.__version__)')"
@@ -45,7 +45,7 @@ export XDG_CACHE_HOME=$work/cache
 "$sonde" torch build --python "$(command -v python3)" || failed=1
 python3 "$root/tests/cuda/train.py" --times "$work/plain.times"
 python3 "$root/tests/cuda/train.py" --torch "$work/torch.json" --times "$work/torch.times"
-SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --gpu=full -o "$work/train.sonde" -- \
+SONDE_CUDA_KEEP_BUFFERS=$work/train.cupti "$sonde" run --force --gpu=full -o "$work/train.sonde" -- \
   python3 "$root/tests/cuda/train.py" --times "$work/sonde.times" || failed=1
 "$sonde" info "$work/train.sonde" | sed -n 1,40p
 "$sonde" export "$work/train.sonde" -o "$work/train.json" || failed=1
@@ -55,7 +55,7 @@ python3 "$root/tests/export/check_trace_rules.py" "$work/train.json" || failed=1
 echo "== however it ends"
 for how in return _exit abort interrupt fork fork-later term; do
   rm -f "$work"/end*.sonde
-  "$sonde" run -q --gpu -o "$work/end.sonde" -- python3 "$root/tests/cuda/ends.py" "$how" 2>/dev/null
+  "$sonde" run --force -q --gpu -o "$work/end.sonde" -- python3 "$root/tests/cuda/ends.py" "$how" 2>/dev/null
   for file in "$work"/end*.sonde; do "$sonde" export "$file" -o "$file.json" || failed=1; done
   python3 "$root/tests/cuda/check_ends.py" "$how" "$work"/end*.sonde.json || failed=1
   rm -f "$work"/end*
@@ -63,7 +63,7 @@ done
 echo "== four ranks that share the GPU"
 ranks=(python3 -m torch.distributed.run --nproc-per-node 4 "$root/tests/cuda/ranks.py")
 OMP_NUM_THREADS=1 "${ranks[@]}" --torch "$work" || failed=1
-OMP_NUM_THREADS=1 "$sonde" run --gpu=full -o "$work/rank{rank}.sonde" -- "${ranks[@]}" || failed=1
+OMP_NUM_THREADS=1 "$sonde" run --force --gpu=full -o "$work/rank{rank}.sonde" -- "${ranks[@]}" || failed=1
 for rank in 0 1 2 3; do
   "$sonde" export "$work/rank$rank.sonde" -o "$work/rank$rank.json" || failed=1
   python3 "$root/tests/cuda/compare_traces.py" "$work/torch$rank.json" "$work/rank$rank.json" || failed=1
@@ -72,7 +72,7 @@ echo "== operators behind the work, as external correlation has them"
 g++ -std=c++20 -shared -fPIC -I"$root/src" -o "$work/libtag_ranges.so" "$root/tests/cuda/tag_ranges.cpp" -ldl || failed=1
 for level in linked full; do
   NVTX_INJECTION64_PATH=$work/libtag_ranges.so TAG_RANGES_FILE=$work/tags SONDE_CUDA_LOG_CALLS=$work/calls \
-    "$sonde" run -q "--gpu=$level" -o "$work/tagged.sonde" -- python3 "$root/tests/cuda/train.py" --nvtx || failed=1
+    "$sonde" run --force -q "--gpu=$level" -o "$work/tagged.sonde" -- python3 "$root/tests/cuda/train.py" --nvtx || failed=1
   "$sonde" export "$work/tagged.sonde" -o "$work/tagged.json" || failed=1
   python3 "$root/tests/cuda/check_links.py" "$work/calls" "$work/tagged.json" "$work/tags" || failed=1
 done
@@ -96,7 +96,7 @@ fi
 for _ in 1 2 3; do
   python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/plain.times"
   python3 "$root/tests/cuda/train.py" --steps 200 --times "$work/torch.times" --torch "$work/long.json"
-  "$sonde" run -q --gpu -o "$work/long.sonde" -- python3 "$root/tests/cuda/train.py" --steps 200 \
+  "$sonde" run --force -q --gpu -o "$work/long.sonde" -- python3 "$root/tests/cuda/train.py" --steps 200 \
     --times "$work/sonde.times"
   for run in plain torch sonde; do echo "$run: $(cat "$work/$run.times")"; done
 done

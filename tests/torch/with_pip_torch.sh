@@ -22,7 +22,7 @@ devices=(cpu)
 python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' && devices+=(cuda)
 for device in "${devices[@]}"; do
   echo "== $device, torch $(python3 -c 'import torch; print(torch.__version__)')"
-  "$build/bin/sonde" run --shapes --memory -o "$work/$device.sonde" -- \
+  "$build/bin/sonde" run --force --shapes --memory -o "$work/$device.sonde" -- \
     python3 "$root/tests/torch/train_both.py" "$work/torch.json" "$device"
   "$build/bin/sonde" export "$work/$device.sonde" -o "$work/sonde.json"
   python3 "$root/tests/torch/compare_both.py" "$work/torch.json" "$work/sonde.json"
@@ -31,17 +31,17 @@ for device in "${devices[@]}"; do
 done
 
 echo "== stacks and modules"
-"$build/bin/sonde" run --stack --modules -o "$work/stacks.sonde" -- \
+"$build/bin/sonde" run --force --stack --modules -o "$work/stacks.sonde" -- \
   python3 "$root/tests/torch/train_both.py" "$work/torch.json" cpu
 "$build/bin/sonde" table "$work/stacks.sonde" --group-by-stack 2 --row-limit 3
 
 echo "== the cost of an operator"
 python3 "$root/tests/torch/op_loop.py"
-"$build/bin/sonde" run -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
+"$build/bin/sonde" run --force -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
 time "$build/bin/sonde" table "$work/loop.sonde" --row-limit 3 >/dev/null
 python3 "$root/tests/torch/op_loop.py" torch
 
 echo "== the cost of an operator in an execution trace"
-"$build/bin/sonde" run --et="$work/loop.et.json" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
-"$build/bin/sonde" run --et="$work/loop.et.json.gz" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
+"$build/bin/sonde" run --force --et="$work/loop.et.json" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
+"$build/bin/sonde" run --force --et="$work/loop.et.json.gz" -o "$work/loop.sonde" -- python3 "$root/tests/torch/op_loop.py"
 python3 "$root/tests/torch/op_loop.py" et "$work/theirs.et.json"

@@ -2,6 +2,7 @@
 #include "collect/torch/integral_tensors.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -52,7 +53,7 @@ std::vector<std::pair<int, at::Tensor>> integral_inputs(const at::RecordFunction
 
 // A whole copy in host memory, with the values one after the other.
 at::Tensor on_host(const at::Tensor& tensor) {
-  const at::NoGradGuard without_gradients;
+  const c10::NoGradGuard without_gradients;
   return tensor.detach().to(at::kCPU).contiguous();
 }
 
