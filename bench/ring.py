@@ -22,6 +22,8 @@ PROGRAM = r"""
 import sys, time, os, signal
 import torch
 torch.manual_seed(0)
+device = sys.argv[6]
+on_gpu = device == "cuda"
 torch.set_num_threads(int(sys.argv[4]))
 clock = time.process_time if sys.argv[5] == "cpu" else time.perf_counter
 kind, steps, dumps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -33,12 +35,16 @@ if kind == "resnet":
             self.c = torch.nn.Conv2d(n, n, 3, padding=1); self.d = torch.nn.BatchNorm2d(n)
         def forward(self, x):
             return torch.relu(x + self.d(self.c(torch.relu(self.b(self.a(x))))))
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3, padding=1), *[Block(32) for _ in range(8)],
-                                torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(32, 10))
-    batch = torch.randn(8, 3, 48, 48)
+    width, blocks, images, side = (128, 16, 64, 96) if on_gpu else (32, 8, 8, 48)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, width, 3, padding=1), *[Block(width) for _ in range(blocks)],
+                                torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(width, 10))
+    batch = torch.randn(images, 3, side, side)
 else:
-    model = torch.nn.Sequential(*[torch.nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True) for _ in range(2)])
-    batch = torch.randn(8, 64, 256)
+    width, layers, length = (1024, 12, 512) if on_gpu else (256, 2, 64)
+    model = torch.nn.Sequential(*[torch.nn.TransformerEncoderLayer(width, width // 64, 4 * width, batch_first=True)
+                                  for _ in range(layers)])
+    batch = torch.randn(8, length, width)
+model, batch = model.to(device), batch.to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 times = []
 for i in range(steps):
@@ -47,6 +53,7 @@ for i in range(steps):
     optimizer.zero_grad()
     model(batch).pow(2).mean().backward()
     optimizer.step()
+    if on_gpu: torch.cuda.synchronize()
     times.append(clock() - begin)
 print(*[f"{t * 1e3:.4f}" for t in times[5:]])
 """
@@ -68,24 +75,36 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", choices=("cpu", "wall"), default="wall", help="cpu: of all threads; on a busy machine")
     parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: larger models, and a row with --gpu too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "train.py")
         program.write_text(PROGRAM)
         for kind in options.kinds.split(","):
-            train = [options.python, str(program), kind, str(options.steps)]
-            output = os.path.join(folder, "out-{pid}.sonde")
-            ring = [options.sonde, "run", "-q", "--ring", "30s", "--dump-on", "slow-step:3x,signal:USR2,crash,exit!=0",
-                    "-o", output, "--"]
-            alone, ratios, dumping = [], [], []
-            for _ in range(options.rounds):
-                alone.append(run([*train, "0", str(options.threads), options.clock]))
-                ratios.append(run([*ring, *train, "0", str(options.threads), options.clock]) / alone[-1])
-                dumping.append(run([*ring, *train, "1", str(options.threads), options.clock]) / alone[-1])
-            sizes = sorted(path.stat().st_size for path in pathlib.Path(folder).glob("*.sonde"))
-            print(f"{kind:12} step {statistics.median(alone):7.2f} ms  ring {statistics.median(ratios):.3f} "
-                  f"({min(ratios):.3f} to {max(ratios):.3f})  while dumping {statistics.median(dumping):.3f}  "
-                  f"dumps {len(sizes)}, at most {sizes[-1] // 1024 if sizes else 0} KiB", flush=True)
+            for level in ([], ["--gpu"]) if options.device == "cuda" else ([],):
+                compare(options, folder, program, kind, level)
+
+
+def compare(options, folder, program, kind, level):
+    def train(dumps):
+        return [options.python, str(program), kind, str(options.steps), dumps, str(options.threads), options.clock,
+                options.device]
+
+    output = os.path.join(folder, "out-{pid}.sonde")
+    ring = [options.sonde, "run", "-q", *level, "--ring", "30s", "--dump-on", "slow-step:3x,signal:USR2,crash,exit!=0",
+            "-o", output, "--"]
+    alone, ratios, dumping = [], [], []
+    for _ in range(options.rounds):
+        alone.append(run(train("0")))
+        ratios.append(run([*ring, *train("0")]) / alone[-1])
+        dumping.append(run([*ring, *train("1")]) / alone[-1])
+    dumps = list(pathlib.Path(folder).glob("*.sonde"))
+    most = max((path.stat().st_size for path in dumps), default=0)
+    print(f"{' '.join([kind, *level]):18} step {statistics.median(alone):7.2f} ms  ring {statistics.median(ratios):.3f} "
+          f"({min(ratios):.3f} to {max(ratios):.3f})  while dumping {statistics.median(dumping):.3f}  "
+          f"dumps {len(dumps)}, at most {most // 1024} KiB", flush=True)
+    for path in dumps:
+        path.unlink()
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@
 #include "collect/last_thread.h"
 #include "collect/record_options.h"
 #include "record/recorder.h"
+#include "sonde/export.h"
 #include "sonde/source/op.h"
 
 namespace sonde {
@@ -91,6 +92,8 @@ struct AgentForkHandlers {
     agent.server_.forget();
     agent.step_ = {};
     agent.partial_steps_.clear();
+    [[maybe_unused]] const auto* demands = new OnDemand(std::move(agent.on_demand_));
+    new (&agent.on_demand_) OnDemand;
     // A sandbox may end the child for the files and sockets that a recording needs.
     if (!agent.options_.follow_children || agent.forks_in_sandbox_) return;
     sonde_when_missed(begin_at_first_operator);
@@ -143,6 +146,7 @@ void Agent::attach(const char* torch_library) {
   watch_captures();
   // Before main() begins, because requests may arrive as soon as the program runs.
   open_server();
+  if (options_.on_demand) on_demand_.open(options_.report);
   start_thread();
   ::pthread_atfork(AgentForkHandlers::before, AgentForkHandlers::in_parent,
                    AgentForkHandlers::in_child);
@@ -209,16 +213,21 @@ Result<void> Agent::open_session(bool start_due) {
   session.record.activities = supported_activities();
   SONDE_TRY(session_, Session::open(std::move(session)));
   add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
-  SONDE_TRY_VOID(session_->set_metadata("command", command_json(options_.keep_command_line)));
-  if (const std::string job = launcher_job_json([](const char* name) { return std::getenv(name); });
-      !job.empty())
-    SONDE_TRY_VOID(session_->set_metadata("job", job));
-  for (const auto& [key, json] : record_metadata(options_.record))
-    SONDE_TRY_VOID(session_->set_metadata(key, json));
+  SONDE_TRY_VOID(describe(*session_, options_.record));
   first_start_due_ = start_due;
   step_rule_known_ = false;
   partial_steps_.clear();
   advance();
+  return {};
+}
+
+Result<void> Agent::describe(Session& session, const RecordOptions& record) const {
+  SONDE_TRY_VOID(session.set_metadata("command", command_json(options_.keep_command_line)));
+  if (const std::string job = launcher_job_json([](const char* name) { return std::getenv(name); });
+      !job.empty())
+    SONDE_TRY_VOID(session.set_metadata("job", job));
+  for (const auto& [key, json] : record_metadata(record))
+    SONDE_TRY_VOID(session.set_metadata(key, json));
   return {};
 }
 
@@ -242,6 +251,7 @@ void Agent::open_forked() {
     add_to_report(options_.report, ReportKind::Error, opened.error().message);
     server_.forget();  // there is nothing to wait for
   }
+  if (options_.on_demand) on_demand_.open(options_.report);
   sonde_when_missed(nullptr);  // last: until here, operators of other threads wait for us
 }
 
@@ -311,7 +321,10 @@ void Agent::run(bool is_forked) {
       write_dumps();
       if (const std::int64_t look = next_look_ns(); look >= 0 && (wait_ns < 0 || look < wait_ns))
         wait_ns = look;
-      server_.serve(wait_ns, mask, [this](const std::string& request) { return answer(request); });
+      if (const std::int64_t more = heed_demands(); more >= 0 && (wait_ns < 0 || more < wait_ns))
+        wait_ns = more;
+      server_.serve(wait_ns, mask, on_demand_.descriptor(),
+                    [this](const std::string& request) { return answer(request); });
     } catch (const std::bad_alloc&) {
       continue;  // the program has used up its memory; whoever asked gets no answer
     }
@@ -365,18 +378,21 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
   steps_ += count;
   end_step_span();
   watch_step(count);
+  if (on_demand_.step_ended(steps_, now_ns())) server_.tell("look");
   const bool is_over = options_.steps > 0 && steps_ - window_began_step_ >= options_.steps;
   if (session_->recording() && is_over)
     stop();
   else
     advance();
-  if (!session_->recording() || is_marked_step(rule)) return;
+  Session* const demanded = on_demand_.recording();
+  if (is_marked_step(rule) || (!session_->recording() && demanded == nullptr)) return;
   const std::string name = step_name(steps_);
   step_ = sonde_range_begin(name.data(), name.size());
-  if (std::exchange(step_rule_known_, true)) return;
   std::string json;
   append_json_string(json, rule);
-  static_cast<void>(session_->set_metadata(inferred_steps_key(), json));
+  if (demanded != nullptr) static_cast<void>(demanded->set_metadata(inferred_steps_key(), json));
+  if (session_->recording() && !std::exchange(step_rule_known_, true))
+    static_cast<void>(session_->set_metadata(inferred_steps_key(), json));
 }
 
 // Nobody knows whether the step that runs now would have ended.
@@ -430,6 +446,52 @@ void Agent::write_dumps() {
   }
 }
 
+std::int64_t Agent::heed_demands() {
+  std::int64_t wait_ns = -1;
+  std::optional<OnDemand::Finished> finished;
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_ == nullptr) return -1;
+    const std::int64_t now = now_ns();
+    if (on_demand_.is_over(now)) end_demand();
+    wait_ns = on_demand_.advance(now, [this](const Demand& demand) { return open_for(demand); });
+    finished = on_demand_.take_finished();
+  }
+  if (finished) write(*finished);
+  return wait_ns;
+}
+
+// The step that runs is not in it as a step, unless it goes on in the other recording.
+void Agent::end_demand() {
+  Session* const demanded = on_demand_.recording();
+  if (demanded == nullptr) return;
+  if (step_.position != 0)
+    static_cast<void>(
+        demanded->set_metadata(std::string(kPartialStepsKey), "[" + std::to_string(steps_) + "]"));
+  if (!session_->recording()) end_step_span();
+  on_demand_.end();
+}
+
+Result<std::unique_ptr<Session>> Agent::open_for(const Demand& demand) const {
+  RecordOptions record = options_.record;
+  add_to(record, demand.record);
+  record.activities = supported_activities();
+  SONDE_TRY(auto session, Session::open({.budget_bytes = options_.budget_bytes, .record = record}));
+  SONDE_TRY_VOID(describe(*session, record));
+  return session;
+}
+
+void Agent::write(const OnDemand::Finished& finished) const {
+  const auto written = [&]() -> Result<void> {
+    SONDE_TRY(const Trace trace, finished.session->read_window(0));
+    return export_chrome_trace(trace, finished.path, {.threads = 1});
+  }();
+  if (written)
+    add_to_report(options_.report, ReportKind::Demand, finished.path);
+  else
+    add_to_report(options_.report, ReportKind::Error, written.error().message);
+}
+
 void Agent::stop() {
   first_start_due_ = false;
   dump_watch_.stopped();
@@ -462,6 +524,8 @@ Result<std::string> Agent::obey(const std::string& request) {
     return (before ? "stopped; " : "not recording; ") + session_->path() + " can be opened";
   }
   if (word == "end") {
+    end_demand();
+    if (const auto finished = on_demand_.take_finished()) write(*finished);
     note_ending(rest);
     stop();
     close_session();

@@ -14,6 +14,7 @@
 
 #include "agent/control_server.h"
 #include "agent/dump_watch.h"
+#include "agent/on_demand.h"
 #include "agent/run_options.h"
 #include "collect/session.h"
 #include "sonde/profile/execution_trace.h"
@@ -35,6 +36,7 @@ class Agent {
   friend struct AgentForkHandlers;
 
   Result<void> open_session(bool start_due);
+  Result<void> describe(Session& session, const RecordOptions& record) const;
   void attach_torch(const std::string& torch_library);
   void attach_cuda();
   void open_execution_trace();
@@ -65,6 +67,12 @@ class Agent {
   void write_dumps();
   std::int64_t next_look_ns();
 
+  // The same for what a daemon demands; returns the time until there may be more to do.
+  std::int64_t heed_demands();
+  Result<std::unique_ptr<Session>> open_for(const Demand& demand) const;
+  void write(const OnDemand::Finished& finished) const;
+  void end_demand();
+
   std::string answer(const std::string& request);
   Result<std::string> obey(const std::string& request);
   Result<std::string> snapshot(std::string path);
@@ -86,6 +94,7 @@ class Agent {
   std::string partial_steps_;  // the numbers of those that did not end, as metadata has them
   bool program_marks_steps_ = false;
   bool step_rule_known_ = false;  // by the session
+  OnDemand on_demand_;
   DumpWatch dump_watch_;
   bool steps_noted_ = false;  // in the run log
   ControlServer server_;

@@ -106,11 +106,13 @@ void ControlServer::forget() {
   }
 }
 
-void ControlServer::serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer) {
+void ControlServer::serve(std::int64_t timeout_ns, const sigset_t& mask, int other,
+                          const Answer& answer) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const timespec timeout = {timeout_ns / kSecond, timeout_ns % kSecond};
-  pollfd waiting[] = {{fd_, POLLIN, 0}, {ends_[0], POLLIN, 0}};  // entries with -1 are skipped
-  if (::ppoll(waiting, 2, timeout_ns < 0 ? nullptr : &timeout, &mask) <= 0) return;
+  // Entries with -1 are skipped.
+  pollfd waiting[] = {{fd_, POLLIN, 0}, {ends_[0], POLLIN, 0}, {other, POLLIN, 0}};
+  if (::ppoll(waiting, 3, timeout_ns < 0 ? nullptr : &timeout, &mask) <= 0) return;
   if (waiting[1].revents != 0) answer_own(answer);
   if (waiting[0].revents != 0) answer_other(answer);
 }

@@ -35,8 +35,9 @@ class ControlServer {
   // Call it in a child of fork(): the socket belongs to the parent.
   void forget();
 
-  // Returns after one request, a signal that `mask` lets through, or `timeout_ns` (-1: never).
-  void serve(std::int64_t timeout_ns, const sigset_t& mask, const Answer& answer);
+  // Returns after one request, a signal that `mask` lets through, `timeout_ns` (-1: never), or when
+  // `other` can be read (-1: there is none).
+  void serve(std::int64_t timeout_ns, const sigset_t& mask, int other, const Answer& answer);
 
  private:
   bool can_ask() const;

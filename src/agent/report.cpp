@@ -18,8 +18,8 @@
 namespace sonde {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKinds = {
-    "recording", "adapter", "error", "execution_trace", "claim", "dump", "steps"};
+constexpr std::array<std::string_view, 8> kKinds = {
+    "recording", "adapter", "error", "execution_trace", "claim", "dump", "steps", "demand"};
 
 // The run log, locked against other processes while this lives.
 class LockedReport {

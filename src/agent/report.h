@@ -23,6 +23,7 @@ enum class ReportKind : std::uint8_t {
   Claim,           // text: the file that the process is about to write
   Dump,            // text: a file with what its ring held; empty: one more would be too many
   Steps,           // it has steps
+  Demand,          // text: the file that it wrote because a daemon asked for it
 };
 
 struct ReportEntry {

@@ -37,6 +37,11 @@ constexpr const char* kRunDumpSignal = "SONDE_RUN_DUMP_SIGNAL";       // a numbe
 constexpr const char* kRunDumpHang = "SONDE_RUN_DUMP_HANG";           // ns without a step
 constexpr const char* kRunDumpSlowStep = "SONDE_RUN_DUMP_SLOW_STEP";  // percent of the usual time
 
+constexpr const char* kRunOnDemand = "SONDE_RUN_ON_DEMAND";  // 1: ask dynolog what to record
+
+// PyTorch's own variable: its profiler asks dynolog if it is set.
+constexpr const char* kKinetoDaemon = "KINETO_USE_DAEMON";
+
 // NVTX's own variable: programs that use NVTX load the library that it names.
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 

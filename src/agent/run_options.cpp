@@ -82,6 +82,7 @@ std::vector<std::pair<std::string, std::string>> to_environment(const RunOptions
   if (!options.adapters.empty()) variables.emplace_back(kRunAdapters, join(options.adapters, ':'));
   if (!options.cuda_library.empty()) variables.emplace_back(kRunCuda, options.cuda_library);
   if (options.paused) variables.emplace_back(kRunPaused, "1");
+  if (options.on_demand) variables.emplace_back(kRunOnDemand, "1");
   if (options.captures) variables.emplace_back(kRunCaptures, "1");
   if (options.keep_command_line) variables.emplace_back(kRunKeepCommand, "1");
   const std::pair<const char*, std::int64_t> numbers[] = {
@@ -111,6 +112,7 @@ Result<RunOptions> run_options_from(const EnvironmentLookup& lookup) {
   if (const char* text = reader.text(kRunAdapters)) options.adapters = split(text, ':');
   if (const char* text = reader.text(kRunCuda)) options.cuda_library = text;
   options.paused = reader.text(kRunPaused) != nullptr;
+  options.on_demand = reader.text(kRunOnDemand) != nullptr;
   options.captures = reader.text(kRunCaptures) != nullptr;
   options.keep_command_line = reader.text(kRunKeepCommand) != nullptr;
   options.follow_children = reader.text(kRunOnlyPid) == nullptr;

@@ -33,7 +33,8 @@ struct RunOptions {
   bool captures = false;        // record between cudaProfilerStart and cudaProfilerStop only
   int signal_start = 0;         // 0: none; the same as signal_stop: toggles
   int signal_stop = 0;
-  DumpRules dump = {};  // when to write the ring to a file
+  bool on_demand = false;  // ask dynolog what to record
+  DumpRules dump = {};     // when to write the ring to a file
   bool follow_children = true;
   bool keep_command_line = false;     // including its secrets
   std::string report;                 // the file of report.h

@@ -3,12 +3,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/json.h"
@@ -16,9 +13,6 @@
 namespace sonde::cli {
 namespace {
 
-constexpr std::size_t kTypeBytes = 32;
-constexpr std::size_t kHeadBytes = sizeof(std::uint64_t) + kTypeBytes;
-constexpr std::string_view kDaemonName = "dynolog";
 constexpr std::size_t kMostPids = 4096;
 
 template <typename T>
@@ -54,43 +48,6 @@ std::optional<DaemonRequest> parse_question(std::string_view body) {
   return request;
 }
 
-// Abstract, with a NUL at its end that is part of the name; or a file, for containers that share a
-// folder.
-struct DaemonAddress {
-  sockaddr_un address = {};
-  socklen_t size = 0;
-  std::string path;
-};
-
-Result<DaemonAddress> daemon_address() {
-  DaemonAddress made;
-  made.address.sun_family = AF_UNIX;
-  const char* const folder = std::getenv("KINETO_IPC_SOCKET_DIR");
-  if (folder != nullptr && *folder != '\0') {
-    made.path = std::string(folder) + "/" + std::string(kDaemonName);
-    if (made.path.size() >= sizeof(made.address.sun_path))
-      return Failure(ErrorCode::Invalid, made.path + ": too long for the name of a socket");
-    std::memcpy(made.address.sun_path, made.path.c_str(), made.path.size() + 1);
-    made.size = sizeof(made.address);
-    return made;
-  }
-  std::memcpy(made.address.sun_path + 1, kDaemonName.data(), kDaemonName.size());
-  made.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + kDaemonName.size() + 2);
-  return made;
-}
-
-// Whether the sender of a message runs as this user, or as root.
-bool is_trusted(msghdr& message) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
-    ucred sender{};
-    std::memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-    return sender.uid == ::geteuid() || sender.uid == 0;
-  }
-  return false;
-}
-
 Failure cannot(const char* what) {
   return Failure(ErrorCode::Io, std::string(what) + ": " + std::strerror(errno));
 }
@@ -117,80 +74,17 @@ Result<std::string> receive_exactly(int socket, std::size_t size) {
 
 }  // namespace
 
-std::optional<DaemonRequest> parse_daemon_request(std::string_view datagram) {
-  std::uint64_t size = 0;
-  if (datagram.size() < kHeadBytes || !take(datagram, size)) return std::nullopt;
-  const std::string type(datagram.substr(0, kTypeBytes));
-  datagram.remove_prefix(kTypeBytes);
-  if (size != datagram.size()) return std::nullopt;
-  if (type.c_str() == std::string_view("ctxt")) return parse_announcement(datagram);
-  if (type.c_str() == std::string_view("req")) return parse_question(datagram);
+std::optional<DaemonRequest> parse_daemon_request(const DaemonMessage& message) {
+  if (message.type == kDaemonAnnounces) return parse_announcement(message.body);
+  if (message.type == kDaemonAsks) return parse_question(message.body);
   return std::nullopt;
 }
 
-std::string daemon_answer(const DaemonRequest& request, std::string_view configuration) {
+DaemonMessage daemon_answer(const DaemonRequest& request, std::string_view configuration) {
+  if (!request.is_announcement) return {std::string(kDaemonAsks), std::string(configuration)};
   const std::int32_t programs = 1;
-  const std::string body =
-      request.is_announcement
-          ? std::string(reinterpret_cast<const char*>(&programs), sizeof(programs))
-          : std::string(configuration);
-  const std::uint64_t size = body.size();
-  std::string type = request.is_announcement ? "ctxt" : "req";
-  type.resize(kTypeBytes);
-  return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + type + body;
-}
-
-Result<DaemonSocket> DaemonSocket::listen() {
-  SONDE_TRY(const DaemonAddress where, daemon_address());
-  DaemonSocket made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "");
-  if (made.socket_ < 0) return cannot("cannot open a socket");
-  const int on = 1;
-  ::setsockopt(made.socket_, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-  if (::bind(made.socket_, reinterpret_cast<const sockaddr*>(&where.address), where.size) != 0) {
-    if (errno == EADDRINUSE)
-      return Failure(ErrorCode::NotFound, "another daemon already uses the name dynolog");
-    return cannot("cannot listen as dynolog");
-  }
-  made.path_ = where.path;
-  return made;
-}
-
-DaemonSocket::DaemonSocket(DaemonSocket&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), path_(std::exchange(other.path_, "")) {}
-
-DaemonSocket::~DaemonSocket() {
-  if (socket_ >= 0) ::close(socket_);
-  if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-std::optional<DaemonSocket::Received> DaemonSocket::receive(int milliseconds) {
-  pollfd ready = {socket_, POLLIN, 0};
-  if (::poll(&ready, 1, milliseconds) <= 0) return std::nullopt;
-  std::array<char, 1 << 16> bytes{};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> credentials{};
-  Received received;
-  iovec part = {bytes.data(), bytes.size()};
-  msghdr message = {};
-  message.msg_name = &received.from;
-  message.msg_namelen = sizeof(received.from);
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = credentials.data();
-  message.msg_controllen = credentials.size();
-  const ssize_t size = ::recvmsg(socket_, &message, MSG_DONTWAIT);
-  if (size <= 0 || !is_trusted(message)) return std::nullopt;
-  const std::optional<DaemonRequest> request =
-      parse_daemon_request({bytes.data(), static_cast<std::size_t>(size)});
-  if (!request) return std::nullopt;
-  received.request = *request;
-  received.from_size = message.msg_namelen;
-  return received;
-}
-
-void DaemonSocket::answer(const Received& received, std::string_view configuration) {
-  const std::string bytes = daemon_answer(received.request, configuration);
-  ::sendto(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
-           reinterpret_cast<const sockaddr*>(&received.from), received.from_size);
+  return {std::string(kDaemonAnnounces),
+          std::string(reinterpret_cast<const char*>(&programs), sizeof(programs))};
 }
 
 Result<std::string> ask_running_daemon(std::string_view configuration, std::int64_t job,
@@ -211,9 +105,8 @@ Result<std::string> ask_running_daemon(std::string_view configuration, std::int6
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return cannot(
-        "another daemon already uses the name dynolog, and nothing answers at its port 1778 on "
-        "this "
-        "machine");
+        "another process already uses the name dynolog, and nothing answers at dynolog's port "
+        "1778");
   std::string list;
   for (const std::int32_t pid : pids) list += (list.empty() ? "" : ",") + std::to_string(pid);
   const std::string request =

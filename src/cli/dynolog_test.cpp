@@ -27,16 +27,25 @@ std::string datagram(std::string type, const std::string& body) {
   return packed(std::uint64_t{body.size()}) + type + body;
 }
 
+std::optional<DaemonRequest> request_in(std::string_view bytes) {
+  const auto message = parse_daemon_datagram(bytes);
+  return message ? parse_daemon_request(*message) : std::nullopt;
+}
+
+std::string answer_to(const DaemonRequest& request, std::string_view configuration) {
+  return daemon_datagram(daemon_answer(request, configuration));
+}
+
 TEST(Dynolog, RequestsAreParsed) {
-  const auto asked = parse_daemon_request(
-      datagram("req", packed(std::int32_t{3}, std::int32_t{2}, std::int64_t{42}, std::int32_t{10},
-                             std::int32_t{9})));
+  const auto asked =
+      request_in(datagram("req", packed(std::int32_t{3}, std::int32_t{2}, std::int64_t{42},
+                                        std::int32_t{10}, std::int32_t{9})));
   ASSERT_TRUE(asked);
   EXPECT_FALSE(asked->is_announcement);
   EXPECT_EQ(asked->job, 42);
   EXPECT_THAT(asked->pids, ElementsAre(10, 9));
-  const auto announced = parse_daemon_request(
-      datagram("ctxt", packed(std::int32_t{0}, std::int32_t{10}, std::int64_t{42})));
+  const auto announced =
+      request_in(datagram("ctxt", packed(std::int32_t{0}, std::int32_t{10}, std::int64_t{42})));
   ASSERT_TRUE(announced);
   EXPECT_TRUE(announced->is_announcement);
 }
@@ -46,21 +55,21 @@ TEST(Dynolog, NonsenseIsRefused) {
       packed(std::int32_t{3}, std::int32_t{1}, std::int64_t{0}, std::int32_t{10});
   const std::string whole = datagram("req", body);
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_FALSE(parse_daemon_request(std::string_view(whole).substr(0, size)));
-  EXPECT_FALSE(parse_daemon_request(whole + "x"));
-  EXPECT_FALSE(parse_daemon_request(datagram("other", body)));
+    EXPECT_FALSE(request_in(std::string_view(whole).substr(0, size)));
+  EXPECT_FALSE(request_in(whole + "x"));
+  EXPECT_FALSE(request_in(datagram("other", body)));
   for (const std::int32_t count : {-1, 0, 2, 1 << 30})
-    EXPECT_FALSE(parse_daemon_request(
+    EXPECT_FALSE(request_in(
         datagram("req", packed(std::int32_t{3}, count, std::int64_t{0}, std::int32_t{10}))));
 }
 
 TEST(Dynolog, AnswersHaveTheFormOfRequests) {
   DaemonRequest request;
   request.pids = {1};
-  EXPECT_EQ(daemon_answer(request, "A=1\n"), datagram("req", "A=1\n"));
-  EXPECT_EQ(daemon_answer(request, ""), datagram("req", ""));
+  EXPECT_EQ(answer_to(request, "A=1\n"), datagram("req", "A=1\n"));
+  EXPECT_EQ(answer_to(request, ""), datagram("req", ""));
   request.is_announcement = true;
-  EXPECT_EQ(daemon_answer(request, "A=1\n"), datagram("ctxt", packed(std::int32_t{1})));
+  EXPECT_EQ(answer_to(request, "A=1\n"), datagram("ctxt", packed(std::int32_t{1})));
 }
 
 TEST(Trigger, SaysWhatToRecordAndWhere) {

@@ -147,6 +147,8 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
     child.environment.emplace_back(kRunNvtx, libraries.nvtx);
     child.environment.emplace_back(kNvtxInjection, libraries.nvtx);
   }
+  // Or torch's own profiler would take the requests that are Sonde's.
+  if (options.on_demand) child.removed.emplace_back(kKinetoDaemon);
   if (!options.follow_children) child.pid_variable = kRunOnlyPid;
   for (const int number : {options.signal_start, options.signal_stop, options.dump.signal}) {
     if (number != 0) child.ignored_signals.push_back(number);  // until the agent listens

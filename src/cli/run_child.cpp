@@ -59,6 +59,7 @@ bool may_be_script(const std::string& path) {
 [[noreturn]] void become(const ChildCommand& command, const RelayedSignalsBlocked& blocked,
                          int errors) {
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  for (const std::string& name : command.removed) ::unsetenv(name.c_str());
   if (!command.pid_variable.empty())
     ::setenv(command.pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
   for (const int number : command.ignored_signals) ::signal(number, SIG_IGN);

@@ -18,6 +18,7 @@ struct ChildCommand {
   std::string path;
   std::vector<std::string> arguments;                            // the first is the program's name
   std::vector<std::pair<std::string, std::string>> environment;  // set in addition
+  std::vector<std::string> removed;                              // variables
   std::string pid_variable;          // gets the program's process id; empty: none
   std::vector<int> ignored_signals;  // when the program begins
 };

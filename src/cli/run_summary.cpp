@@ -215,6 +215,20 @@ std::vector<Recorded> recorded_in(const std::vector<ReportEntry>& report, std::i
   return recordings;
 }
 
+// Adds what was written because a daemon asked for it. Returns the last of the files.
+std::string add_demanded(const std::vector<ReportEntry>& report, std::vector<std::string>& lines) {
+  std::string last;
+  std::size_t count = 0;
+  for (const ReportEntry& entry : report) {
+    if (entry.kind != ReportKind::Demand) continue;
+    last = entry.text;
+    if (++count <= kMostFiles) lines.push_back(shown(last) + ": written on demand");
+  }
+  if (count > kMostFiles)
+    lines.push_back(format_text("… and {} more files on demand", count - kMostFiles));
+  return last;
+}
+
 // Adds one line per execution trace. One without operators is removed.
 void add_execution_traces(const std::vector<ReportEntry>& report, std::int64_t run_pid,
                           std::vector<std::string>& lines) {
@@ -291,6 +305,8 @@ std::string why_nothing(const std::vector<ReportEntry>& report, const Target& ta
   if (options.captures)
     return "the program never called cudaProfilerStart, or nothing ran after it. A program that is "
            "linked with CUDA's static runtime library calls it unseen";
+  if (options.on_demand)
+    return "nobody asked for a recording, as `sonde trigger` does, or nothing ran while it was on";
   if (options.paused || options.signal_start != 0)
     return options.signal_start == 0
                ? "recording was never started, or nothing ran while it was on"
@@ -333,8 +349,13 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   const bool problems = !missing.empty() || std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
   lines.insert(lines.end(), missing.begin(), missing.end());
-  add_gpu_line(recordings, options, lines);
+  const std::string demanded = add_demanded(report, lines);
+  if (demanded.empty()) add_gpu_line(recordings, options, lines);
   add_execution_traces(report, run_pid, lines);
+  if (recordings.empty() && !demanded.empty()) {
+    lines.push_back("next: " + command_text({"sonde", "report", shown(demanded)}));
+    return lines;
+  }
   if (recordings.empty() && !why_none.empty()) {
     lines.push_back(why_none);
     return lines;

@@ -52,12 +52,15 @@ std::set<std::int32_t> answer_programs(DaemonSocket& socket, const TriggerComman
   bool is_first = true;
   while (Clock::now() < end) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    const auto received = socket.receive(static_cast<int>(std::max<std::int64_t>(1, left.count())));
-    if (!received) continue;
-    const bool is_new = !received->request.is_announcement &&
-                        is_wanted(command, received->request) &&
-                        triggered.insert(received->request.pids.front()).second;
-    socket.answer(*received, is_new ? configuration : std::string_view());
+    if (!socket.wait(static_cast<int>(std::max<std::int64_t>(1, left.count())))) continue;
+    const auto received = socket.receive();
+    const auto request = received ? parse_daemon_request(received->message) : std::nullopt;
+    if (!request) continue;
+    const bool is_new = !request->is_announcement && is_wanted(command, *request) &&
+                        triggered.insert(request->pids.front()).second;
+    // Who does not take it asks again.
+    socket.send(daemon_answer(*request, is_new ? configuration : std::string_view()),
+                received->from);
     if (is_new && is_first) end = std::min(end, Clock::now() + kOnceAround);
     is_first &= !is_new;
     if (!command.pids.empty() && triggered.size() >= command.pids.size()) break;
@@ -94,6 +97,19 @@ Result<void> collect_files(const std::set<std::int32_t>& pids, const std::string
   return Failure(ErrorCode::NotFound,
                  "these processes were asked to record but wrote nothing:" + missing +
                      (command.steps > 0 ? "; do they call the profiler's step()?" : ""));
+}
+
+// The traces of an earlier call stay: "trace.json", or else "trace-2.json" and so on.
+std::string free_name(const std::filesystem::path& folder) {
+  std::set<std::string> taken;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    taken.insert(name.substr(0, name.find('_')));
+  }
+  std::string name = "trace";
+  for (int number = 2; taken.contains(name); ++number) name = "trace-" + std::to_string(number);
+  return (folder / (name + ".json")).string();
 }
 
 Result<void> trigger_through_daemon(const TriggerCommand& command, const std::string& configuration,
@@ -146,9 +162,9 @@ Result<void> run_trigger(const TriggerCommand& command, Output& out) {
   const std::filesystem::path folder = std::filesystem::absolute(command.folder, error);
   if (!std::filesystem::is_directory(folder, error))
     return Failure(ErrorCode::Io, command.folder + ": cannot create this folder");
-  const std::string file = (folder.lexically_normal() / "trace.json").string();
+  const std::string file = free_name(folder.lexically_normal());
   const std::string configuration = trigger_configuration(command, file);
-  Result<DaemonSocket> socket = DaemonSocket::listen();
+  Result<DaemonSocket> socket = DaemonSocket::open(kDaemonName);
   if (!socket && socket.error().code == ErrorCode::NotFound)
     return trigger_through_daemon(command, configuration, out);
   if (!socket) return Failure(socket.error());
@@ -156,7 +172,8 @@ Result<void> run_trigger(const TriggerCommand& command, Output& out) {
   if (pids.empty())
     return Failure(ErrorCode::NotFound,
                    "no program asked within " + command.wait +
-                       "; start it with KINETO_USE_DAEMON=1 in its environment, as this user");
+                       "; start it with KINETO_USE_DAEMON=1 in its environment, or by `sonde run "
+                       "--on-demand`, as this user");
   return collect_files(pids, file, command, out);
 }
 

@@ -145,6 +145,8 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
   recording.builder.strings() = std::move(strings);
   read_blocks(file, recording, filter.outline ? BlockChoice::Outline : BlockChoice::Events);
   if (live) add_live_buffers(file, *std::move(live), recording);
+  // A recording that never began. What its buffers hold is that of another one in the same process.
+  if (recording.windows.empty() && recording.events.empty()) recording.pieces.clear();
   if (filter.window >= 0 &&
       !recording.windows.contains(static_cast<std::uint32_t>(filter.window))) {
     return Failure(ErrorCode::NotFound,

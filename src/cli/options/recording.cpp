@@ -22,8 +22,9 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
       add_parsed(command, "--after", "TIME",
                  "Start recording this long after the program started: 500ms, 10s, 2m",
                  options.after_ns, parse_duration);
-  add_parsed(command, "--for", "TIME", "Stop recording this long after it began", options.for_ns,
-             parse_duration);
+  CLI::Option* lasts =
+      add_parsed(command, "--for", "TIME", "Stop recording this long after it began",
+                 options.for_ns, parse_duration);
   CLI::Option* paused = command->add_flag("--paused", options.paused,
                                           "Wait for `sonde ctl PID start` before recording");
   CLI::Option* start = add_parsed(command, "--signal-start", "SIG",
@@ -40,19 +41,31 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
                                ->check(CLI::PositiveNumber)
                                ->type_name("N");
   from_step->excludes(after)->excludes(paused)->excludes(start);
+  CLI::Option* captures =
+      command
+          ->add_option_function<std::string>(
+              "--capture-range", [&options](const std::string&) { options.captures = true; },
+              "Record between the program's calls of cudaProfilerStart and cudaProfilerStop: "
+              "cuda-profiler")
+          ->check(CLI::IsMember({"cuda-profiler"}))
+          ->type_name("RANGE")
+          ->excludes(after)
+          ->excludes(paused)
+          ->excludes(from_step);
+  CLI::Option* steps =
+      command->add_option("--steps", options.steps, "Stop recording after so many steps")
+          ->check(CLI::PositiveNumber)
+          ->type_name("N");
   command
-      ->add_option_function<std::string>(
-          "--capture-range", [&options](const std::string&) { options.captures = true; },
-          "Record between the program's calls of cudaProfilerStart and cudaProfilerStop: "
-          "cuda-profiler")
-      ->check(CLI::IsMember({"cuda-profiler"}))
-      ->type_name("RANGE")
+      ->add_flag(
+          "--on-demand", options.on_demand,
+          "Record only when `sonde trigger` or a dynolog daemon asks for it, as JSON to where "
+          "they say; with --ring, besides the ring")
       ->excludes(after)
-      ->excludes(paused)
-      ->excludes(from_step);
-  command->add_option("--steps", options.steps, "Stop recording after so many steps")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+      ->excludes(lasts)
+      ->excludes(from_step)
+      ->excludes(steps)
+      ->excludes(captures);
 }
 
 void add_run_ring(CLI::App* command, RunCommand& run, CLI::Option* policy) {
@@ -156,7 +169,9 @@ void add_run(Parser& parser) {
       throw CLI::ValidationError("no program given: sonde run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
     complete_ring(run);
     require(check(run));
-    if (run.options.signal_start != 0) run.options.paused = true;
+    const bool has_ring = run.options.policy == BufferPolicy::Ring;
+    if (run.options.signal_start != 0 || (run.options.on_demand && !has_ring))
+      run.options.paused = true;
     parser.action = [&parser, &run](Output&) -> Result<void> {
       SONDE_TRY(parser.exit_status, run_program(run));
       return {};

@@ -36,10 +36,10 @@ void add_trigger(Parser& parser) {
   command->add_flag("--flops", trigger.flops, "Record FLOPs");
   command->add_flag("--modules", trigger.modules, "Record modules");
   command->footer(
-      "Start the programs with KINETO_USE_DAEMON=1 in their environment; they ask for requests "
-      "every "
-      "five seconds. Each writes trace_PID.json. If a dynolog daemon runs on this machine, the "
-      "request goes to it.\nExample:\n  sonde trigger --for 500ms --shapes -o traces");
+      "Start the programs with KINETO_USE_DAEMON=1 in their environment, or by `sonde run "
+      "--on-demand`; they ask for requests every five seconds, or every second. Each writes "
+      "trace_PID.json. If a dynolog daemon runs on this machine, the request goes to it.\n"
+      "Example:\n  sonde trigger --for 500ms --shapes -o traces");
   command->callback([&parser, &trigger] {
     require(check(trigger));
     parser.action = [&trigger](Output& out) { return run_trigger(trigger, out); };
