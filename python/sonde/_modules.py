@@ -9,6 +9,7 @@ import weakref
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from sonde import _native
+from sonde._tracing import is_traced
 
 
 class _Place(NamedTuple):
@@ -66,6 +67,8 @@ class _Follower:
         return [before, after]
 
     def _begin(self, module: Any, inputs: Any) -> None:
+        if is_traced():
+            return
         frame = sys._getframe(1)
         self._end_abandoned(frame)
         place = self._place(module)
@@ -88,6 +91,8 @@ class _Follower:
             call.range.end()
 
     def _end(self, module: Any, inputs: Any, output: Any) -> None:
+        if is_traced():
+            return
         calls = self._open.calls
         if not any(call.module is module for call in calls):
             return  # it began before the hooks were installed

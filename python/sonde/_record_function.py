@@ -5,6 +5,7 @@ from contextlib import ContextDecorator
 from typing import Any, Dict, List, Optional, Sequence
 
 from sonde import _native
+from sonde._tracing import is_traced
 
 
 class _RecordFunctionFast:
@@ -53,6 +54,8 @@ class record_function(ContextDecorator):
         return self.__class__(self.name, self.args)
 
     def __enter__(self) -> record_function:
+        if is_traced():
+            return self  # as torch's own, it is not in the graph
         self._range = _native.range_begin(self.name, self.args)
         return self
 

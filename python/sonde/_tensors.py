@@ -11,6 +11,7 @@ from typing import Any, List
 
 from sonde import _native
 from sonde._calls import _Switch
+from sonde._tracing import is_traced
 
 _PARAMETER, _GRADIENT, _STATE = 1, 2, 3
 
@@ -72,7 +73,7 @@ class _Tensors(_Switch):
                 self._optimizer(found)
 
     def _module(self, module: Any, inputs: Any) -> None:
-        if module in self._modules:
+        if is_traced() or module in self._modules:
             return
         self._modules.add(module)
         for name, parameter in module._parameters.items():
@@ -80,6 +81,8 @@ class _Tensors(_Switch):
                 _tell_parameter(parameter, name)
 
     def _optimizer(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
+        if is_traced():
+            return
         # An optimizer whose __init__ did not finish has no state.
         state = getattr(optimizer, "state", {})
         if self._optimizers.get(optimizer) == len(state):

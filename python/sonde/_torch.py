@@ -5,24 +5,52 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import Any
+from typing import Any, Optional, Sequence
+
+from sonde._record_function import _RecordFunctionFast
 
 _recording: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
-_its_own: Any = None
+# What is replaced in torch while Sonde records: the module, the name in it, and what was there.
+_replaced: Any = []
+
+
+def _replace(module: Any, name: str, ours: Any) -> None:
+    its_own = getattr(module, name, None)
+    if its_own is not None:
+        _replaced.append((module, name, its_own))
+        setattr(module, name, ours)
+
+
+def _fast_range(its_own: Any, is_profiled: Any) -> Any:
+    """torch's own fast range does nothing unless a profiler of torch's runs."""
+
+    def fast_range(name: str, input_values: Optional[Sequence[Any]] = None, keyword_values: Any = None) -> Any:
+        kind = its_own if is_profiled() else _RecordFunctionFast
+        return kind(name, input_values, keyword_values)
+
+    return fast_range
 
 
 def _answer_for_torch(is_recording: bool) -> None:
-    """Data pipes ask a function, which knows of torch's own profilers only."""
-    global _its_own
     autograd: Any = sys.modules.get("torch.autograd")
-    if autograd is None or not hasattr(autograd, "_profiler_enabled") or is_recording == (_its_own is not None):
+    if autograd is None or is_recording == bool(_replaced):
         return
-    if is_recording:
-        _its_own, autograd._profiler_enabled = autograd._profiler_enabled, lambda: True
-    else:
-        autograd._profiler_enabled, _its_own = _its_own, None
+    if not is_recording:
+        while _replaced:
+            setattr(*_replaced.pop())
+        return
+    is_profiled = getattr(autograd, "_profiler_enabled", None)
+    if is_profiled is None:
+        return
+    # Data pipes ask this function, which knows of torch's own profilers only.
+    _replace(autograd, "_profiler_enabled", lambda: True)
+    # Compiled graphs and kernels of Triton mark themselves with these.
+    of_torch: Any = getattr(sys.modules.get("torch._C"), "_profiler", None)
+    its_own = getattr(of_torch, "_RecordFunctionFast", None)
+    if its_own is not None:
+        _replace(of_torch, "_RecordFunctionFast", _fast_range(its_own, is_profiled))
 
 
 def tell_torch(profiler: Any, is_recording: bool) -> None:

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/python/on_gpu.sh SONDE FOLDER [WHEEL]: uses the package for Python with the torch that python3 has, on a machine with a GPU
+# and no network. SONDE is a tarball of `tools/package tarball`, or the folder that it was unpacked to; its package gets the Python
+# files of this tree. What is printed goes to FOLDER/python.txt as well, traces go to FOLDER/python.tar.gz. Every part runs whatever
+# became of the others. About six minutes; also runs without a GPU, with less to see.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+here=$root/tests/python
+sonde=${1:?name the tarball of Sonde, or the folder that it was unpacked to}
+out=$(mkdir -p "${2:?name a folder for the output}" && cd "$2" && pwd)
+wheel=${3:-}
+python=${PYTHON:-$(command -v python3)}
+work=$(mktemp -d)
+given=
+cleanup() {
+  [[ -z $given ]] || rm -f "$given"
+  rm -rf "$work"
+}
+trap cleanup EXIT
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$work/cache} PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 TORCHINDUCTOR_CACHE_DIR=$work/inductor
+exec > >(tee "$out/python.txt") 2>&1
+failed=()
+
+# part NAME SECONDS COMMAND…: in the background, with its output in a file.
+names=()
+part() {
+  names+=("$1")
+  (begin=$SECONDS; timeout "$2" bash -uc '"$@"' part "${@:3}"; rc=$?; echo "-- exit status $rc, $((SECONDS - begin)) s"; exit "$rc") >"$work/$1.log" 2>&1 &
+  pids[${#names[@]} - 1]=$!
+}
+# Waits for the parts and prints what they printed.
+pids=()
+finish() {
+  local at
+  for at in "${!names[@]}"; do
+    wait "${pids[$at]}" || failed+=("${names[$at]}")
+    printf '\n== %s\n' "${names[$at]}"
+    tail -c 60000 "$work/${names[$at]}.log"
+  done
+  names=() pids=()
+}
+
+if [[ -f $sonde ]]; then
+  mkdir "$work/unpacked" && tar -C "$work/unpacked" -xzf "$sonde" || exit 1
+  sonde=$(echo "$work"/unpacked/*/bin/sonde)
+else
+  sonde=$(cd "$sonde" && pwd)/bin/sonde
+fi
+prefix=${sonde%/bin/sonde}
+package=$(echo "$prefix"/lib/python3*/*-packages)
+cp -r "$root/python/sonde/." "$package/sonde/" || exit 1
+device=$("$python" -c 'import torch; print("cuda" if torch.cuda.is_available() else "cpu")')
+echo "== $("$sonde" --version), $("$python" -c 'import sys, torch; print("Python", sys.version.split()[0], "torch", torch.__version__)'), $device"
+
+echo "== sonde torch build --python"
+timeout 200 "$sonde" torch build --python "$python" || failed+=(torch_build)
+given=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib") + "/sonde.pth")')
+[[ -f $given ]] || given=
+"$python" -c 'import sonde; print(sonde.__file__)' || { export PYTHONPATH=$package; "$python" -c 'import sonde; print(sonde.__file__)'; }
+"$sonde" doctor 2>&1 | tail -n 40
+
+hello='
+import sys, torch
+from sonde.profiler import profile
+x = torch.ones(64, 64, device=sys.argv[1])
+x @ x
+with profile() as prof:
+    (x @ x).sum().item()
+print(prof.key_averages().table(row_limit=6))
+names = {event.name for event in prof.events()}
+assert "aten::mm" in names and (sys.argv[1] == "cpu" or any(event.activity_type == "kernel" for event in prof.events())), names
+'
+echo "== a first profile"
+timeout 60 "$python" -c "$hello" "$device" || failed+=(first_profile)
+
+wheel_part() {
+  "$python" -m venv "$work/venv" || return 1
+  local site
+  site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  # torch and what else this Python has, but not the package that is there already.
+  "$python" -c 'import sys; print(*(f for f in sys.path if f.endswith("-packages") and "sonde" not in f), sep="\n")' >"$site/others.pth"
+  "$work/venv/bin/python" -m pip install --quiet --no-index "$wheel" && cd "$work" &&
+    PATH=$work/venv/bin:$PATH sonde torch build --python "$work/venv/bin/python" &&
+    env -u PYTHONPATH "$work/venv/bin/python" -c "import sonde; print(sonde.__file__)$hello" "$device"
+}
+pip_part() {
+  "$python" -m venv "$work/venv_pip" || return 1
+  local site
+  site=$("$work/venv_pip/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  "$python" -c 'import sys; print(*(f for f in sys.path if f.endswith("-packages") and "sonde" not in f), sep="\n")' >"$site/others.pth"
+  PATH=$prefix/bin:$PATH "$work/venv_pip/bin/python" -m pip install --quiet --no-index --no-build-isolation "$root/python" &&
+    cd "$work" && env -u PYTHONPATH "$work/venv_pip/bin/python" -c "import sonde; print(sonde.__file__)$hello" "$device"
+}
+programs_part() {
+  local rc=0
+  cd "$work" || return 1
+  "$python" "$root/tests/cuda/train.py" --torch torch.json || rc=1
+  echo "-- python3 -m sonde"
+  "$python" -m sonde "$root/tests/cuda/train.py" --torch stood_in.json || rc=1
+  "$python" "$root/tests/cuda/compare_traces.py" torch.json stood_in.json || rc=1
+  echo "-- sonde run --as-torch-profiler"
+  "$sonde" run -q --gpu=full --as-torch-profiler -o whole.sonde -- "$python" "$root/tests/cuda/train.py" --torch inner.json || rc=1
+  "$python" "$root/tests/cuda/compare_traces.py" torch.json inner.json || rc=1
+  "$sonde" export whole.sonde -o whole.json && "$python" "$root/tests/cuda/compare_traces.py" torch.json whole.json || rc=1
+  echo "-- sonde run --capture-range cuda-profiler"
+  cat >window.py <<'END'
+import torch
+x = torch.ones(64, 64, device="cuda")
+for number in range(6):
+    if number == 2:
+        torch.cuda.profiler.start()
+    with torch.profiler.record_function(f"step {number}"):
+        x.mul(2)
+    torch.cuda.synchronize()
+    if number == 3:
+        torch.cuda.profiler.stop()
+END
+  "$sonde" run -q --gpu --capture-range cuda-profiler -o window.sonde -- "$python" window.py || rc=1
+  "$python" -c '
+import sonde
+names = [event.name for event in sonde.open("window.sonde").events()]
+print({name: names.count(name) for name in sorted(set(names))})
+assert [name for name in names if name.startswith("step")] == ["step 2", "step 3"]' || rc=1
+  echo "-- sonde run --stack --modules"
+  "$sonde" run -q --gpu --stack --modules -o lines.sonde -- "$python" "$root/tests/cuda/train.py" || rc=1
+  "$sonde" table lines.sonde --group-by-stack 2 --sort-by device_time_total --row-limit 5 || rc=1
+  return "$rc"
+}
+bench_part() {
+  "$python" "$root/bench/python_stacks.py"
+}
+
+export -f wheel_part pip_part programs_part bench_part
+export python sonde prefix root here work wheel hello device
+[[ -z $wheel ]] || part wheel 120 wheel_part
+SONDE=$sonde part pytest 240 "$python" -m pytest -q -p no:cacheprovider --tb=short -rfEs --durations=8 "$here"
+part examples_cpu 120 "$python" "$here/document_examples.py" cpu
+[[ $device == cpu ]] || part examples_cuda 120 "$python" "$here/document_examples.py" cuda
+part training_cpu 120 "$python" "$here/compare_training.py" cpu "$work"
+mkdir "$work/device"
+[[ $device == cpu ]] || part training_cuda 120 "$python" "$here/compare_training.py" cuda "$work/device"
+part compiled_cpu 150 "$python" "$here/compare_compiled.py" cpu
+[[ $device == cpu ]] || part compiled_cuda 150 "$python" "$here/compare_compiled.py" cuda
+part pip 120 pip_part
+[[ $device == cpu ]] || part programs 150 programs_part
+finish
+# By itself, because it measures.
+part bench 120 bench_part
+finish
+tar -C "$work" -czf "$out/python.tar.gz" --ignore-failed-read $(cd "$work" && ls -d ./*.json.gz device/*.json.gz stood_in.json inner.json 2>/dev/null)
+printf '\n== %s\n' "failed: ${failed[*]:-nothing} ($SECONDS s)"
+sleep 1
+exit "${#failed[@]}"
