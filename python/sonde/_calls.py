@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import operator
 import os
 import site
 import sys
@@ -11,7 +13,7 @@ import sysconfig
 import threading
 import warnings
 import weakref
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from sonde import _native
 
@@ -23,16 +25,6 @@ def _prefixes() -> List[str]:
     folders = list(sys.path) + [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getuserbase() or ""]
     whole = {os.path.abspath(folder) + os.sep for folder in folders if folder}
     return sorted(whole - {os.sep}, reverse=True)
-
-
-def _frames_here() -> List[Any]:
-    """The frames that run on this thread, the outermost first; the last is our caller."""
-    frames = []
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
-    return frames[::-1]
 
 
 def _call_of_modules() -> Any:
@@ -61,22 +53,80 @@ class _Switch:
         ...
 
 
+class _Hook:
+    """Python's profile hook, which one tool can use."""
+
+    name = "Python's profile hook"
+
+    _before: Any = None
+
+    def is_free(self) -> bool:
+        return sys.getprofile() is None
+
+    def begin(self) -> None:
+        # Threads that begin from now on come here first.
+        self._before = getattr(threading, "_profile_hook", None)
+        threading.setprofile(lambda *event: _native.hook_here())
+        _native.hook_everywhere(True)
+
+    def end(self) -> None:
+        _native.hook_everywhere(False)
+        threading.setprofile(self._before)
+
+
+class _Monitor:
+    """sys.monitoring, from 3.12 on: several tools at once, on all threads."""
+
+    name = "all of sys.monitoring"
+
+    def __init__(self) -> None:
+        self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        of = self._monitoring.events
+        self._callbacks: Dict[int, Any] = {}
+        for events, callback in (((of.PY_START, of.PY_RESUME, of.PY_THROW), _native.monitor_begin),
+                                 ((of.PY_RETURN, of.PY_YIELD, of.PY_UNWIND), _native.monitor_end),
+                                 ((of.CALL,), _native.monitor_call), ((of.C_RETURN, of.C_RAISE), _native.monitor_called)):
+            self._callbacks.update(dict.fromkeys(events, callback))
+
+    def _free_tool(self) -> Optional[int]:
+        # First the number for profilers, then those for nothing in particular.
+        return next((tool for tool in (self._monitoring.PROFILER_ID, 3, 4) if self._monitoring.get_tool(tool) is None), None)
+
+    def is_free(self) -> bool:
+        return self._free_tool() is not None
+
+    def begin(self) -> None:
+        self._tool = self._free_tool()
+        self._monitoring.use_tool_id(self._tool, "sonde")
+        for event, callback in self._callbacks.items():
+            self._monitoring.register_callback(self._tool, event, callback)
+        # C_RETURN and C_RAISE come with CALL.
+        told = set(self._callbacks) - {self._monitoring.events.C_RETURN, self._monitoring.events.C_RAISE}
+        self._monitoring.set_events(self._tool, functools.reduce(operator.or_, told))
+
+    def end(self) -> None:
+        self._monitoring.set_events(self._tool, 0)
+        for event in self._callbacks:
+            self._monitoring.register_callback(self._tool, event, None)
+        self._monitoring.free_tool_id(self._tool)
+
+
 class _Calls(_Switch):
-    _hook_before: Any = None
+    _teller: Any = None
 
     def _begin(self) -> None:
-        if sys.getprofile() is not None:
-            warnings.warn("calls are not recorded: another tool uses Python's profile hook", stacklevel=5)
+        if self._teller is None:
+            self._teller = _Monitor() if hasattr(sys, "monitoring") else _Hook()
+        if not self._teller.is_free():
+            warnings.warn(f"calls are not recorded: other tools use {self._teller.name}", stacklevel=5)
             self._profilers.clear()
             return
-        # Threads that begin from now on come here first.
-        self._hook_before = getattr(threading, "_profile_hook", None)
-        threading.setprofile(lambda *event: _native.calls_here())
-        _native.calls_start(_frames_here(), _prefixes(), _OWN, _call_of_modules())
+        _native.calls_start(sys._getframe(), _prefixes(), _OWN, _call_of_modules())
+        self._teller.begin()
 
     def _end(self) -> None:
+        self._teller.end()
         _native.calls_stop()
-        threading.setprofile(self._hook_before)  # type: ignore[arg-type]
 
 
 class _Collections(_Switch):

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tests/python/on_gpu.sh SONDE FOLDER [WHEEL]: uses the package for Python with the torch that python3 has, on a machine with a GPU
+# tests/python/on_gpu.sh SONDE FOLDER: uses the package for Python with the torch that python3 has, on a machine with a GPU
 # and no network. SONDE is a tarball of `tools/package tarball`, or the folder that it was unpacked to; its package gets the Python
 # files of this tree. What is printed goes to FOLDER/python.txt as well, traces go to FOLDER/python.tar.gz. Every part runs whatever
 # became of the others. About six minutes; also runs without a GPU, with less to see.
@@ -9,7 +9,6 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 here=$root/tests/python
 sonde=${1:?name the tarball of Sonde, or the folder that it was unpacked to}
 out=$(mkdir -p "${2:?name a folder for the output}" && cd "$2" && pwd)
-wheel=${3:-}
 python=${PYTHON:-$(command -v python3)}
 work=$(mktemp -d)
 given=
@@ -49,7 +48,8 @@ else
 fi
 prefix=${sonde%/bin/sonde}
 package=$(echo "$prefix"/lib/python3*/*-packages)
-cp -r "$root/python/sonde/." "$package/sonde/" || exit 1
+# Files of the tree need the module that goes with them.
+if grep -q monitor_begin "$package/sonde/_native.abi3.so"; then cp -r "$root/python/sonde/." "$package/sonde/"; else echo "the package is used as it is: Sonde is older than this tree"; fi
 device=$("$python" -c 'import torch; print("cuda" if torch.cuda.is_available() else "cpu")')
 echo "== $("$sonde" --version), $("$python" -c 'import sys, torch; print("Python", sys.version.split()[0], "torch", torch.__version__)'), $device"
 
@@ -60,6 +60,7 @@ given=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib") + "/
 "$python" -c 'import sonde; print(sonde.__file__)' || { export PYTHONPATH=$package; "$python" -c 'import sonde; print(sonde.__file__)'; }
 "$sonde" doctor 2>&1 | tail -n 40
 
+# shellcheck disable=SC2089
 hello='
 import sys, torch
 from sonde.profiler import profile
@@ -73,6 +74,10 @@ assert "aten::mm" in names and (sys.argv[1] == "cpu" or any(event.activity_type 
 '
 echo "== a first profile"
 timeout 60 "$python" -c "$hello" "$device" || failed+=(first_profile)
+
+# A wheel of the same files.
+"$python" "$root/tools/make_wheel.py" "$prefix" "$("$sonde" --version | grep -o '[0-9][0-9.]*')" "$work"
+wheel=$(echo "$work"/sonde-*.whl)
 
 wheel_part() {
   "$python" -m venv "$work/venv" || return 1
@@ -132,8 +137,9 @@ bench_part() {
 }
 
 export -f wheel_part pip_part programs_part bench_part
+# shellcheck disable=SC2090
 export python sonde prefix root here work wheel hello device
-[[ -z $wheel ]] || part wheel 120 wheel_part
+part wheel 120 wheel_part
 SONDE=$sonde part pytest 240 "$python" -m pytest -q -p no:cacheprovider --tb=short -rfEs --durations=8 "$here"
 part examples_cpu 120 "$python" "$here/document_examples.py" cpu
 [[ $device == cpu ]] || part examples_cuda 120 "$python" "$here/document_examples.py" cuda
@@ -148,7 +154,8 @@ finish
 # By itself, because it measures.
 part bench 120 bench_part
 finish
-tar -C "$work" -czf "$out/python.tar.gz" --ignore-failed-read $(cd "$work" && ls -d ./*.json.gz device/*.json.gz stood_in.json inner.json 2>/dev/null)
+mapfile -t traces < <(cd "$work" && ls -d ./*.json.gz device/*.json.gz stood_in.json inner.json 2>/dev/null)
+tar -C "$work" -czf "$out/python.tar.gz" "${traces[@]}"
 printf '\n== %s\n' "failed: ${failed[*]:-nothing} ($SECONDS s)"
 sleep 1
 exit "${#failed[@]}"

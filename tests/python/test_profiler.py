@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Profilers, schedules and ranges, without torch."""
 
+import asyncio
+import collections
 import concurrent.futures
+import contextlib
+import functools
 import gc
 import inspect
 import json
 import os
+import re
+import sys
 import threading
 import warnings
 
@@ -420,7 +426,6 @@ def test_calls_of_python_functions():
 
 
 def test_the_hook_is_gone_afterwards():
-    import sys
     with profile(with_calls=True):
         pass
     assert sys.getprofile() is None
@@ -429,17 +434,118 @@ def test_the_hook_is_gone_afterwards():
     assert len(prof.trace().spans) == 0
 
 
-def test_another_tools_hook_is_left_alone():
-    import sys
+class Counted:
+    def __init__(self):
+        self.value = sorted([3, 1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        "a,b".split(",")
+
+    @property
+    def half(self):
+        return len(self.value) / 2
+
+
+class Derived(Counted):
+    def __init__(self):
+        super().__init__()
+
+
+def many_kinds_of_calls():
+    def numbers():
+        received = yield 1
+        try:
+            yield received
+        except KeyError:
+            yield from (x for x in "ab")
+
+    async def waits():
+        await asyncio.sleep(0)
+        return [x for x in range(2)]
+
+    def recursive(n):
+        return n and recursive(n - 1)
+
+    with Derived() as made:
+        list(map(lambda x: x + 1, [1, 2]))
+        assert made.half == 1.0
+    generator = numbers()
+    next(generator)
+    generator.send(2)
+    generator.throw(KeyError())
+    generator.close()
+    asyncio.new_event_loop().run_until_complete(waits())
+    recursive(3)
+    for _ in range(2):
+        with contextlib.suppress(ZeroDivisionError, ValueError):
+            int("x") if _ else divmod(1, 0)
+    {}.setdefault("a", []).append(str.join(",", ["a", "b"]))
+    sorted([3, 1, 2], key=functools.cmp_to_key(lambda x, y: x - y))
+
+
+def test_calls_are_those_that_pythons_profile_hook_tells():
+    expected = collections.Counter()
+
+    def tell(frame, event, argument):
+        if event == "call":
+            expected[frame.f_code.co_name] += 1
+        elif event == "c_call":
+            expected[argument.__name__] += 1
+
+    many_kinds_of_calls()
+    sys.setprofile(tell)
+    many_kinds_of_calls()
+    sys.setprofile(None)
+    with profile(with_calls=True) as prof:
+        many_kinds_of_calls()
+    spans = prof.trace().spans
+    around = list(spans["name"]).index(next(name for name in spans["name"] if name.endswith(": many_kinds_of_calls")))
+
+    def is_inside(row):
+        while row is not None and row != around:
+            row = spans["parent"][row]
+        return row == around
+
+    found = collections.Counter()
+    for row in filter(is_inside, range(len(spans))):
+        name = spans["name"][row]
+        found[name.rpartition(": ")[2] if "): " in name else re.match(r"<(?:built-in|method|slot)\S* (?:function|method) (\w+)", name).group(1)] += 1
+    expected.subtract({"setprofile": 1})
+    assert found == +expected
+
+
+def test_other_tools_are_left_alone():
     seen = []
     sys.setprofile(lambda *event: seen.append(event[1]))
+    tools = range(6) if hasattr(sys, "monitoring") else ()
+    for tool in tools:
+        sys.monitoring.use_tool_id(tool, "other")
     try:
-        with pytest.warns(UserWarning, match="another tool"):
+        with pytest.warns(UserWarning, match="calls are not recorded: other tools use"):
             with profile(with_calls=True):
                 pass
         assert sys.getprofile() is not None
     finally:
         sys.setprofile(None)
+        for tool in tools:
+            sys.monitoring.free_tool_id(tool)
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
+def test_calls_are_recorded_beside_other_tools():
+    sys.setprofile(lambda *event: None)
+    sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "other")
+    try:
+        with profile(with_calls=True) as prof:
+            (lambda: None)()
+    finally:
+        sys.setprofile(None)
+        sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+    assert any(name.endswith("<lambda>") for name in prof.trace().spans["name"])
+    assert all(sys.monitoring.get_tool(tool) is None for tool in range(6))
 
 
 def test_garbage_collection_has_spans():
