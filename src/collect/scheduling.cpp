@@ -7,14 +7,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/own_process.h"
 
 namespace sonde {
 namespace {
+
+constexpr std::size_t kMostThreads = 32;
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -85,8 +90,13 @@ void SchedulingWatch::look(std::int64_t now_ns) {
     // A thread that is new, or has the number of one that ended, began after the last look.
     const bool is_known = before != threads_.end() && before->second.ran_ns <= counters.ran_ns &&
                           before->second.waited_ns <= counters.waited_ns;
-    total_.ran_ns += counters.ran_ns - (is_known ? before->second.ran_ns : 0);
-    total_.waited_ns += counters.waited_ns - (is_known ? before->second.waited_ns : 0);
+    const std::int64_t ran_ns = counters.ran_ns - (is_known ? before->second.ran_ns : 0);
+    const std::int64_t waited_ns = counters.waited_ns - (is_known ? before->second.waited_ns : 0);
+    total_.ran_ns += ran_ns;
+    total_.waited_ns += waited_ns;
+    ProcessorShare::OfThread& thread = total_.threads[id];
+    thread.ran_ns += ran_ns;
+    thread.waited_ns += waited_ns;
   }
   if (now.empty()) return;
   threads_ = std::move(now);
@@ -100,13 +110,39 @@ void SchedulingWatch::look(std::int64_t now_ns) {
   has_looked_ = true;
 }
 
+ProcessorShare ProcessorShare::sum(const ProcessorShare& other, std::int64_t sign) const {
+  ProcessorShare out = *this;
+  out.wall_ns += sign * other.wall_ns;
+  out.ran_ns += sign * other.ran_ns;
+  out.waited_ns += sign * other.waited_ns;
+  out.process_ns += sign * other.process_ns;
+  for (const auto& [id, thread] : other.threads) {
+    out.threads[id].ran_ns += sign * thread.ran_ns;
+    out.threads[id].waited_ns += sign * thread.waited_ns;
+  }
+  return out;
+}
+
 std::string SchedulingWatch::json(const ProcessorShare& share) const {
+  std::vector<std::pair<std::int64_t, ProcessorShare::OfThread>> all(share.threads.begin(),
+                                                                     share.threads.end());
+  // The first thread counts even if it only sleeps.
+  const auto weight = [](const auto& one) {
+    return one.first == ::getpid() ? INT64_MAX : one.second.ran_ns;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+  if (all.size() > kMostThreads) all.resize(kMostThreads);
+  std::string by_thread;
+  for (const auto& [id, thread] : all)
+    by_thread += (by_thread.empty() ? "\"" : ", \"") + std::to_string(id) + "\": [" +
+                 std::to_string(thread.ran_ns) + ", " + std::to_string(thread.waited_ns) + "]";
   return "{\"cores\": " + std::to_string(usable_cores()) +
          ", \"wall_ns\": " + std::to_string(share.wall_ns) +
          ", \"ran_ns\": " + std::to_string(share.ran_ns) +
          ", \"waited_ns\": " + std::to_string(share.waited_ns) +
          ", \"process_ns\": " + std::to_string(share.process_ns) +
-         ", \"threads\": " + std::to_string(threads_.size()) + "}";
+         ", \"threads\": " + std::to_string(threads_.size()) + ", \"by_thread\": {" + by_thread + "}}";
 }
 
 }  // namespace sonde

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -21,14 +22,17 @@ struct ProcessorShare {
   std::int64_t waited_ns = 0;   // ready to run, but without a core
   std::int64_t process_ns = 0;  // what the process ran, with threads that ended between two looks
 
-  ProcessorShare minus(const ProcessorShare& before) const {
-    return {wall_ns - before.wall_ns, ran_ns - before.ran_ns, waited_ns - before.waited_ns,
-            process_ns - before.process_ns};
-  }
-  ProcessorShare plus(const ProcessorShare& other) const {
-    return {wall_ns + other.wall_ns, ran_ns + other.ran_ns, waited_ns + other.waited_ns,
-            process_ns + other.process_ns};
-  }
+  struct OfThread {
+    std::int64_t ran_ns = 0;
+    std::int64_t waited_ns = 0;
+  };
+  std::map<std::int64_t, OfThread> threads;  // by the kernel's number
+
+  ProcessorShare minus(const ProcessorShare& before) const { return sum(before, -1); }
+  ProcessorShare plus(const ProcessorShare& other) const { return sum(other, 1); }
+
+ private:
+  ProcessorShare sum(const ProcessorShare& other, std::int64_t sign) const;
 };
 
 class SchedulingWatch {
@@ -39,7 +43,7 @@ class SchedulingWatch {
   bool has_looked() const { return has_looked_; }
   // Since the first look.
   const ProcessorShare& total() const { return total_; }
-  // For the trace's metadata (kProcessorTimeKey).
+  // For the trace's metadata (kProcessorTimeKey). Of many threads, those that ran most.
   std::string json(const ProcessorShare& share) const;
 
  private:

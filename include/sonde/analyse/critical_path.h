@@ -40,7 +40,7 @@ struct PathEntry {
   std::string name;   // of the span; empty for Outside and for delays
   std::string where;  // the thread, or the device and its stream; empty if there are several
   Nanos time_ns = 0;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  // spans, stretches outside all spans, or delays
   // For the first few: the length if this took no time on the path, and what would then be first.
   Nanos without_ns = -1;
   std::string next;

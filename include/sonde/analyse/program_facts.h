@@ -6,6 +6,7 @@
 //   const ProgramEnd end = program_end(trace);
 //   for (const std::string& line : sentences(trace, end)) std::cout << line << "\n";
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,6 +50,12 @@ struct ProcessorTime {
   Nanos ran_ns = 0;
   Nanos waited_ns = 0;  // ready to run, but without a core
   std::int64_t threads = 0;
+  struct OfThread {
+    std::int64_t id = 0;  // the kernel's number
+    Nanos ran_ns = 0;
+    Nanos waited_ns = 0;
+  };
+  std::vector<OfThread> by_thread;  // those that ran most; empty: not known
 
   bool is_known() const noexcept { return cores > 0 && wall_ns > 0; }
   // How many threads wanted to run, on average.
@@ -61,6 +68,16 @@ struct ProcessorTime {
   double waited_share() const noexcept {
     const double wanted_ns = static_cast<double>(ran_ns) + static_cast<double>(waited_ns);
     return wanted_ns > 0 ? static_cast<double>(waited_ns) / wanted_ns : 0;
+  }
+  // The part of the time in which a thread slept: for data, for a lock, for a request. Negative:
+  // not known.
+  double slept_share(std::int64_t thread) const noexcept {
+    for (const OfThread& one : by_thread)
+      if (one.id == thread && wall_ns > 0)
+        return std::max(0.0, 1 - (static_cast<double>(one.ran_ns) +
+                                  static_cast<double>(one.waited_ns)) /
+                                     static_cast<double>(wall_ns));
+    return -1;
   }
 };
 ProcessorTime processor_time(const Trace& trace);

@@ -81,6 +81,7 @@ struct Report {
   // What the profiler that wrote the trace cost, if it was another one: an estimate, of the part
   // that findings are about; and what it was asked for that costs much.
   Nanos profiler_ns = 0;
+  double without_profiler = 1;  // the part of the recorded time that is left; bounds count by it
   std::vector<std::string> profiler_options;
 
   // The part that findings are about, which savings are compared with: steps without warm-up, else

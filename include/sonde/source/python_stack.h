@@ -36,6 +36,10 @@ typedef struct sonde_python_place { /* NOLINT(readability-identifier-naming): a 
  * `around` is what this function said of it; zeros if that is not known. */
 int sonde_python_stack_within(const sonde_python_place* around, sonde_python_place* here);
 
+/* A number for where the calling thread is in Python code: the same for the same frames at the same
+ * instructions. 0: no Python code runs on it. Works while nothing records. */
+uint64_t sonde_python_call_place(void);
+
 /* Not 0 if frames can be read in this process. */
 int sonde_has_python(void);
 

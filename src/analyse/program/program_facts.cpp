@@ -2,6 +2,7 @@
 #include "sonde/analyse/program_facts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -38,6 +39,32 @@ std::int64_t number_in(std::string_view json, std::string_view wanted) {
     return number || walk.skip();
   });
   return value;
+}
+
+// {"4711": [ran, waited], …}
+std::vector<ProcessorTime::OfThread> threads_in(std::string_view json) {
+  std::vector<ProcessorTime::OfThread> all;
+  JsonWalk walk(json);
+  const auto number = [&walk] { return std::max<std::int64_t>(walk.integer().value_or(0), 0); };
+  walk.object([&](std::string_view key) {
+    if (key != "by_thread") return walk.skip();
+    return walk.object([&](std::string_view id) {
+      std::vector<std::int64_t> values;
+      if (!walk.array([&] {
+            values.push_back(number());
+            return true;
+          }))
+        return false;
+      ProcessorTime::OfThread thread;
+      const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), thread.id);
+      if (error != std::errc() || end != id.data() + id.size() || values.size() < 2) return false;
+      thread.ran_ns = values[0];
+      thread.waited_ns = values[1];
+      all.push_back(thread);
+      return true;
+    });
+  });
+  return all;
 }
 
 // Whether a session of Sonde made it: databases have windows too, but no clock of ours.
@@ -199,7 +226,8 @@ ProcessorTime processor_time(const Trace& trace) {
           .wall_ns = number_in(json, "wall_ns"),
           .ran_ns = number_in(json, "ran_ns"),
           .waited_ns = number_in(json, "waited_ns"),
-          .threads = number_in(json, "threads")};
+          .threads = number_in(json, "threads"),
+          .by_thread = threads_in(json)};
 }
 
 }  // namespace sonde

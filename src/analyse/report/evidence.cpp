@@ -33,6 +33,7 @@ void Evidence::add(SpanId cause, TrackId track, Nanos begin_ns, Nanos end_ns) {
   }
   moments_.push_back({cause, track, begin_ns, end_ns});
   add_to(total_ns_, length_ns);
+  if (cause.valid() && is_device_work(data_.trace.spans().kind[cause])) add_to(device_ns_, length_ns);
   longest_ns_ = std::max(longest_ns_, length_ns);
 }
 
@@ -40,6 +41,13 @@ std::string Evidence::lengths() const {
   if (count() == 1) return "once, for " + duration_text(total_ns_);
   return format_text("{}, {} in total, {} at most", times_text(count()), duration_text(total_ns_),
                      duration_text(longest_ns_));
+}
+
+Nanos Evidence::time_ns_of(bool (*wanted)(std::string_view)) const {
+  Nanos sum_ns = 0;
+  for (const auto& [name, group] : groups_)
+    if (group.worst.valid() && wanted(data_.trace.name(group.worst))) add_to(sum_ns, group.time_ns);
+  return sum_ns;
 }
 
 std::string Evidence::name_of(SpanId cause) const {

@@ -30,6 +30,12 @@ class Evidence {
   Nanos total_ns() const noexcept { return total_ns_; }
   Nanos longest_ns() const noexcept { return longest_ns_; }
   bool empty() const noexcept { return moments_.empty(); }
+  // The part of it that is device work.
+  double device_share() const noexcept {
+    return total_ns_ > 0 ? static_cast<double>(device_ns_) / static_cast<double>(total_ns_) : 0;
+  }
+  // Of causes with such names.
+  Nanos time_ns_of(bool (*wanted)(std::string_view)) const;
 
   // "12 times, 3.2 ms in total, 0.5 ms at most"
   std::string lengths() const;
@@ -55,6 +61,7 @@ class Evidence {
   std::unordered_map<std::uint32_t, Group> groups_;  // by name
   std::vector<Moment> moments_;
   Nanos total_ns_ = 0;
+  Nanos device_ns_ = 0;
   Nanos longest_ns_ = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "analyse/report/evidence.h"
 #include "analyse/report/report_data.h"
@@ -19,12 +20,18 @@ void find_in_communication(const ReportData& data, Report& report);
 void find_in_copies(const ReportData& data, Report& report);
 void find_in_steps(const ReportData& data, Report& report);
 void find_in_host(const ReportData& data, Report& report);
+// `loading`: the program's marks for loading data, which have a finding of their own.
+void find_outside_operators(const ReportData& data, Report& report,
+                            const std::vector<SpanId>& loading);
 void find_in_products(const ReportData& data, Report& report);
 void find_in_scheduling(const ReportData& data, Report& report);
 void find_in_memory(const ReportData& data, Report& report);
 void find_in_kernels(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
+
+// Threads that waited less than this share of the time for a core were not held up by it.
+inline constexpr double kLeastWaitedForCores = 0.1;
 
 // Whether more threads of the program wanted to run than there are cores.
 bool threads_fight(const ProcessorTime& time);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "analyse/report/findings.h"
+#include "analyse/report/waiting.h"
 #include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
@@ -17,15 +19,17 @@ namespace {
 
 // Launching a kernel takes the host about this long.
 constexpr Nanos kSmallKernelNs = 10'000;
+// Between two operators Python takes a few microseconds; longer pauses are other code.
+constexpr Nanos kOtherCodeNs = 50'000;
 // From one kernel to the next within a CUDA graph.
 constexpr Nanos kDelayInGraphNs = 1'000;
 
-// Gaps in the part that findings are about, as visit(gap, begin, end).
+// Gaps in a part of the trace, as visit(gap, begin, end).
 template <typename Visit>
-void for_gaps(const ReportData& data, const Report& report, Visit visit) {
+void for_gaps(const Coverage& part, const Report& report, Visit visit) {
   for (const DeviceTime& device : report.devices) {
     for (const DeviceGap& gap : device.gaps) {
-      const Nanos within_ns = data.steady.covers.within_ns(gap.begin_ns, gap.end_ns);
+      const Nanos within_ns = part.within_ns(gap.begin_ns, gap.end_ns);
       if (within_ns > 0) visit(gap, gap.end_ns - within_ns, gap.end_ns);
     }
   }
@@ -55,7 +59,7 @@ TrackId stream_of(const Trace& trace, const DeviceGap& gap) {
 void stalls(const ReportData& data, Report& report) {
   Evidence seen(data);
   Changes changes(data.program());
-  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+  for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
     if (gap.cause != IdleCause::HostWait || !gap.wait.valid()) return;
     // A copy that waits has a finding of its own.
     if (gap.host == HostDoing::Communicated || copies_memory(data.trace.name(gap.wait))) return;
@@ -124,22 +128,31 @@ std::string larger_work_advice(const Report& report) {
                       : " Or launch many at once as a CUDA graph.");
 }
 
-// Gaps in which the host ran operators. Those that began with a wait are stalls.
+// Gaps in which the host ran operators, with the code between them. Those that began with a wait
+// are stalls. If many launches become one, all of that time is gone, and so is the time from each
+// launch to the begin of its work.
 void slow_launches(const ReportData& data, Report& report) {
   Evidence seen(data);
   Changes changes(data.program());
-  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+  for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
     const TrackId thread = launching_thread(data.trace, gap);
     if (gap.cause != IdleCause::HostWait || gap.wait.valid() || !thread.valid()) return;
     if (gap.host == HostDoing::Communicated) return;
     Nanos inside_ns = 0;
-    const Nanos until_ns = launch_ns(data.trace, gap, begin_ns);
-    for_covered(data.in_operators(thread), begin_ns, until_ns, [&](Nanos from_ns, Nanos to_ns) {
+    Nanos from_ns = begin_ns;
+    const auto take_until = [&](Nanos to_ns) {
       changes.cut(thread, from_ns, to_ns);
       inside_ns += to_ns - from_ns;
+    };
+    const Coverage& operators = data.in_operators(thread);
+    for_uncovered(operators, begin_ns, end_ns, [&](Nanos at_ns, Nanos to_ns) {
+      if (to_ns - at_ns < kOtherCodeNs) return;
+      take_until(at_ns);
+      from_ns = to_ns;
     });
+    take_until(end_ns);
     const SpanId launch = data.trace.spans().launch[gap.after];
-    if (inside_ns > 0)
+    if (inside_ns > 0 && operators.within_ns(begin_ns, end_ns) > 0)
       seen.add(outermost_operator(data.trace, launch), stream_of(data.trace, gap),
                end_ns - inside_ns, end_ns);
   });
@@ -149,7 +162,8 @@ void slow_launches(const ReportData& data, Report& report) {
       {.id = "launch_bound",
        .title = "The device waits for the next work to be launched",
        .detail = format_text("The device finished before the host, which was running operators, "
-                             "had launched the next work: {}.{}",
+                             "had launched the next work: {}.{} The saving assumes that many "
+                             "launches become one.",
                              seen.lengths(), small_kernels(data)),
        .advice = larger_work_advice(report),
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"},
@@ -167,45 +181,66 @@ SpanId doing_at(const ReportData& data, TrackId thread, Nanos time_ns) {
   return found;
 }
 
-void slow_program(const ReportData& data, Report& report) {
-  Evidence seen(data);
-  Changes changes(data.program());
-  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos /*end_ns*/) {
+// Calls visit(thread, begin, end) for each time in which a device had nothing to do and the thread
+// that launches its work was outside operators.
+template <typename Visit>
+void for_program_gaps(const ReportData& data, const Report& report, Visit visit) {
+  for_gaps(data.usual, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos /*end_ns*/) {
     const TrackId thread = launching_thread(data.trace, gap);
     if (gap.cause != IdleCause::HostWait || gap.host == HostDoing::Communicated || !thread.valid())
       return;
     const Nanos from_ns = std::max(begin_ns, wait_end_ns(data.trace, gap));
+    const Nanos until_ns = launch_ns(data.trace, gap, from_ns);
+    visit(thread, from_ns, until_ns);
+  });
+}
+
+void slow_program(const ReportData& data, Report& report) {
+  Evidence seen(data);
+  TrackId launcher;
+  for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
     Nanos outside_ns = 0;
     std::pair<Nanos, Nanos> longest{0, 0};
-    const Nanos until_ns = launch_ns(data.trace, gap, from_ns);
     for_uncovered(data.in_operators(thread), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
-      changes.cut(thread, at_ns, to_ns);
+      if (to_ns - at_ns < kOtherCodeNs) return;
       outside_ns += to_ns - at_ns;
       if (to_ns - at_ns > longest.second - longest.first) longest = {at_ns, to_ns};
     });
     if (outside_ns == 0) return;
     const Nanos middle_ns = longest.first + (longest.second - longest.first) / 2;
     seen.add(doing_at(data, thread, middle_ns), thread, longest.first, longest.first + outside_ns);
+    launcher = thread;
   });
   if (seen.empty()) return;
-  add_simulated(
-      data, report,
-      {.id = "host_bound",
-       .title = "The device waits while the host runs code outside operators",
-       .detail = format_text("The thread that launches the work was running other code: {}.",
-                             seen.lengths()),
-       .advice =
-           "Look at what runs between operators: loading and preparing data, Python code, logging, "
-           "file access. Do it in another thread or process, ahead of time, or less often.",
-       .command = "sonde critical-path TRACE"},
-      seen, seen.total_ns(), changes);
+  const Waiting waiting = waiting_of(data, report, launcher, seen);
+  Finding finding{
+      .id = "host_bound",
+      .title = "The device waits while the host runs code outside operators",
+      .detail = format_text("The thread that launches the work was outside operators: {}.{}",
+                            seen.lengths(), waiting.text()),
+      .advice = waiting.is_promised()
+                    ? "Look at what runs between operators: loading and preparing data, Python "
+                      "code, logging, file access. Do it in another thread or process, ahead of "
+                      "time, or less often."
+                    : "If the program is a server, it had nothing to do. Otherwise see what it "
+                      "waits for, and mark that (record_function).",
+      .command = "sonde critical-path TRACE"};
+  if (!waiting.is_promised())
+    return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
+  Changes changes(data.program());
+  for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
+    for_uncovered(data.in_operators(thread), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
+      if (to_ns - at_ns >= kOtherCodeNs) changes.cut(thread, at_ns, to_ns, waiting.left());
+    });
+  });
+  add_simulated(data, report, std::move(finding), seen, seen.total_ns(), changes);
 }
 
 void delays(const ReportData& data, Report& report) {
   Evidence short_ones(data);
   Evidence unknown(data);
   Nanos saved_ns = 0;
-  for_gaps(data, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+  for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
     if (gap.cause == IdleCause::HostWait) return;
     Evidence& seen = gap.cause == IdleCause::KernelWait ? short_ones : unknown;
     seen.add(gap.after, stream_of(data.trace, gap), begin_ns, end_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Outlier steps, waiting for data, time outside operators, memory.
+// Outlier steps, waiting for data, threads that fight for cores, memory.
 
 #include <algorithm>
 #include <array>
@@ -21,15 +21,14 @@
 namespace sonde::detail {
 namespace {
 
-// Shorter gaps between operators are just the cost of calling them.
-constexpr Nanos kShortestStretchNs = 100'000;
 constexpr std::uint64_t kLeastLeakSteps = 3;
 // More threads than that want to run, for each core.
 constexpr double kMostPerCore = 1.1;
-constexpr double kLeastWaitedForCores = 0.1;
 // … and the program itself ran this much of the time on each.
 constexpr double kLeastOfCores = 0.5;
 constexpr std::size_t kMostLeaksNamed = 3;
+// What workers could hide, of the measured time.
+constexpr double kLeastWorthHiding = 0.01;
 constexpr std::string_view kMayHaveWaited =
     " The machine was busy: such steps may only have waited for a core.";
 
@@ -115,12 +114,23 @@ std::vector<SpanId> without_first(const ReportData& data, const std::vector<Span
   return kept;
 }
 
+// The part of the cores that the program leaves free: workers can take no more. Those that it has
+// are processes of their own, and at least one of them runs.
+double free_share(const ProcessorTime& time, bool has_workers) {
+  if (!time.is_known()) return 1;
+  if (time.waited_share() >= kLeastWaitedForCores) return 0;
+  const double wanted = time.wanted() + (has_workers ? 1 : 0);
+  return std::max(1 - wanted / static_cast<double>(time.cores), 0.0);
+}
+
 // What one more worker would hide. A loader without workers can load while the rest computes; with
 // workers, twice as many load in half the time.
-double hidden_share(Nanos loading_ns, Nanos whole_ns, bool has_workers) {
-  const Nanos compute_ns = std::max<Nanos>(whole_ns - loading_ns, 0);
-  const Nanos hidden_ns = std::min(loading_ns, has_workers ? whole_ns / 2 : compute_ns);
-  return loading_ns > 0 ? static_cast<double>(hidden_ns) / static_cast<double>(loading_ns) : 0;
+double hidden_share(const Report& report, Nanos loading_ns, bool has_workers) {
+  if (loading_ns <= 0) return 0;
+  const auto whole = static_cast<double>(report.measured_ns);
+  const auto loading = static_cast<double>(loading_ns);
+  const double hidden = std::min(loading, has_workers ? whole / 2 : std::max(whole - loading, 0.0));
+  return std::min(hidden, whole * free_share(report.processor, has_workers)) / loading;
 }
 
 constexpr std::string_view kAddWorkers =
@@ -141,19 +151,27 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
   }
   if (seen.empty()) return;
   Changes changes(data.program());
-  const double hidden = hidden_share(seen.total_ns(), report.measured_ns, has_workers);
+  const double hidden = hidden_share(report, seen.total_ns(), has_workers);
   for (const SpanId span : loading) changes.scale_call(span, std::max(1 - hidden, 1e-9));
   const std::string_view what = has_workers ? "twice as many workers, each" : "one worker";
-  add_simulated(data, report,
-                {.id = std::string(id(Pattern::SynchronizedDataLoader)),
-                 .title = "Steps wait for their data",
-                 .detail = format_text(
-                     "A thread that also computes loaded data, or waited for it: {}, without the "
-                     "first time. The saving assumes {} on a free core.",
-                     seen.lengths(), what),
-                 .advice = std::string(has_workers ? kMoreWorkers : kAddWorkers),
-                 .command = "sonde table TRACE --sort-by cpu_time_total"},
-                seen, seen.total_ns(), changes);
+  Finding finding{.id = std::string(id(Pattern::SynchronizedDataLoader)),
+                  .title = "Steps wait for their data",
+                  .detail = format_text(
+                      "A thread that also computes loaded data, or waited for it: {}, without the "
+                      "first time.",
+                      seen.lengths()),
+                  .advice = std::string(has_workers ? kMoreWorkers : kAddWorkers),
+                  .command = "sonde table TRACE --sort-by cpu_time_total"};
+  if (hidden * static_cast<double>(seen.total_ns()) <
+      kLeastWorthHiding * static_cast<double>(report.measured_ns)) {
+    finding.detail += " No core was free for more workers: make loading itself cheaper.";
+    return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
+  }
+  finding.detail += format_text(" The saving assumes {} on a free core{}.", what,
+                                report.processor.is_known()
+                                    ? ", as far as the program left cores free"
+                                    : "");
+  add_simulated(data, report, std::move(finding), seen, seen.total_ns(), changes);
 }
 
 // "aten::sum at train.py(12): <module>": the operator and the innermost frame of its stack that is
@@ -212,58 +230,6 @@ void find_leaks(const ReportData& data, Report& report, const DeviceMemory& devi
        .count = blocks});
 }
 
-// When some thread of the process was in an operator, or loaded data, which data_loading() reports.
-Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
-  Stretches all = data.operators_of(process);
-  for (const SpanId span : loading)
-    all.add(data.trace.spans().start_ns[span], data.trace.end_ns(span));
-  return all.united();
-}
-
-// From the first operator to the last, where there are no steps; what comes before is the start.
-std::pair<Nanos, Nanos> extent_of(const Coverage& busy) {
-  return {busy.stretches().front().begin_ns, busy.stretches().back().end_ns};
-}
-
-// Without devices: with them, what counts is whether they wait.
-void outside_operators(const ReportData& data, Report& report, const std::vector<SpanId>& loading) {
-  const TrackId main = data.program().main_thread();
-  if (!report.devices.empty() || !main.valid()) return;
-  const Coverage busy = busy_of(data, data.trace.tracks().process[main], loading);
-  if (busy.empty() || report.host.operators.empty()) return;
-  Evidence seen(data);
-  Changes changes(data.program());
-  const auto [first_ns, last_ns] = extent_of(busy);
-  const double waited = report.processor.waited_share();
-  for (const Coverage::Stretch& step : data.steady.covers.stretches()) {
-    const bool has_steps = data.steady.rule != StepRule::None;
-    const Nanos from_ns = has_steps ? step.begin_ns : std::max(step.begin_ns, first_ns);
-    const Nanos to_ns = has_steps ? step.end_ns : std::min(step.end_ns, last_ns);
-    for_uncovered(busy, from_ns, to_ns, [&](Nanos begin_ns, Nanos end_ns) {
-      if (end_ns - begin_ns < kShortestStretchNs) return;
-      const Nanos middle_ns = begin_ns + (end_ns - begin_ns) / 2;
-      seen.add(innermost_at(data.trace, main, middle_ns), main, begin_ns, end_ns);
-      // Waiting for a core stays.
-      changes.cut(main, begin_ns, end_ns, waited);
-    });
-  }
-  if (seen.empty()) return;
-  add_simulated(
-      data, report,
-      {.id = "outside_operators",
-       .title = "The program spends time outside operators",
-       .detail = format_text("For 0.1 ms or longer at a time, no thread ran an operator: {}.{}",
-                             seen.lengths(),
-                             waited >= kLeastWaitedForCores
-                                 ? " The machine was busy: part of it was waiting for a core."
-                                 : ""),
-       .advice = "See what the program does there; where that has no name, mark it (SONDE_SCOPE, "
-                 "record_function) and record again. Loading data, file access, logging and the "
-                 "like can often run in parallel.",
-       .command = "sonde critical-path TRACE"},
-      seen, seen.total_ns(), changes);
-}
-
 }  // namespace
 
 // Warm-up is none: it is not in the steady part.
@@ -298,7 +264,7 @@ void find_in_steps(const ReportData& data, Report& report) {
 void find_in_host(const ReportData& data, Report& report) {
   const std::vector<SpanId> loading = loading_spans(report);
   data_loading(data, report, without_first(data, loading));
-  outside_operators(data, report, loading);
+  find_outside_operators(data, report, loading);
 }
 
 bool threads_fight(const ProcessorTime& time) {

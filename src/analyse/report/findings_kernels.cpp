@@ -30,6 +30,7 @@ bool has_any(std::string_view name, std::initializer_list<std::string_view> word
 
 // Products of 32-bit floats on the ordinary units, as cuBLAS and CUTLASS name them.
 bool is_simt_product(std::string_view name) {
+  if (has_any(name, {"f32f32_f32f32_f32"})) return has_any(name, {"ffma"});
   if (has_any(name, {"tensorop", "tf32", "s1688", "s16816", "xmma"})) return false;
   return has_any(name, {"sgemm", "simt_s"});
 }
@@ -194,7 +195,7 @@ std::int32_t multiprocessors(const Trace& trace) {
   return least;
 }
 
-// Kernels with fewer blocks than the device has multiprocessors leave some without work.
+// Kernels with fewer blocks than half of the multiprocessors leave most of them without work.
 void small_grids(const ReportData& data, Report& report) {
   const std::int32_t wanted = multiprocessors(data.trace);
   const KernelTable& kernels = data.trace.kernels();
@@ -208,7 +209,7 @@ void small_grids(const ReportData& data, Report& report) {
                           static_cast<double>(kernels.grid_y[i]) *
                           static_cast<double>(kernels.grid_z[i]);
     all_ns += data.trace.spans().duration_ns[span];
-    if (blocks <= 0 || blocks >= static_cast<double>(wanted)) continue;
+    if (blocks <= 0 || 2 * blocks > static_cast<double>(wanted)) continue;
     seen.add(span, data.trace.spans().track[span], data.trace.spans().start_ns[span],
              data.trace.end_ns(span));
   }
@@ -218,8 +219,8 @@ void small_grids(const ReportData& data, Report& report) {
   add_known(report,
             {.id = "small_grids",
              .title = "Kernels are too small to fill the device",
-             .detail = format_text("{} of the kernels' time is in kernels with fewer blocks than "
-                                   "the device has multiprocessors ({}): {}.",
+             .detail = format_text("{} of the kernels' time is in kernels with blocks for at most "
+                                   "half of the device's {} multiprocessors: {}.",
                                    share_text(seen.total_ns(), all_ns), wanted, seen.lengths()),
              .advice = "A larger batch would do more work in about the same time.",
              .command = "sonde table TRACE --sort-by self_device_time_total"},

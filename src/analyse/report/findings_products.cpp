@@ -26,8 +26,8 @@ constexpr double kLeft = 1.0 / 8;
 constexpr double kLeastOfTime = 0.1;
 // With fewer rows or columns, what limits a product is reading its matrices.
 constexpr std::int64_t kLeastSize = 16;
-// Of all calls, this many are slower than the rate that counts: another process may have taken the
-// processor from any of them, and their first ones load data and code.
+// Of all calls, this many are slower than the rate that counts: on a busy machine any of them may
+// have waited for a core, and the first ones load data and code.
 constexpr double kQuantile = 0.9;
 
 bool is_product(FlopsFormula formula) {
@@ -96,8 +96,7 @@ void find_in_products(const ReportData& data, Report& report) {
   const auto at = static_cast<std::ptrdiff_t>(kQuantile * static_cast<double>(rates.size() - 1));
   std::nth_element(rates.begin(), rates.begin() + at, rates.end());
   const double rate = rates[static_cast<std::size_t>(at)];
-  // What waited for a core would have been faster by that, at most.
-  if (rate >= kSlowFlopsPerNs * (1 - report.processor.waited_share())) return;
+  if (rate >= kSlowFlopsPerNs) return;
   add_simulated(
       data, report,
       {.id = "slow_products",

@@ -154,7 +154,28 @@ void correct_for_profiler(detail::ReportData& data, Report& report) {
   report.profiler_options = cost.options;
   data.correct_host(std::max(1 - share, kLeastHostLeft));
   const Nanos less_ns = data.program().recorded_ns() - data.unchanged_ns();
-  report.measured_ns = std::max<Nanos>(report.measured_ns - less_ns, 1);
+  const Nanos recorded_ns = std::max<Nanos>(report.measured_ns, 1);
+  report.measured_ns = std::max<Nanos>(recorded_ns - less_ns, 1);
+  report.without_profiler =
+      static_cast<double>(report.measured_ns) / static_cast<double>(recorded_ns);
+}
+
+// The steady part without the steps that a finding promises to shorten.
+detail::Coverage usual_part(const detail::ReportData& data, const Report& report) {
+  const bool tells_outliers =
+      std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+        return finding.id == "outlier_steps" && finding.saving_ns > 0;
+      });
+  if (!tells_outliers) return data.steady.covers;
+  detail::Stretches outliers;
+  for (const StepTime& step : report.steps.steps)
+    if (step.is_outlier) outliers.add(step.begin_ns, step.end_ns);
+  const detail::Coverage told = outliers.united();
+  detail::Coverage usual;
+  for (const detail::Coverage::Stretch& one : data.steady.covers.stretches())
+    detail::for_uncovered(told, one.begin_ns, one.end_ns,
+                          [&](Nanos begin_ns, Nanos end_ns) { usual.add(begin_ns, end_ns); });
+  return usual;
 }
 
 // What was found has been looked for, and is not minor.
@@ -179,8 +200,12 @@ bool is_worth_saying(const Report& report, Nanos saving_ns) {
 }
 
 void add_known(Report& report, Finding finding, Evidence& seen, Nanos at_most_ns, Nanos saving_ns) {
-  if (!is_worth_saying(report, at_most_ns)) return;
-  finding.at_most_ns = std::min(at_most_ns, report.measured_ns);
+  // A profiler makes the host slower, and device work no longer.
+  const double host = 1 - seen.device_share();
+  const auto bound_ns = static_cast<Nanos>((1 - host * (1 - report.without_profiler)) *
+                                           static_cast<double>(at_most_ns));
+  if (!is_worth_saying(report, bound_ns)) return;
+  finding.at_most_ns = std::min(bound_ns, report.measured_ns);
   finding.saving_ns = std::clamp<Nanos>(saving_ns, 0, finding.at_most_ns);
   if (saving_ns > 0 && !is_worth_saying(report, finding.saving_ns)) {
     report.minor.push_back(finding.title);
@@ -234,10 +259,11 @@ Report report(const Trace& trace) {
   find_steady_part(data, out);
   correct_for_profiler(data, out);
   out.verdict = verdict_of(data, out);
+  detail::find_in_steps(data, out);
+  data.usual = usual_part(data, out);
   detail::find_in_devices(data, out);
   detail::find_in_communication(data, out);
   detail::find_in_copies(data, out);
-  detail::find_in_steps(data, out);
   detail::find_in_host(data, out);
   detail::find_in_products(data, out);
   detail::find_in_scheduling(data, out);

@@ -41,6 +41,9 @@ class ReportData {
   const MemoryProfile memory;
   // What findings are about; report() fills it in before they are looked for.
   SteadyPart steady;
+  // Of that, what findings about the host's own time are about: not the steps that take much longer
+  // than the others, which have a finding of their own.
+  Coverage usual;
 
   std::string source_location(SpanId span) const { return locations_.of(span); }
 

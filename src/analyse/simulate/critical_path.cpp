@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "analyse/simulate/program.h"
 #include "analyse/sum.h"
@@ -36,6 +37,7 @@ struct PathKeyHash {
 // Part of one thread's recorded time, with the innermost span in it.
 struct OwnStretch {
   PathKey key;
+  SpanId span;  // invalid: outside all spans
   Nanos begin_ns;
   Nanos end_ns;
 };
@@ -57,7 +59,7 @@ class OwnTimeReader {
       const Nanos starts_ns = next_ < last_ ? trace_.spans().start_ns[next_] : end_ns;
       const Nanos ends_ns = open_.empty() ? end_ns : trace_.end_ns(open_.back());
       const Nanos until_ns = std::min({starts_ns, ends_ns, end_ns});
-      if (until_ns > at_ns) visit(OwnStretch{key(), at_ns, until_ns});
+      if (until_ns > at_ns) visit(OwnStretch{key(), span(), at_ns, until_ns});
       at_ns = std::max(at_ns, until_ns);
       if (at_ns < end_ns) advance(at_ns);
     }
@@ -80,6 +82,7 @@ class OwnTimeReader {
   void close(Nanos time_ns) {
     while (!open_.empty() && trace_.end_ns(open_.back()) <= time_ns) open_.pop_back();
   }
+  SpanId span() const { return open_.empty() ? SpanId() : open_.back(); }
   PathKey key() const {
     if (open_.empty()) return {PathKind::Outside, StringId::kInvalid};
     const SpanKind kind = trace_.spans().kind[open_.back()];
@@ -105,7 +108,8 @@ class PathReader {
 
   const std::vector<PathPart>& parts() const { return parts_; }
 
-  // Calls visit(key, track, recorded begin, recorded end, time on the path) for each part.
+  // Calls visit(key, span, track, recorded begin, recorded end, time on the path) for each part.
+  // The span of a delay, and of time outside all spans, is invalid.
   template <typename Visit>
   void read(Visit visit) {
     std::unordered_map<std::uint32_t, OwnTimeReader> readers;
@@ -113,14 +117,14 @@ class PathReader {
     for (const PathPart& part : parts_) {
       const TrackId track = program_.track(part.node);
       if (before != kNoNode && part.delay_ns != 0)
-        visit(delay_key(before, part.node), track, 0, 0, part.delay_ns);
+        visit(delay_key(before, part.node), SpanId(), track, 0, 0, part.delay_ns);
       before = part.node;
       const SpanId work = program_.work(part.node);
       if (work.valid()) {
         const bool copies = is_copy(trace_.spans().kind[work]);
         visit(
             PathKey{copies ? PathKind::Copy : PathKind::Kernel, trace_.spans().name[work].value()},
-            track, 0, 0, times_.duration_ns[part.node]);
+            work, track, 0, 0, times_.duration_ns[part.node]);
         continue;
       }
       read_stint(readers.try_emplace(track.value(), trace_, track).first->second, part.node, track,
@@ -141,7 +145,7 @@ class PathReader {
       const double until = static_cast<double>(one.end_ns - graph.begin_ns(node)) / recorded * left;
       const Nanos time_ns = static_cast<Nanos>(until) - given_ns;
       given_ns += time_ns;
-      visit(one.key, track, one.begin_ns, one.end_ns, time_ns);
+      visit(one.key, one.span, track, one.begin_ns, one.end_ns, time_ns);
     });
   }
 
@@ -165,6 +169,7 @@ struct PathSum {
   std::uint64_t count = 0;
   std::uint32_t track = TrackId::kInvalid;
   bool is_on_several = false;
+  Nanos until_ns = 0;  // where the last part ended
 };
 using PathSums = std::unordered_map<PathKey, PathSum, PathKeyHash>;
 
@@ -192,14 +197,21 @@ std::string entry_text(const Trace& trace, const PathKey& key) {
   return name.empty() ? std::string(to_string(key.kind)) : std::string(name);
 }
 
-PathSums sums_of(PathReader& reader) {
+PathSums sums_of(const Trace& trace, PathReader& reader) {
   PathSums sums;
-  reader.read([&](const PathKey& key, TrackId track, Nanos, Nanos, Nanos time_ns) {
+  std::vector<std::uint8_t> counted(trace.spans().size());
+  reader.read([&](const PathKey& key, SpanId span, TrackId track, Nanos begin_ns, Nanos end_ns,
+                  Nanos time_ns) {
     PathSum& sum = sums[key];
     detail::add_to(sum.time_ns, time_ns);
-    ++sum.count;
-    sum.is_on_several |= sum.count > 1 && sum.track != track.value();
+    // The path may enter one span many times: between the calls inside it, and between launches.
+    const bool goes_on = key.kind == PathKind::Outside && sum.count > 0 &&
+                         sum.track == track.value() && sum.until_ns == begin_ns && end_ns > 0;
+    const bool is_new = span.valid() ? !std::exchange(counted[span.index()], std::uint8_t{1}) : !goes_on;
+    sum.count += is_new ? 1 : 0;
+    sum.is_on_several |= sum.track != TrackId::kInvalid && sum.track != track.value();
     sum.track = track.value();
+    sum.until_ns = end_ns;
   });
   return sums;
 }
@@ -211,7 +223,7 @@ class PathMaker {
   CriticalPath make(std::size_t mended) {
     const Replay times = replay(program_.graph());
     PathReader reader(program_, times);
-    const PathSums sums = sums_of(reader);
+    const PathSums sums = sums_of(trace_, reader);
     CriticalPath out;
     out.length_ns = program_.recorded_ns();
     for (const auto& [key, sum] : sorted(sums)) {
@@ -240,14 +252,14 @@ class PathMaker {
         if (work.valid() && trace_.spans().name[work].value() == key.name) changes.scale(work, 0);
       }
     } else {
-      reader.read([&](const PathKey& other, TrackId track, Nanos begin_ns, Nanos end_ns, Nanos) {
+      reader.read([&](const PathKey& other, SpanId, TrackId track, Nanos begin_ns, Nanos end_ns, Nanos) {
         if (other == key) changes.cut(track, begin_ns, end_ns);
       });
     }
     const Replay after = program_.replayed(changes);
     entry.without_ns = program_.length_ns(after);
     PathReader next(program_, after);
-    const auto entries = sorted(sums_of(next));
+    const auto entries = sorted(sums_of(trace_, next));
     const auto other = std::find_if(entries.begin(), entries.end(),
                                     [&](const auto& one) { return !(one.first == key); });
     if (other != entries.end()) entry.next = entry_text(trace_, other->first);
@@ -255,7 +267,7 @@ class PathMaker {
 
   std::vector<std::pair<std::string, Nanos>> by_thread(PathReader& reader) const {
     std::map<std::uint32_t, Nanos> sums;
-    reader.read([&](const PathKey&, TrackId track, Nanos, Nanos, Nanos time_ns) {
+    reader.read([&](const PathKey&, SpanId, TrackId track, Nanos, Nanos, Nanos time_ns) {
       detail::add_to(sums[track.value()], time_ns);
     });
     std::vector<std::pair<std::string, Nanos>> out;

@@ -135,4 +135,15 @@ int sonde_python_stack_within(const sonde_python_place* around, sonde_python_pla
   return 1;
 }
 
+uint64_t sonde_python_call_place(void) {
+  const sonde::PythonInterpreter* const python = sonde::PythonInterpreter::find();
+  const char* const thread = python != nullptr ? python->this_thread() : nullptr;
+  if (thread == nullptr) return 0;
+  std::array<sonde::PythonFrame, sonde::kMostPythonFrames> frames;
+  const std::size_t count = python->frames(thread, frames.data(), frames.size());
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < count; ++i) hash = sonde::hash_of(hash, frames[i]);
+  return hash;
+}
+
 }  // extern "C"

@@ -9,7 +9,9 @@
 
 #include <ATen/record_function.h>
 
+#include "collect/torch/optimizer_calls.h"
 #include "sonde/source/op.h"
+#include "sonde/source/python_stack.h"
 
 namespace sonde::torch {
 namespace {
@@ -48,8 +50,9 @@ class StepFinder {
       return;
     }
     if (rule_.empty()) choose(name);
-    // A program with two optimizers steps both for one batch.
-    if (!is_rule(name) || (batches_ > 0 && !has_new_batch_)) return;
+    const bool ends_round = is_rule(name) && optimizer_calls_.end_step(sonde_python_call_place());
+    // Several calls for one batch are of several optimizers.
+    if (!ends_round || (batches_ > 0 && !has_new_batch_)) return;
     has_new_batch_ = false;
     sonde_steps_ended(rule_.c_str(), 1);
   }
@@ -66,6 +69,7 @@ class StepFinder {
   std::mutex mutex_;
   std::string rule_;        // the name of the range that steps are known by
   std::thread::id thread_;  // where it was seen first
+  OptimizerCalls optimizer_calls_;
   int batches_ = 0;
   bool has_new_batch_ = false;
 };
