@@ -142,7 +142,8 @@ std::string SchedulingWatch::json(const ProcessorShare& share) const {
          ", \"ran_ns\": " + std::to_string(share.ran_ns) +
          ", \"waited_ns\": " + std::to_string(share.waited_ns) +
          ", \"process_ns\": " + std::to_string(share.process_ns) +
-         ", \"threads\": " + std::to_string(threads_.size()) + ", \"by_thread\": {" + by_thread + "}}";
+         ", \"threads\": " + std::to_string(threads_.size()) + ", \"by_thread\": {" + by_thread +
+         "}}";
 }
 
 }  // namespace sonde

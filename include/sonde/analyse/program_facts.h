@@ -74,9 +74,9 @@ struct ProcessorTime {
   double slept_share(std::int64_t thread) const noexcept {
     for (const OfThread& one : by_thread)
       if (one.id == thread && wall_ns > 0)
-        return std::max(0.0, 1 - (static_cast<double>(one.ran_ns) +
-                                  static_cast<double>(one.waited_ns)) /
-                                     static_cast<double>(wall_ns));
+        return std::max(0.0,
+                        1 - (static_cast<double>(one.ran_ns) + static_cast<double>(one.waited_ns)) /
+                                static_cast<double>(wall_ns));
     return -1;
   }
 };

@@ -33,7 +33,8 @@ void Evidence::add(SpanId cause, TrackId track, Nanos begin_ns, Nanos end_ns) {
   }
   moments_.push_back({cause, track, begin_ns, end_ns});
   add_to(total_ns_, length_ns);
-  if (cause.valid() && is_device_work(data_.trace.spans().kind[cause])) add_to(device_ns_, length_ns);
+  if (cause.valid() && is_device_work(data_.trace.spans().kind[cause]))
+    add_to(device_ns_, length_ns);
   longest_ns_ = std::max(longest_ns_, length_ns);
 }
 

@@ -52,7 +52,8 @@ PinnedRate pinned_rate(const Trace& trace) {
 // What is left of a copy's time at that rate.
 double left_at(const PinnedRate& rate, std::int64_t bytes, Nanos time_ns) {
   if (bytes < kLeastFasterBytes || time_ns <= 0) return 1;
-  return std::min(1.0, static_cast<double>(bytes) / rate.bytes_by_ns / static_cast<double>(time_ns));
+  return std::min(1.0,
+                  static_cast<double>(bytes) / rate.bytes_by_ns / static_cast<double>(time_ns));
 }
 
 // Those in the part that findings are about.

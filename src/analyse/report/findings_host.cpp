@@ -167,10 +167,9 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
     finding.detail += " No core was free for more workers: make loading itself cheaper.";
     return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
   }
-  finding.detail += format_text(" The saving assumes {} on a free core{}.", what,
-                                report.processor.is_known()
-                                    ? ", as far as the program left cores free"
-                                    : "");
+  finding.detail +=
+      format_text(" The saving assumes {} on a free core{}.", what,
+                  report.processor.is_known() ? ", as far as the program left cores free" : "");
   add_simulated(data, report, std::move(finding), seen, seen.total_ns(), changes);
 }
 

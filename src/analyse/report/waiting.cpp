@@ -19,8 +19,8 @@ constexpr double kMostlySlept = 0.5;
 
 // What Python functions that wait are called.
 constexpr std::array<std::string_view, 10> kWaits = {
-    "time.sleep", "function sleep", "method acquire", "method accept", "method recv",
-    "method poll", "select.select", "threading.py", "queue.py",         "selectors.py"};
+    "time.sleep",  "function sleep", "method acquire", "method accept", "method recv",
+    "method poll", "select.select",  "threading.py",   "queue.py",      "selectors.py"};
 
 bool names_a_wait(std::string_view name) {
   return std::any_of(kWaits.begin(), kWaits.end(), [name](std::string_view part) {
@@ -49,7 +49,7 @@ Nanos others_ns(const ReportData& data, TrackId thread) {
 
 bool Waiting::is_promised() const {
   if (trains) return true;
-  if (slept_ns < 0) return has_steps;
+  if (slept_ns < 0) return has_steps || is_named;
   return static_cast<double>(slept_ns) < kMostlySlept * static_cast<double>(whole_ns);
 }
 
@@ -78,10 +78,11 @@ Waiting waiting_of(const ReportData& data, const Report& report, TrackId thread,
   const double share = report.processor.slept_share(data.trace.tracks().id[thread]);
   if (share >= 0) {
     const auto slept_ns = static_cast<Nanos>(share * static_cast<double>(report.processor.wall_ns));
-    waiting.slept_ns =
-        std::clamp<Nanos>(slept_ns - others_ns(data, thread), 0, seen.total_ns());
+    waiting.slept_ns = std::clamp<Nanos>(slept_ns - others_ns(data, thread), 0, seen.total_ns());
   }
-  waiting.slept_ns = std::max(waiting.slept_ns, seen.time_ns_of(names_a_wait));
+  waiting.is_named = seen.time_ns_of([](std::string_view) { return true; }) > seen.total_ns() / 2;
+  const Nanos waits_ns = seen.time_ns_of(names_a_wait);
+  if (waits_ns > 0) waiting.slept_ns = std::max(waiting.slept_ns, waits_ns);
   return waiting;
 }
 

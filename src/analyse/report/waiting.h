@@ -21,6 +21,7 @@ struct Waiting {
   Nanos slept_ns = -1;  // of that, at most; negative: not known
   bool trains = false;  // steps should follow each other: what they wait for is worth a finding
   bool has_steps = false;
+  bool is_named = false;  // the trace says what most of the time was spent in
 
   // Whether the time would be saved by a program that does not spend it. Otherwise it is time in
   // which nothing had to be done, as far as the trace shows.

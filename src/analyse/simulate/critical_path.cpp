@@ -207,7 +207,8 @@ PathSums sums_of(const Trace& trace, PathReader& reader) {
     // The path may enter one span many times: between the calls inside it, and between launches.
     const bool goes_on = key.kind == PathKind::Outside && sum.count > 0 &&
                          sum.track == track.value() && sum.until_ns == begin_ns && end_ns > 0;
-    const bool is_new = span.valid() ? !std::exchange(counted[span.index()], std::uint8_t{1}) : !goes_on;
+    const bool is_new =
+        span.valid() ? !std::exchange(counted[span.index()], std::uint8_t{1}) : !goes_on;
     sum.count += is_new ? 1 : 0;
     sum.is_on_several |= sum.track != TrackId::kInvalid && sum.track != track.value();
     sum.track = track.value();
@@ -252,9 +253,10 @@ class PathMaker {
         if (work.valid() && trace_.spans().name[work].value() == key.name) changes.scale(work, 0);
       }
     } else {
-      reader.read([&](const PathKey& other, SpanId, TrackId track, Nanos begin_ns, Nanos end_ns, Nanos) {
-        if (other == key) changes.cut(track, begin_ns, end_ns);
-      });
+      reader.read(
+          [&](const PathKey& other, SpanId, TrackId track, Nanos begin_ns, Nanos end_ns, Nanos) {
+            if (other == key) changes.cut(track, begin_ns, end_ns);
+          });
     }
     const Replay after = program_.replayed(changes);
     entry.without_ns = program_.length_ns(after);

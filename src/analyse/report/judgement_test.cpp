@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What an expert would doubt: savings that nobody would get, and one cause told twice.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/testing/op_trace.h"
+#include "sonde/analyse/critical_path.h"
+#include "sonde/analyse/report.h"
+
+namespace sonde {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::OpTrace;
+
+const Finding* finding(const Report& found, std::string_view id) {
+  const auto at = std::find_if(found.findings.begin(), found.findings.end(),
+                               [id](const Finding& one) { return one.id == id; });
+  return at == found.findings.end() ? nullptr : &*at;
+}
+Nanos saving(const Report& found, std::string_view id) {
+  const Finding* const one = finding(found, id);
+  return one == nullptr ? -1 : one->saving_ns;
+}
+
+void schedule(OpTrace& t, std::string_view json) {
+  t.builder().metadata().push_back(
+      {ProcessId(0), t.builder().intern("processor_time"), t.builder().intern(json)});
+}
+
+// A loop that computes for 2 ms, and then does nothing that a trace shows for 8 ms.
+OpTrace loop_with_pauses(bool trains) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.op("aten::linear", begin_us, begin_us + 1'000);
+    t.op("aten::gelu", begin_us + 1'000, begin_us + 1'500);
+    t.op("aten::softmax", begin_us + 1'500, begin_us + 1'900);
+    const auto last = t.op("aten::argmax", begin_us + 1'900, begin_us + 2'000).span();
+    if (trains) t.builder().spans().scope.set(last, RecordScope::BackwardFunction);
+  }
+  return t;
+}
+constexpr std::string_view kSlept = R"({"cores": 2, "wall_ns": 92000000, "ran_ns": 20000000,)"
+                                    R"( "waited_ns": 0, "by_thread": {"100": [20000000, 0]}})";
+constexpr std::string_view kRan = R"({"cores": 2, "wall_ns": 92000000, "ran_ns": 91000000,)"
+                                  R"( "waited_ns": 0, "by_thread": {"100": [91000000, 0]}})";
+
+TEST(Judgement, AServerThatWaitsForRequestsHasNothingToSave) {
+  OpTrace t = loop_with_pauses(false);
+  schedule(t, kSlept);
+  const Report found = report(t.build());
+  EXPECT_EQ(saving(found, "outside_operators"), 0);
+  EXPECT_THAT(finding(found, "outside_operators")->detail, HasSubstr("it slept"));
+}
+
+TEST(Judgement, CodeThatRunsBetweenOperatorsIsPromised) {
+  OpTrace t = loop_with_pauses(false);
+  schedule(t, kRan);
+  EXPECT_GT(saving(report(t.build()), "outside_operators"), 60'000'000);
+}
+
+TEST(Judgement, StepsOfTrainingShouldNotWait) {
+  OpTrace t = loop_with_pauses(true);
+  schedule(t, kSlept);
+  const Report found = report(t.build());
+  EXPECT_GT(saving(found, "outside_operators"), 60'000'000);
+  EXPECT_THAT(finding(found, "outside_operators")->detail, HasSubstr("it waited for data"));
+}
+
+TEST(Judgement, WhatATraceDoesNotShowIsNotPromised) {
+  const Report found = report(loop_with_pauses(false).build());
+  EXPECT_EQ(saving(found, "outside_operators"), 0);
+  EXPECT_THAT(finding(found, "outside_operators")->detail, HasSubstr("does not show whether"));
+}
+
+// The same of a device's host.
+TEST(Judgement, ADeviceMayWaitForRequests) {
+  const auto program = [](std::string_view json) {
+    OpTrace t;
+    for (int i = 0; i < 10; ++i) {
+      t.runtime("cudaLaunchKernel", 10'000 * i, 10'000 * i + 2).correlation(i + 1);
+      t.kernel("gemm", 10'000 * i + 5, 10'000 * i + 2'000).correlation(i + 1);
+    }
+    schedule(t, json);
+    return report(t.build());
+  };
+  EXPECT_EQ(saving(program(kSlept), "host_bound"), 0);
+  EXPECT_GT(saving(program(kRan), "host_bound"), 50'000'000);
+}
+
+TEST(Judgement, ASlowStepIsToldOnce) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.step(i, begin_us, begin_us + (i == 6 ? 9'000 : 1'000));
+    t.op("aten::mm", begin_us, begin_us + 1'000);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(saving(found, "outlier_steps"), 8'000'000);
+  EXPECT_EQ(finding(found, "outside_operators"), nullptr);
+}
+
+TEST(Judgement, AWorkerNeedsAFreeCore) {
+  const auto program = [](std::string_view json) {
+    OpTrace t;
+    for (int i = 0; i < 5; ++i) {
+      t.step(i, 1000 * i, 1000 * i + 1'000);
+      t.annotation("load_batch", 1000 * i, 1000 * i + 400);
+      t.op("aten::mm", 1000 * i + 400, 1000 * i + 1'000);
+    }
+    schedule(t, json);
+    return report(t.build());
+  };
+  EXPECT_GT(saving(program(R"({"cores": 4, "wall_ns": 100, "ran_ns": 100, "waited_ns": 0})"),
+                   "synchronized_data_loader"),
+            1'000'000);
+  const Report full = program(R"({"cores": 2, "wall_ns": 100, "ran_ns": 199, "waited_ns": 0})");
+  EXPECT_EQ(saving(full, "synchronized_data_loader"), 0);
+  EXPECT_THAT(finding(full, "synchronized_data_loader")->detail, HasSubstr("No core was free"));
+  EXPECT_EQ(saving(program(R"({"cores": 2, "wall_ns": 100, "ran_ns": 60, "waited_ns": 40})"),
+                   "synchronized_data_loader"),
+            0)
+      << "other programs have the cores";
+}
+
+// The quickest calls count, which hardly waited for a core: the limit stays as it is.
+TEST(Judgement, SlowProductsAreSlowOnABusyMachineToo) {
+  OpTrace t;
+  t.op("aten::mm", 0, 5'000).tensor({256, 256}, "float").tensor({256, 256}, "float");
+  schedule(t, R"({"cores": 2, "wall_ns": 100, "ran_ns": 60, "waited_ns": 40})");
+  EXPECT_GT(saving(report(t.build()), "slow_products"), 0);
+}
+
+TEST(Judgement, ABoundIsOfTheTimeWithoutTheProfiler) {
+  OpTrace t;
+  t.flag("schemaVersion");
+  for (int i = 0; i < 100; ++i) {
+    t.op("aten::add", 100 * i, 100 * i + 90);
+    t.runtime("cudaLaunchKernel", 100 * i + 80, 100 * i + 84).correlation(i + 1);
+    t.kernel("k", 100 * i + 86, 100 * i + 88).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  ASSERT_GT(found.profiler_ns, 0);
+  const Finding* const slow = finding(found, "launch_bound");
+  ASSERT_NE(slow, nullptr);
+  EXPECT_LT(slow->at_most_ns, found.measured_ns);
+  EXPECT_GE(slow->at_most_ns, slow->saving_ns);
+}
+
+// A copy of 64 MiB at 8 GB/s, with nothing that could run beside it.
+TEST(Judgement, PinnedCopiesAreFasterToo) {
+  OpTrace t;
+  t.builder().devices().push_back({.name = t.builder().intern("H200"), .compute_major = 9});
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.runtime("cudaMemcpyAsync", begin_us, begin_us + 8'400).correlation(i + 1);
+    const auto copy =
+        t.span("Memcpy", SpanKind::GpuMemcpy, TrackId(1), begin_us + 10, begin_us + 8'390);
+    t.builder().spans().correlation.set(copy.span(), i + 1);
+    t.builder().copies().push_back({.span = copy.span(),
+                                    .bytes = 64 << 20,
+                                    .kind = CopyKind::HtoD,
+                                    .source_kind = MemoryKind::Pageable,
+                                    .destination_kind = MemoryKind::Device});
+  }
+  const Report found = report(t.build());
+  const Finding* const pageable = finding(found, "pageable_copies");
+  ASSERT_NE(pageable, nullptr);
+  EXPECT_GT(pageable->saving_ns, 50'000'000);
+  EXPECT_THAT(pageable->detail, HasSubstr("45 GB/s, an assumption"));
+}
+
+TEST(Judgement, ADeviceIsFullWithABlockForMostMultiprocessors) {
+  const auto program = [](int blocks) {
+    OpTrace t;
+    t.builder().devices().push_back({.name = t.builder().intern("H200"), .multiprocessors = 132});
+    for (int i = 0; i < 10; ++i) {
+      const auto kernel = t.kernel("gemm", 100 * i, 100 * i + 100).span();
+      t.builder().kernels().push_back({.span = kernel, .grid_x = blocks, .grid_y = 1, .grid_z = 1});
+    }
+    return report(t.build());
+  };
+  EXPECT_EQ(finding(program(128), "small_grids"), nullptr);
+  EXPECT_NE(finding(program(32), "small_grids"), nullptr);
+}
+
+TEST(Judgement, KnowsProductsOnTheOrdinaryUnitsByTheirNames) {
+  const auto program = [](std::string_view kernel) {
+    OpTrace t;
+    t.builder().devices().push_back({.name = t.builder().intern("H200"), .compute_major = 9});
+    for (int i = 0; i < 10; ++i) t.kernel(kernel, 100 * i, 100 * i + 100);
+    return finding(report(t.build()), "fp32_matmul") != nullptr;
+  };
+  EXPECT_TRUE(
+      program("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_ffma_aligna4"));
+  EXPECT_TRUE(program("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>"));
+  EXPECT_FALSE(program("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4"));
+  EXPECT_FALSE(program("sm90_xmma_gemm_bf16bf16_bf16f32_f32_nn_n_tilesize128x256x64"));
+}
+
+// If many launches become one, the time from each launch to its kernel is gone as well.
+TEST(Judgement, LaunchesThatBecomeOneTakeTheirDelaysWithThem) {
+  OpTrace t;
+  for (int i = 0; i < 200; ++i) {
+    t.op("aten::add", 20 * i, 20 * i + 16);
+    t.runtime("cudaLaunchKernel", 20 * i + 6, 20 * i + 10).correlation(i + 1);
+    t.kernel("k", 20 * i + 14, 20 * i + 16).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_GT(saving(found, "launch_bound"), 3'000'000) << "of 4 ms";
+  EXPECT_EQ(finding(found, "host_bound"), nullptr) << "4 us between two operators are Python's";
+}
+
+// The path leaves an operator for the calls inside it and comes back.
+TEST(Judgement, ThePathCountsCallsAndNotTheirPieces) {
+  OpTrace t;
+  for (int i = 0; i < 3; ++i) {
+    t.op("aten::linear", 100 * i, 100 * i + 90);
+    t.op("aten::t", 100 * i + 10, 100 * i + 20);
+    t.op("aten::addmm", 100 * i + 30, 100 * i + 80);
+  }
+  const CriticalPath path = critical_path(t.build());
+  const auto linear = std::find_if(path.entries.begin(), path.entries.end(),
+                                   [](const PathEntry& one) { return one.name == "aten::linear"; });
+  ASSERT_NE(linear, path.entries.end());
+  EXPECT_EQ(linear->count, 3U);
+}
+
+}  // namespace
+}  // namespace sonde
