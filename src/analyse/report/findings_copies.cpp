@@ -50,7 +50,8 @@ PinnedRate pinned_rate(const Trace& trace) {
 }
 
 // What is left of a copy's time at that rate.
-double left_at(const PinnedRate& rate, std::int64_t bytes, Nanos time_ns) {
+double left_at(const PinnedRate& rate, const Trace& trace, SpanId copy, std::int64_t bytes) {
+  const Nanos time_ns = trace.spans().duration_ns[copy];
   if (bytes < kLeastFasterBytes || time_ns <= 0) return 1;
   return std::min(1.0,
                   static_cast<double>(bytes) / rate.bytes_by_ns / static_cast<double>(time_ns));
@@ -85,7 +86,26 @@ void make_asynchronous(const Trace& trace, SpanId copy, Changes& changes) {
   changes.cut(trace.spans().track[call], trace.spans().start_ns[call], trace.end_ns(call));
 }
 
-// Data for the device is there before it is needed; results may be needed at once.
+// Copies from a device to the host, in order.
+std::vector<SpanId> copies_to_host(const Trace& trace) {
+  std::vector<SpanId> spans;
+  const CopyTable& table = trace.copies();
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table.kind[i] == CopyKind::DtoH) spans.push_back(table.span[i]);
+  std::sort(spans.begin(), spans.end());
+  return spans;
+}
+
+// As from or to pinned memory. What comes from the device may be needed at once: the host still
+// waits for it.
+void pin(const Trace& trace, SpanId copy, bool comes_back, double left, Changes& changes) {
+  changes.scale(copy, left);
+  if (!comes_back) return make_asynchronous(trace, copy, changes);
+  const SpanId call = trace.spans().launch[copy];
+  if (call.valid() && is_call(trace.spans().kind[call]))
+    changes.cut(trace.spans().track[call], trace.spans().start_ns[call], trace.end_ns(call), left);
+}
+
 std::string pinning_advice(const Trace& trace, std::vector<SpanId> copies) {
   std::sort(copies.begin(), copies.end());
   const CopyTable& table = trace.copies();
@@ -104,9 +124,10 @@ std::string pinning_advice(const Trace& trace, std::vector<SpanId> copies) {
         "tensor.pin_memory()) and copy with non_blocking=True, so that copies run alongside "
         "kernels.";
   if (comes_back)
-    text += std::string(text.empty() ? "" : " ") +
-            "From the device: copy into a pinned tensor with non_blocking=True and use it a step "
-            "later. If the host needs the result at once, this saves nothing: copy less often.";
+    text +=
+        std::string(text.empty() ? "" : " ") +
+        "From the device: copy into a pinned tensor that you keep, with non_blocking=True if the "
+        "host needs the result only later.";
   return text;
 }
 
@@ -115,21 +136,22 @@ void pageable(const ReportData& data, Report& report) {
   if (sum.seen.empty()) return;
   Changes changes(data.program());
   const PinnedRate rate = pinned_rate(report.trace);
+  const std::vector<SpanId> to_host = copies_to_host(report.trace);
   for (std::size_t i = 0; i < sum.spans.size(); ++i) {
-    make_asynchronous(report.trace, sum.spans[i], changes);
-    const Nanos time_ns = report.trace.spans().duration_ns[sum.spans[i]];
-    changes.scale(sum.spans[i], left_at(rate, sum.sizes[i], time_ns));
+    const SpanId copy = sum.spans[i];
+    const bool comes_back = std::binary_search(to_host.begin(), to_host.end(), copy);
+    pin(report.trace, copy, comes_back, left_at(rate, report.trace, copy, sum.sizes[i]), changes);
   }
   add_simulated(
       data, report,
       {.id = "pageable_copies",
        .title = "Copies use unpinned memory",
        .detail = format_text("{} in copies: {}. The driver copies unpinned memory a second time, "
-                             "and the host waits for it. The saving counts that the host would "
-                             "not wait, and that pinned memory is copied at {:.0f} GB/s{}.",
+                             "and the host waits for it. The saving assumes that pinned memory is "
+                             "copied at {:.0f} GB/s{}, and that the host does not wait for copies "
+                             "to the device.",
                              bytes_text(sum.bytes), sum.seen.lengths(), rate.bytes_by_ns,
-                             rate.is_seen ? ", as other copies of this trace were"
-                                          : ", an assumption for such a device"),
+                             rate.is_seen ? " as others were here" : " (an assumption)"),
        .advice = pinning_advice(report.trace, sum.spans),
        .command = "sonde table TRACE --sort-by self_device_time_total"},
       sum.seen, sum.seen.total_ns(), changes);

@@ -176,7 +176,7 @@ TEST(Judgement, PinnedCopiesAreFasterToo) {
   const Finding* const pageable = finding(found, "pageable_copies");
   ASSERT_NE(pageable, nullptr);
   EXPECT_GT(pageable->saving_ns, 50'000'000);
-  EXPECT_THAT(pageable->detail, HasSubstr("45 GB/s, an assumption"));
+  EXPECT_THAT(pageable->detail, HasSubstr("45 GB/s (an assumption)"));
 }
 
 TEST(Judgement, ADeviceIsFullWithABlockForMostMultiprocessors) {

@@ -89,7 +89,18 @@ std::string verdict_of(const detail::ReportData& data, const Report& report) {
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),
       [](const DeviceTime& a, const DeviceTime& b) { return a.busy_ns < b.busy_ns; });
-  return verdict_of(*longest, share_of(data, *longest));
+  DeviceShare share = share_of(data, *longest);
+  // As long as it would be without the profiler, which made the host slower.
+  const auto scaled_ns = [&](Nanos time_ns) {
+    return static_cast<Nanos>(report.without_profiler * static_cast<double>(time_ns));
+  };
+  const Nanos idle_ns = share.idle_ns();
+  share.whole_ns = std::max(scaled_ns(share.whole_ns), share.busy_ns);
+  if (idle_ns > 0)
+    share.host_wait_ns =
+        static_cast<Nanos>(static_cast<double>(share.host_wait_ns) / static_cast<double>(idle_ns) *
+                           static_cast<double>(share.idle_ns()));
+  return verdict_of(*longest, share);
 }
 
 // What took so long until the first step.
