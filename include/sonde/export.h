@@ -17,6 +17,7 @@
 
 #include "sonde/result.h"
 #include "sonde/trace.h"
+#include "sonde/trace/clock_shift.h"
 
 namespace sonde {
 
@@ -33,18 +34,6 @@ Result<void> export_chrome_trace(const Trace& trace, const std::string& path,
 // Perfetto's own format, about a tenth of the JSON's size. Unsupported if Sonde was built without
 // protozero.
 Result<void> export_perfetto(const Trace& trace, const std::string& path);
-
-// What is added to the times of a trace: an offset, and a drift since a time.
-struct ClockShift {
-  std::int64_t offset_ns = 0;
-  double drift = 0;     // per nanosecond
-  Nanos origin_ns = 0;  // where the offset holds
-
-  Nanos shifted(Nanos time_ns) const noexcept {
-    return time_ns + offset_ns +
-           static_cast<Nanos>(drift * static_cast<double>(time_ns - origin_ns));
-  }
-};
 
 // A trace among others in one file. It is opened when its turn comes, and is not kept.
 struct JoinedTrace {

@@ -134,12 +134,11 @@ Result<JobPageView> job_view_of(const std::vector<std::string>& files, const Ope
   SONDE_TRY(const std::vector<JobFile> found, find_job_files(command.inputs));
   SONDE_TRY(Summaries summaries, make_summaries(found, command));
   SONDE_TRY_VOID(refuse_problems(summaries, command));
-  std::multimap<std::int32_t, std::string> by_rank;
-  for (const RankSummary& one : summaries.ranks) by_rank.emplace(one.rank, one.source);
-  JobPageView page;
-  for (const auto& [rank, source] : by_rank) page.files.push_back(source);
+  const std::vector<JobTrace> recorded = recorded_in(summaries);
   SONDE_TRY(JobReport job, analyse_job(std::move(summaries.ranks)));
   add_notes(summaries, job);
+  JobPageView page;
+  page.traces = traces_of(job, recorded);
   page.view = job_view(job, job_sentences(job));
   return page;
 }

@@ -13,6 +13,7 @@
 #include "sonde/analyse/job.h"
 #include "sonde/open.h"
 #include "sonde/result.h"
+#include "sonde/trace/clock_shift.h"
 #include "sonde/view/trace_page.h"
 
 namespace sonde::cli {
@@ -30,14 +31,6 @@ struct JobCommand {
 };
 Result<void> check(const JobCommand& command);
 Result<void> run_job(const JobCommand& command, Output& out);
-// What all these traces say together, for the page of one of them; and which files were read, by
-// rank.
-struct JobPageView {
-  PageView view;
-  std::vector<std::string> files;
-};
-Result<JobPageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open);
-
 // The files of a job, sorted. Whether something in a folder is a trace is seen when it is opened.
 struct JobFile {
   std::string path;
@@ -53,6 +46,25 @@ struct Summaries {
   std::vector<std::string> skipped;   // files of a folder that are no traces of a rank
 };
 Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCommand& command);
+
+// A file of a job: whose it is, and what puts its times on the job's clock.
+struct JobTrace {
+  std::int32_t rank = -1;
+  std::string host;
+  std::string path;
+  ClockShift clock;
+};
+// Every file once, by rank. Those without a clock of their own are left out.
+std::vector<JobTrace> traces_of(const JobReport& job, const std::vector<JobTrace>& recorded);
+// Which file was whose, before the summaries are joined to the ranks of a report.
+std::vector<JobTrace> recorded_in(const Summaries& summaries);
+
+// What all these traces say together, for their page.
+struct JobPageView {
+  PageView view;
+  std::vector<JobTrace> traces;
+};
+Result<JobPageView> job_view_of(const std::vector<std::string>& files, const OpenOptions& open);
 
 // For another process.
 std::vector<std::uint8_t> encode_summaries(const Summaries& summaries);

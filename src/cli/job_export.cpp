@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
 #include "base/format.h"
 #include "cli/commands.h"
@@ -14,28 +13,37 @@
 #include "sonde/export.h"
 
 namespace sonde::cli {
-namespace {
 
-struct RankFile {
-  std::int32_t rank = -1;
-  std::string path;
-};
-
-// Files that were joined, because one process wrote them one after the other, have one row.
-std::vector<RankFile> files_of(const JobReport& job, const std::vector<RankFile>& recorded) {
-  std::map<std::string, std::int32_t> found;
-  for (const JobRank& rank : job.ranks) found.try_emplace(rank.source, rank.rank);
-  for (const RankFile& one : recorded)
-    if (one.rank >= 0) found.try_emplace(one.path, one.rank);
-  std::vector<RankFile> files;
-  files.reserve(found.size());
-  for (const auto& [path, rank] : found) files.push_back({rank, path});
-  std::stable_sort(files.begin(), files.end(),
-                   [](const RankFile& a, const RankFile& b) { return a.rank < b.rank; });
-  return files;
+std::vector<JobTrace> recorded_in(const Summaries& summaries) {
+  std::vector<JobTrace> out;
+  for (const RankSummary& one : summaries.ranks) {
+    JobTrace& trace = out.emplace_back();
+    trace.rank = one.rank;
+    trace.path = one.source;
+  }
+  return out;
 }
 
-}  // namespace
+// Files that were joined, because one process wrote them one after the other, have one row.
+std::vector<JobTrace> traces_of(const JobReport& job, const std::vector<JobTrace>& recorded) {
+  std::map<std::int32_t, const JobClock*> clocks;
+  for (const JobClock& clock : job.clocks) clocks[clock.rank] = &clock;
+  std::map<std::string, std::int32_t> found;
+  for (const JobRank& rank : job.ranks) found.try_emplace(rank.source, rank.rank);
+  for (const JobTrace& one : recorded)
+    if (one.rank >= 0) found.try_emplace(one.path, one.rank);
+  std::vector<JobTrace> out;
+  for (const auto& [path, rank] : found) {
+    const auto clock = clocks.find(rank);
+    if (clock == clocks.end()) continue;
+    const JobClock& its = *clock->second;
+    out.push_back({rank, its.host, path,
+                   {its.offset_ns, its.drift_ppm * 1e-6, its.at_ns, its.error_ns}});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const JobTrace& a, const JobTrace& b) { return a.rank < b.rank; });
+  return out;
+}
 
 bool names_a_job(const std::string& input) {
   std::error_code error;
@@ -53,30 +61,22 @@ Result<void> export_job(const ExportCommand& command) {
   job_command.open = command.open;
   SONDE_TRY(Summaries summaries, make_summaries(files, job_command));
   for (const std::string& problem : summaries.problems) say(problem + "; left out");
-  std::vector<RankFile> recorded;
-  recorded.reserve(summaries.ranks.size());
-  for (const RankSummary& one : summaries.ranks) recorded.push_back({one.rank, one.source});
+  const std::vector<JobTrace> recorded = recorded_in(summaries);
   SONDE_TRY(const JobReport job, analyse_job(std::move(summaries.ranks)));
-  std::map<std::int32_t, const JobClock*> clocks;
-  std::size_t apart = 0;
-  for (const JobClock& clock : job.clocks) {
-    clocks[clock.rank] = &clock;
-    apart += clock.is_aligned ? 0 : 1;
-  }
+  const auto apart = std::count_if(job.clocks.begin(), job.clocks.end(),
+                                   [](const JobClock& clock) { return !clock.is_aligned; });
   if (apart > 0)
     say(
         format_text("{}: the clocks of {} ranks could not be joined to the others; their times are "
                     "as recorded",
                     command.file, apart));
   std::vector<JoinedTrace> traces;
-  for (const RankFile& file : files_of(job, recorded)) {
-    const auto clock = clocks.find(file.rank);
-    if (clock == clocks.end()) continue;
-    JoinedTrace& one = traces.emplace_back();
-    one.name = format_text("rank {}", file.rank);
-    if (!clock->second->host.empty()) one.name += ", " + clock->second->host;
-    one.clock = {clock->second->offset_ns, clock->second->drift_ppm * 1e-6, clock->second->at_ns};
-    one.open = [path = file.path, open = command.open] { return open_trace(path, open); };
+  for (const JobTrace& one : traces_of(job, recorded)) {
+    JoinedTrace& joined = traces.emplace_back();
+    joined.name = format_text("rank {}", one.rank);
+    if (!one.host.empty()) joined.name += ", " + one.host;
+    joined.clock = one.clock;
+    joined.open = [path = one.path, open = command.open] { return open_trace(path, open); };
   }
   const Progress progress("writing " + command.output);
   return export_perfetto(traces, command.output);

@@ -65,6 +65,13 @@ TEST(TracePage, HasFurtherViewsBesideItsOwn) {
   EXPECT_EQ(*detail::view_json(answers, "compare"), more[0].json);
 }
 
+TEST(TracePage, OfAJobHasNoViewOfOneProcess) {
+  OpTrace t;
+  t.op("aten::mm", 0, 10);
+  const detail::TraceAnswers answers(t.build(), "t", {{"ranks", "{}"}}, true);
+  EXPECT_THAT(detail::view_names(answers), ElementsAre("timeline", "ledger", "ranks"));
+}
+
 TEST(ViewPage, HasOneViewAlone) {
   const detail::TraceAnswers answers(*TraceBuilder().build(), "t", {{"ranks", "{}"}});
   EXPECT_THAT(detail::view_names(answers), ElementsAre("ranks"));

@@ -34,6 +34,9 @@ struct TracePageOptions {
   // What the page shows first, such as "view=memory": the text that its "Copy link" gives.
   std::string at = "";
   std::vector<PageView> more_views = {};
+  // The trace has the ranks of a job (trace/join.h): the page shows the timeline of all, and no views
+  // that are about one process.
+  bool is_job = false;
 };
 
 // `name` is what the page calls the trace, such as its file; it and all names in the trace may

@@ -59,14 +59,16 @@ struct QueueChange {
 class TraceAnswers {
  public:
   // `name` is what pages call the trace, such as its file.
-  // `more` are views that are not of this trace.
-  TraceAnswers(const Trace& trace, std::string name, std::vector<PageView> more = {})
-      : index_(trace), name_(std::move(name)), more_views_(std::move(more)) {}
+  // `more` are views that are not of this trace. `is_job`: it has the ranks of a job.
+  TraceAnswers(const Trace& trace, std::string name, std::vector<PageView> more = {},
+               bool is_job = false)
+      : index_(trace), name_(std::move(name)), more_views_(std::move(more)), is_job_(is_job) {}
 
   const Trace& trace() const { return index_.trace(); }
   const TimelineIndex& index() const { return index_; }
   const std::string& name() const { return name_; }
   const std::vector<PageView>& more_views() const { return more_views_; }
+  bool is_job() const { return is_job_; }
 
   const SpanRows& rows() const;
   const Launches& launches() const;
@@ -80,6 +82,7 @@ class TraceAnswers {
   TimelineIndex index_;
   std::string name_;
   std::vector<PageView> more_views_;
+  bool is_job_ = false;
   Lazy<SpanRows> rows_;
   Lazy<Launches> launches_;
   Lazy<Report> report_;

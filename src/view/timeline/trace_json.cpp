@@ -117,8 +117,11 @@ class TraceJson {
     json_.key("classes").list(classes,
                               [&](std::size_t of) { json_.number(static_cast<std::int64_t>(of)); });
     json_.key("steps").list(steps, [&](SpanId span) {
+      const TrackId track = trace_.spans().track[span];
+      const ProcessId process = track.valid() ? trace_.tracks().process[track] : ProcessId();
       json_.list(std::array{index_.times().begin(span.value()), index_.times().end(span.value()),
-                            trace_.spans().step[span], static_cast<Nanos>(span.value())},
+                            trace_.spans().step[span], static_cast<Nanos>(span.value()),
+                            process.valid() ? static_cast<Nanos>(process.value()) : Nanos{-1}},
                  [&](Nanos value) { json_.number(value); });
     });
   }

@@ -147,8 +147,9 @@ ViewAnswer search_answer(const TraceAnswers& answers, const Target& target) {
 
 }  // namespace
 
-ViewService::ViewService(const Trace& trace, std::string name, std::vector<PageView> more)
-    : answers_(trace, std::move(name), std::move(more)), curves_(curves(trace)) {}
+ViewService::ViewService(const Trace& trace, std::string name, std::vector<PageView> more,
+                         bool is_job)
+    : answers_(trace, std::move(name), std::move(more), is_job), curves_(curves(trace)) {}
 
 bool ViewService::is_slow(std::string_view target) {
   const std::string_view path = Target(target).path();

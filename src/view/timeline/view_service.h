@@ -36,7 +36,9 @@ struct ViewAnswer {
 
 class ViewService {
  public:
-  ViewService(const Trace& trace, std::string name, std::vector<PageView> more = {});
+  // As TraceAnswers.
+  ViewService(const Trace& trace, std::string name, std::vector<PageView> more = {},
+              bool is_job = false);
 
   ViewAnswer answer(std::string_view target, std::string_view body) const;
   // Whether an answer may take seconds, so that it should not hold up others.

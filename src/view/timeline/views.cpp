@@ -8,10 +8,12 @@ namespace {
 
 constexpr int kFramesShown = 5;
 constexpr std::string_view kCommunicationView = "communication";
+constexpr std::string_view kTimelineView = "timeline";  // has no data of its own
 
 struct View {
   std::string_view name;
   std::string (*json)(const TraceAnswers& answers);
+  bool is_of_job = false;  // whether it says something of several ranks in one trace
 };
 
 constexpr View kViews[] = {
@@ -29,8 +31,8 @@ constexpr View kViews[] = {
     {"modules", modules_json},
     {"flame", flame_json},
     {"memory", memory_json},
-    {kCommunicationView, communication_json},
-    {"ledger", ledger_json},
+    {kCommunicationView, communication_json, true},
+    {"ledger", ledger_json, true},
 };
 
 }  // namespace
@@ -38,10 +40,14 @@ constexpr View kViews[] = {
 std::vector<std::string_view> view_names(const TraceAnswers& answers) {
   std::vector<std::string_view> out;
   const bool is_alone = answers.trace().spans().size() == 0 && !answers.more_views().empty();
-  if (!is_alone)
-    for (const View& view : kViews)
-      if (view.name != kCommunicationView || has_communication(answers.trace()))
-        out.push_back(view.name);
+  if (!is_alone) {
+    out.push_back(kTimelineView);
+    for (const View& view : kViews) {
+      if (answers.is_job() && !view.is_of_job) continue;
+      if (view.name == kCommunicationView && !has_communication(answers.trace())) continue;
+      out.push_back(view.name);
+    }
+  }
   for (const PageView& view : answers.more_views()) out.push_back(view.name);
   return out;
 }

@@ -13,8 +13,8 @@
 
 namespace sonde::detail {
 
-// Those that a page without a server carries with it. "operators-shapes" is one of its own. Only
-// the views that are not of the trace, if the trace is empty.
+// Those that a page has. "operators-shapes" is one of its own. Only the views that are not of the
+// trace, if the trace is empty; the timeline and few others, if it has the ranks of a job.
 std::vector<std::string_view> view_names(const TraceAnswers& answers);
 
 // An error if there is no view of that name.

@@ -32,7 +32,7 @@ interface Carried {
 let carried: Carried | null = null;
 
 async function clocksOf(source: Source): Promise<Clock[]> {
-  if (source.files.length < 2 || !source.trace.views.includes("ranks")) return [];
+  if (source.traces.length < 2 || !source.trace.views.includes("ranks")) return [];
   return ((await source.view("ranks").catch(() => ({ ranks: [] }))) as { ranks: Clock[] }).ranks;
 }
 

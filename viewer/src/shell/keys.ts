@@ -72,7 +72,7 @@ function close(source: Source): void {
 }
 
 function nextTrace(source: Source, by: number): void {
-  const count = source.files.length;
+  const count = source.traces.length;
   if (count > 1) state.wantedTrace.value = { of: (source.of + by + count) % count };
 }
 

@@ -123,13 +123,13 @@ export function Shell({ source, reload }: { source: Source; reload: (of: number)
 /** The file, or a choice of files. Another one is shown with the same view. */
 function FileName({ source }: { source: Source }) {
   const last = (path: string) => path.split("/").pop() ?? "";
-  if (source.files.length < 2) return <span class="file">{last(source.trace.name)}</span>;
+  if (source.traces.length < 2) return <span class="file">{last(source.trace.name)}</span>;
   const choose = (of: number) => {
     state.wantedTrace.value = { of };
   };
   return (
     <select class="file" aria-label="Trace" value={source.of} onChange={(e) => choose(Number(e.currentTarget.value))}>
-      {source.files.map((file, i) => <option key={file} value={i} title={file}>{last(file)}</option>)}
+      {source.traces.map((file, i) => <option key={file} value={i} title={file}>{last(file)}</option>)}
     </select>
   );
 }
@@ -137,7 +137,7 @@ function FileName({ source }: { source: Source }) {
 function Top({ source, current }: { source: Source; current: string }) {
   const views = viewsOf(source);
   const hasTimeline = views[0].name === "timeline";
-  const files = source.files.length > 1 ? source.files : [source.trace.name];
+  const files = source.files.length > 0 ? source.files : [source.trace.name];
   const command = () => `sonde view ${files.map(quoted).join(" ")} --at ${quoted(state.stateText())}`;
   return (
     <header class={`top ${views.length > MOST_IN_A_LINE ? "many" : ""}`}>

@@ -23,6 +23,7 @@ export class LocalSource implements Source {
   readonly cut: [number, number] | null;
   readonly at: string;
   readonly canExport = false;
+  readonly traces: string[] = [];
   readonly files: string[] = [];
   readonly of = 0;
   readonly opened = null;

@@ -42,8 +42,8 @@ export interface TraceInfo {
   processes: ProcessInfo[];
   tracks: TrackInfo[];
   curves: CurveInfo[];
-  /** begin, end, number, span */
-  steps: [number, number, number, number][];
+  /** begin, end, number, span, process */
+  steps: [number, number, number, number, number][];
   windows: [number, number][];
   /** Which classes of spans there are, by their numbers in colours.ts. */
   classes?: number[];
@@ -170,9 +170,11 @@ export interface Source {
   readonly cut: [number, number] | null;
   /** What the page is asked to show first. */
   readonly at: string;
-  /** The traces that can be shown, if they are several, and which of them this is. */
-  readonly files: string[];
+  /** The traces that can be shown, if they are several, and which of them this is. All ranks together may be one. */
+  readonly traces: string[];
   readonly of: number;
+  /** Those that are files, for commands. */
+  readonly files: string[];
   tiles(request: TileRequest): Promise<Tile[]>;
   names(ids: number[]): Promise<string[]>;
   span(id: number): Promise<SpanDetails>;

@@ -19,6 +19,8 @@ export interface Layout {
   entries: Entry[];
   height: number;
   place: Map<number, Entry & { kind: "track" }>;
+  /** Where the tracks of each process are, with its title. */
+  regions: Map<number, { top: number; bottom: number }>;
 }
 
 export function processTitle(trace: TraceInfo, index: number): string {
@@ -56,10 +58,12 @@ export interface LayoutOptions {
 export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
   const entries: Entry[] = [];
   const place = new Map<number, Entry & { kind: "track" }>();
+  const regions: Layout["regions"] = new Map();
   let y = 0;
   const marked = new Set(trace.instants.map((instant) => instant.track));
   const words = options.filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const matches = (title: string) => words.every((word) => title.toLowerCase().includes(word));
+  let inProcess = "";
+  const matches = (title: string) => words.every((word) => title.toLowerCase().includes(word) || inProcess.includes(word));
 
   const addTrack = (track: number, pinned: boolean) => {
     const info = trace.tracks[track];
@@ -95,6 +99,8 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
   processes.sort((a, b) => rankOf(a) - rankOf(b) || (a < 0 ? 1 : b < 0 ? -1 : a - b));
   for (const process of processes) {
     const start = entries.length;
+    const top = y;
+    inProcess = processTitle(trace, process).toLowerCase();
     entries.push({ kind: "process", key: `p${process}`, y, height: HEAD, title: processTitle(trace, process) });
     y += HEAD;
     const isFolded = options.collapsed.has(`p${process}`);
@@ -112,6 +118,7 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
       entries.pop();
       y -= HEAD;
     }
+    regions.set(process, { top, bottom: y });
   }
-  return { entries, height: y + 12, place };
+  return { entries, height: y + 12, place, regions };
 }

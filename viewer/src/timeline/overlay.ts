@@ -3,16 +3,51 @@
 
 import type { Place, Source } from "../source/source.ts";
 import * as state from "../state.ts";
+import { HEAD } from "./layout.ts";
 import type { Stage } from "./timeline.tsx";
 
+/** Whether several processes have steps: then each shows its own, and the axis none. */
+export function hasStepsOfSeveral(source: Source): boolean {
+  const { steps } = source.trace;
+  return steps.some(([, , , , process]) => process !== steps[0][4]);
+}
+
 /** Steps as bands, and what was recorded as the paper between. */
-export function drawSteps(ctx: CanvasRenderingContext2D, source: Source, view: state.Stretch, width: number, height: number, dark: boolean): void {
-  const nsPerPixel = (view.to - view.from) / width;
+export function drawSteps(ctx: CanvasRenderingContext2D, stage: Stage, view: state.Stretch, dark: boolean): void {
+  const nsPerPixel = (view.to - view.from) / stage.width;
+  const several = hasStepsOfSeveral(stage.source);
+  const before = new Map<number, number>();
   ctx.fillStyle = dark ? "#1a1e25" : "#f7f8fa";
-  source.trace.steps.forEach(([begin, end], i) => {
-    if (end < view.from || begin > view.to || i % 2 === 1) return;
-    ctx.fillRect((begin - view.from) / nsPerPixel, 0, (end - begin) / nsPerPixel, height);
-  });
+  for (const [begin, end, , , process] of stage.source.trace.steps) {
+    const i = before.get(process) ?? 0;
+    before.set(process, i + 1);
+    if (end < view.from || begin > view.to || i % 2 === 1) continue;
+    const { top, bottom } = (several ? stage.layout.regions.get(process) : undefined) ?? { top: stage.top, bottom: stage.top + stage.height };
+    ctx.fillRect((begin - view.from) / nsPerPixel, top - stage.top, (end - begin) / nsPerPixel, bottom - top);
+  }
+}
+
+/** One step on an axis of steps. */
+export function drawStep(ctx: CanvasRenderingContext2D, left: number, right: number, y: number, number: number, dark: boolean): void {
+  if (right - left < 3) return;
+  ctx.fillStyle = dark ? "#2b3440" : "#e3e9f1";
+  ctx.fillRect(left, y, right - left - 1, 12);
+  ctx.fillStyle = dark ? "#cfd7e2" : "#2f3a47";
+  if (right - left > 44) ctx.fillText(number >= 0 ? `step ${number}` : "step", left + 4, y + 6.5);
+}
+
+/** Steps in the line of their process, if several processes have some. */
+export function drawStepsOfProcesses(ctx: CanvasRenderingContext2D, stage: Stage, view: state.Stretch, dark: boolean): void {
+  if (!hasStepsOfSeveral(stage.source)) return;
+  const nsPerPixel = (view.to - view.from) / stage.width;
+  ctx.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  for (const [begin, end, number, , process] of stage.source.trace.steps) {
+    const y = (stage.layout.regions.get(process)?.top ?? Number.POSITIVE_INFINITY) - stage.top;
+    if (end < view.from || begin > view.to || y < -HEAD || y > stage.height) continue;
+    drawStep(ctx, Math.max(0, (begin - view.from) / nsPerPixel), Math.min(stage.width, (end - view.from) / nsPerPixel), y + 7, number, dark);
+  }
 }
 
 /** Instants as small marks at the top of their track, and where recording began and ended as dashed lines. */

@@ -8,6 +8,7 @@ import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { levelOf, rangeOf, type TileCache } from "../tiles/cache.ts";
 import type { Layout } from "./layout.ts";
+import { drawStep, hasStepsOfSeveral } from "./overlay.ts";
 import { ticks } from "./ticks.ts";
 
 const MAP = 22;
@@ -127,14 +128,7 @@ function drawAxis(ctx: CanvasRenderingContext2D, source: Source, width: number, 
     const text = momentText(time, step);
     if (x(time) + 4 + ctx.measureText(text).width <= width) ctx.fillText(text, Math.round(x(time)) + 4, MAP + 22);
   }
-  for (const [begin, end, number] of source.trace.steps) {
-    if (end < from || begin > to) continue;
-    const left = Math.max(0, x(begin));
-    const right = Math.min(width, x(end));
-    if (right - left < 3) continue;
-    ctx.fillStyle = dark ? "#2b3440" : "#e3e9f1";
-    ctx.fillRect(left, MAP + 2, right - left - 1, 12);
-    ctx.fillStyle = dark ? "#cfd7e2" : "#2f3a47";
-    if (right - left > 44) ctx.fillText(number >= 0 ? `step ${number}` : "step", left + 4, MAP + 8.5);
-  }
+  if (hasStepsOfSeveral(source)) return;
+  for (const [begin, end, number] of source.trace.steps)
+    if (end >= from && begin <= to) drawStep(ctx, Math.max(0, x(begin)), Math.min(width, x(end)), MAP + 2, number, dark);
 }

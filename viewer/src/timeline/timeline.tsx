@@ -14,7 +14,7 @@ import { CurveCache, drawCurve, gapAt, idleText, largest, valuesAt, valueText } 
 import { startHands } from "./hands.ts";
 import { type Entry, type Layout, makeLayout } from "./layout.ts";
 import { NameStore } from "./names.ts";
-import { drawInstants, drawLinks, drawMarks, drawSteps, instantAt, rectOf } from "./overlay.ts";
+import { drawInstants, drawLinks, drawMarks, drawSteps, drawStepsOfProcesses, instantAt, rectOf } from "./overlay.ts";
 import { type Matches, Painter, type TrackPaint } from "./painter.ts";
 import { Ruler } from "./ruler.tsx";
 
@@ -263,7 +263,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.fillStyle = dark ? "#15181d" : "#ffffff";
   ctx.fillRect(0, 0, width, height);
-  drawSteps(ctx, source, view, width, height, dark);
+  drawSteps(ctx, stage, view, dark);
 
   const visible = layout.entries.filter((entry) => entry.y + entry.height > top && entry.y < top + height);
   const tracks = visible.filter((entry) => entry.kind === "track");
@@ -291,6 +291,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
       ctx.fillRect(0, y, width, entry.height);
     } else ctx.fillRect(0, y + entry.height - 3, width, 1);
   }
+  drawStepsOfProcesses(ctx, stage, view, dark);
   for (const entry of visible) {
     if (entry.kind !== "curve") continue;
     const pieces = stage.curves.get(entry.curve, view, width);

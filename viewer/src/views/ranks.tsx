@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ranks of a job side by side: who held the others up, when, and what it did longer than they did.
 
+import { selectSpan, showStretch } from "../actions.ts";
 import { countText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
@@ -81,8 +82,8 @@ function HeatMap({ source, data }: { source: Source; data: Data }) {
   const line = data.ranks.length > 64 ? 6 : 18;
   const every = Math.ceil(40 / cell);
   const sources = new Map(data.ranks.map((rank) => [rank.rank, rank.source]));
-  const show = (rank: number, step: number) => showRank(source, sources.get(rank) ?? "", step);
-  const canShow = source.files.length > 1;
+  const show = (rank: number, step: number) => showStep(source, rank, sources.get(rank) ?? "", step);
+  const canShow = source.traces.length > 1 || source.trace.steps.length > 0;
   return (
     <Card title="Steps and ranks">
       <p class="legend"><span><i class="swatch held" /> held others up</span><span><i class="swatch waited" /> waited for others</span><span class="quiet">{canShow ? "Click for the timeline of that rank and step. " : ""}Darker is a larger part of the step.{data.all_steps > data.steps.length ? ` The first ${countText(data.steps.length)} steps.` : ""}</span></p>
@@ -104,9 +105,21 @@ function HeatMap({ source, data }: { source: Source; data: Data }) {
   );
 }
 
+/** A step of a rank: on this timeline if it has that rank, or else on the rank's own. */
+function showStep(source: Source, rank: number, file: string, step: number): void {
+  const { processes, steps } = source.trace;
+  const own = steps.find(([, , number, , process]) => number === step && processes[process]?.rank === rank);
+  if (own === undefined) {
+    showRank(source, file, step);
+    return;
+  }
+  showStretch(source, own[0], own[1]);
+  void selectSpan(source, own[3], false);
+}
+
 /** The timeline of another rank: at a step, or at the moment that is shown now. */
 function showRank(source: Source, file: string, step?: number): void {
-  const of = source.files.indexOf(file);
+  const of = source.traces.indexOf(file);
   if (of >= 0) state.wantedTrace.value = step === undefined ? { of } : { of, step };
 }
 
@@ -130,7 +143,7 @@ function RankTable({ source, data }: { source: Source; data: Data }) {
               <td class="n">{rank.last > 0 ? countText(rank.last) : ""}</td>
               <td class="n">{rank.step > 0 ? timeText(rank.step) : ""}</td>
               <td class="n">{rank.aligned === 1 ? rank.offset === 0 && rank.error === 0 ? "" : `${rank.offset >= 0 ? "+" : ""}${timeText(rank.offset)} ± ${timeText(rank.error)}` : "not joined to the others"}</td>
-              <td class="wrap" title={rank.source}>{isShown(rank) ? <b>{fileOf(rank)} (shown)</b> : source.files.includes(rank.source) ? <button type="button" class="link" onClick={() => showRank(source, rank.source)}>{fileOf(rank)}</button> : fileOf(rank)}</td>
+              <td class="wrap" title={rank.source}>{isShown(rank) ? <b>{fileOf(rank)} (shown)</b> : source.traces.includes(rank.source) ? <button type="button" class="link" onClick={() => showRank(source, rank.source)}>{fileOf(rank)}</button> : fileOf(rank)}</td>
             </tr>
           ))}
         </tbody>

@@ -37,5 +37,5 @@ export const VIEWS: View[] = [
 
 /** Those that the page has data for. A page of `sonde job` or `sonde diff` has no timeline. */
 export function viewsOf(source: Source): View[] {
-  return VIEWS.filter(({ name }) => source.trace.views.includes(name === "timeline" ? "overview" : name));
+  return VIEWS.filter(({ name }) => source.trace.views.includes(name));
 }
