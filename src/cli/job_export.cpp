@@ -37,8 +37,8 @@ std::vector<JobTrace> traces_of(const JobReport& job, const std::vector<JobTrace
     const auto clock = clocks.find(rank);
     if (clock == clocks.end()) continue;
     const JobClock& its = *clock->second;
-    out.push_back({rank, its.host, path,
-                   {its.offset_ns, its.drift_ppm * 1e-6, its.at_ns, its.error_ns}});
+    out.push_back(
+        {rank, its.host, path, {its.offset_ns, its.drift_ppm * 1e-6, its.at_ns, its.error_ns}});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const JobTrace& a, const JobTrace& b) { return a.rank < b.rank; });

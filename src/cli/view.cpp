@@ -43,7 +43,8 @@ void show_ranks(const ViewCommand& options, JobPageView job, Contents& shown) {
   if (job.traces.size() > 1 && fit_together(job.traces)) {
     shown.sources.push_back(of_job(job.traces, options.open));
   } else if (job.traces.size() > 1) {
-    say("the traces of all ranks are too large for one timeline; the page shows one rank at a time");
+    say("the traces of all ranks are too large for one timeline; the page shows one rank at a "
+        "time");
   }
   for (const std::string& file : files) shown.sources.push_back(of_file(file, options.open));
   shown.views.push_back(std::move(job.view));

@@ -57,9 +57,7 @@ class MovedTables {
     }
   }
 
-  bool is_same_clock() const {
-    return options_.clock.offset_ns == 0 && options_.clock.drift == 0;
-  }
+  bool is_same_clock() const { return options_.clock.offset_ns == 0 && options_.clock.drift == 0; }
   Nanos shifted(Nanos time_ns) const { return options_.clock.shifted(time_ns); }
   void shift(Column<Nanos>& times) const {
     for (std::size_t i = 0; i < times.size(); ++i) times.set(i, shifted(times[i]));
@@ -117,8 +115,7 @@ class MovedTables {
 }  // namespace
 
 void TraceJoin::add(const Trace& trace, const TraceJoinOptions& options) {
-  TraceTables more =
-      MovedTables(trace, options, builder_.tables(), builder_.strings()).make();
+  TraceTables more = MovedTables(trace, options, builder_.tables(), builder_.strings()).make();
   builder_.tables().visit_tables([&](const char*, auto& table) {
     more.visit_tables([&](const char*, auto& added) {
       if constexpr (std::is_same_v<decltype(table), decltype(added)>)

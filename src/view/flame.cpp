@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "analyse/sum.h"
 
 namespace sonde::detail {
 namespace {
@@ -27,6 +32,32 @@ Nanos least_ns(const std::vector<FlameNode>& all) {
 }
 
 }  // namespace
+
+std::vector<FlameNode> with_threads_joined(const std::vector<FlameNode>& all) {
+  std::vector<FlameNode> out;
+  std::vector<std::uint32_t> place(all.size(), 0);
+  std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> known;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const FlameNode& node = all[i];
+    if (i == 0) out.push_back(node);
+    if (node.depth < 2) continue;
+    const std::uint32_t parent = place[node.parent];
+    const auto [found, is_new] = known.try_emplace(std::pair(parent, std::string_view(node.name)),
+                                                   static_cast<std::uint32_t>(out.size()));
+    place[i] = found->second;
+    if (is_new) {
+      out.push_back(node);
+      out.back().parent = parent;
+      out.back().depth = node.depth - 1;
+      continue;
+    }
+    FlameNode& same = out[found->second];
+    add_to(same.total_ns, node.total_ns);
+    add_to(same.self_ns, node.self_ns);
+    same.count += node.count;
+  }
+  return out;
+}
 
 std::vector<FlameNode> flame_for_page(const std::vector<FlameNode>& all) {
   std::vector<FlameNode> out;

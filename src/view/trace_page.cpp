@@ -65,8 +65,7 @@ std::string detail::viewer_page() {
 
 Result<std::string> trace_page(const Trace& trace, std::string_view name,
                                const TracePageOptions& options) {
-  const detail::TraceAnswers answers(trace, std::string(name), options.more_views,
-                                     options.is_job);
+  const detail::TraceAnswers answers(trace, std::string(name), options.more_views, options.is_job);
   const detail::PageDataOptions wanted{options.most_spans, options.from_ns, options.at};
   SONDE_TRY(const std::vector<std::uint8_t> bytes,
             detail::compressed(detail::page_data(answers, wanted)));

@@ -90,6 +90,22 @@ TEST(FlameForPage, LeavesOutWhatIsTooNarrowToSee) {
   EXPECT_EQ(shown[1].name, "wide");
 }
 
+TEST(FlameForPage, JoinsEqualPathsOfAllThreads) {
+  const std::vector<FlameNode> all = {{"all threads", 0, 0, 90, 0, 0}, {"thread 1", 0, 1, 60, 0, 0},
+                                      {"run", 1, 2, 60, 20, 1},        {"mm", 2, 3, 40, 40, 2},
+                                      {"thread 2", 0, 1, 30, 0, 0},    {"run", 4, 2, 30, 10, 1},
+                                      {"add", 5, 3, 20, 20, 1}};
+  const std::vector<FlameNode> joined = detail::with_threads_joined(all);
+  ASSERT_EQ(joined.size(), 4U);
+  EXPECT_EQ(joined[1].name, "run");
+  EXPECT_EQ(joined[1].parent, 0U);
+  EXPECT_EQ(joined[1].total_ns, 90);
+  EXPECT_EQ(joined[1].self_ns, 30);
+  EXPECT_EQ(joined[1].count, 2U);
+  EXPECT_EQ(joined[3].name, "add");
+  EXPECT_EQ(joined[3].parent, 1U);
+}
+
 TEST(FlameForPage, KeepsNoMoreThanAPageCanHold) {
   std::vector<FlameNode> all = {{"all threads", 0, 0, 6'000, 0, 0}};
   for (int i = 0; i < 6000; ++i) all.push_back({"n", 0, 1, 1 + i % 2, 1, 1});

@@ -39,6 +39,12 @@ test("kernel names are shortened to what tells them apart", () => {
   assert.equal(shortName("autograd::engine::evaluate_function: MulBackward0"), "autograd::engine::evaluate_function: MulBackward0");
 });
 
+test("what a program wrote into a name stays", () => {
+  for (const name of ["thread 433 (pt_autograd_0)", "evaluation (epoch 12) of model A", "forward(batch=17, microbatch=3)"]) assert.equal(shortName(name), name);
+  assert.equal(shortName(""), "(no name)");
+  assert.equal(shortName("scale_kernel(float*, float const*, int)"), "scale_kernel");
+});
+
 test("names that were cut off are shortened as well", () => {
   assert.equal(shortName("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIter…"), "elementwise_kernel<direct_copy_kernel_cuda…>");
 });

@@ -105,12 +105,15 @@ function tellingArgument(name: string): string {
   return "";
 }
 
+export const NO_NAME = "(no name)";
+
 /**
  * The part of a long C++ name that tells kernels apart:
  * `void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, …>(int, …)` is
  * `vectorized_elementwise_kernel<FillFunctor…>`.
  */
 export function shortName(name: string): string {
+  if (name === "") return NO_NAME;
   const known = shortNames.get(name);
   if (known !== undefined) return known;
   if (shortNames.size > 20_000) shortNames.clear();
@@ -129,8 +132,9 @@ export function narrowName(name: string): string {
 function shortened(name: string): string {
   if (name.length < 24 || !(name.includes("<") || name.includes("(")) || name.includes(".py") || name.startsWith("<")) return name;
   let text = withoutTemplates(name.replaceAll("(anonymous namespace)::", ""));
-  const call = text.indexOf("(");
-  if (call > 0 && !text.startsWith("(")) text = text.slice(0, call);
+  // Types of arguments, not a remark as in "thread 7 (pt_autograd_0)" or values as in "forward(batch=7)".
+  const call = text.search(/(?<=[\w>~=\])])\(/);
+  if (call > 0 && !text.startsWith("(") && !text.slice(call).includes("=")) text = text.slice(0, call);
   text = text.replace(/^(void|int|float|double|auto|static|__global__)\s+/, "").trim();
   const at = text.lastIndexOf("::");
   if (at >= 0 && /^[\w:<>…~]+$/.test(text)) text = text.slice(at + 2);

@@ -5,7 +5,7 @@ import { Shell } from "./shell/shell.tsx";
 import { HttpSource, takeToken } from "./source/http.ts";
 import { LocalSource } from "./source/local.ts";
 import type { Source } from "./source/source.ts";
-import { goTo } from "./state.ts";
+import { goTo, restore } from "./state.ts";
 
 async function open(of: number): Promise<Source> {
   const data = document.getElementById("data")?.textContent ?? "";
@@ -25,9 +25,11 @@ async function start(of: number): Promise<void> {
     const kept = await arrive(source);
     if (kept !== null) history.replaceState(null, "", `#${kept}`);
     render(null, app);
+    // Before the first picture, so that nothing is asked for that is not shown.
+    const restored = restore(location.hash.length > 1 ? location.hash.slice(1) : source.at, source);
     // For tests and measurements: the source, and a way to move.
     Object.assign(window, { sonde: source, sondeShow: (from: number, to: number) => goTo({ from, to }, source) });
-    render(<Shell source={source} reload={(other) => void start(other)} />, app);
+    render(<Shell source={source} restored={restored} reload={(other) => void start(other)} />, app);
   } catch (error) {
     render(<p class="waiting" role="alert">{(error as Error).message}</p>, app);
   }

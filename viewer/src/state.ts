@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { AreaAnswer, Gap, SearchAnswer, Source, SpanDetails } from "./source/source.ts";
+import { foldedAtFirst } from "./timeline/layout.ts";
 
 export interface Stretch {
   from: number;
@@ -47,6 +48,8 @@ let before: Stretch[] = [];
 let lastMove = Number.NEGATIVE_INFINITY;
 const ONE_MOVE = 600;
 let traceShown = 0;
+/** What is folded at first; the address has what differs from it. */
+let folded: ReadonlySet<string> = new Set();
 
 /** Ends of the trace with a little room, so that its first and last spans can be seen. */
 export function wholeOf(source: Source): Stretch {
@@ -101,6 +104,16 @@ export function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<stri
   return out;
 }
 
+/** What one of two sets has and the other does not. */
+function differences(one: ReadonlySet<string>, other: ReadonlySet<string>): string[] {
+  return [...[...one].filter((key) => !other.has(key)), ...[...other].filter((key) => !one.has(key))];
+}
+
+/** What was folded or unfolded by hand. */
+export function foldsToggled(): string[] {
+  return differences(collapsed.value, folded);
+}
+
 /** Without `withStretch`, of any stretch: it opens with all of the trace. */
 export function stateText(withStretch = true): string {
   const { from, to } = stretch.value;
@@ -111,7 +124,8 @@ export function stateText(withStretch = true): string {
   if (memoryDevice.value !== "") parts.push(`device=${memoryDevice.value}`);
   if (query.value !== "") parts.push(`q=${encodeURIComponent(query.value)}`);
   if (pinned.value.size > 0) parts.push(`pin=${[...pinned.value].join(".")}`);
-  if (collapsed.value.size > 0) parts.push(`fold=${[...collapsed.value].join(".")}`);
+  const folds = foldsToggled();
+  if (folds.length > 0) parts.push(`fold=${folds.join(".")}`);
   if (trackFilter.value !== "") parts.push(`tracks=${encodeURIComponent(trackFilter.value)}`);
   if (marks.value.length > 0) parts.push(`marks=${marks.value.map((mark) => `${Math.round(mark.from)},${Math.round(mark.to - mark.from)}`).join(",")}`);
   if (traceShown > 0) parts.push(`of=${traceShown}`);
@@ -137,7 +151,8 @@ export function restore(text: string, source: Source): Restored {
   memoryDevice.value = parameters.get("device") ?? "";
   query.value = parameters.get("q") ?? "";
   pinned.value = new Set((parameters.get("pin") ?? "").split(".").filter((key) => key !== ""));
-  collapsed.value = new Set((parameters.get("fold") ?? "").split(".").filter((key) => key !== ""));
+  folded = foldedAtFirst(source.trace);
+  collapsed.value = new Set(differences(folded, new Set((parameters.get("fold") ?? "").split(".").filter((key) => key !== ""))));
   const [begin, size, ...tracks] = numbers(parameters.get("area"));
   const restored = size > 0 ? { from: begin, to: begin + size, tracks: tracks.filter((track) => track < source.trace.tracks.length) } : null;
   return { span: parameters.has("span") ? Number(parameters.get("span")) : -1, area: restored };

@@ -12,8 +12,8 @@ namespace sonde {
 // What is added to the times of a trace: an offset, and a drift since a time.
 struct ClockShift {
   std::int64_t offset_ns = 0;
-  double drift = 0;        // per nanosecond
-  Nanos origin_ns = 0;     // where the offset holds
+  double drift = 0;           // per nanosecond
+  Nanos origin_ns = 0;        // where the offset holds
   std::int64_t error_ns = 0;  // how far the result may be off
 
   Nanos shifted(Nanos time_ns) const noexcept {

@@ -34,8 +34,8 @@ struct TracePageOptions {
   // What the page shows first, such as "view=memory": the text that its "Copy link" gives.
   std::string at = "";
   std::vector<PageView> more_views = {};
-  // The trace has the ranks of a job (trace/join.h): the page shows the timeline of all, and no views
-  // that are about one process.
+  // The trace has the ranks of a job (trace/join.h): the page shows the timeline of all, and no
+  // views that are about one process.
   bool is_job = false;
 };
 

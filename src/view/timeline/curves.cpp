@@ -66,6 +66,8 @@ void add_devices(const Trace& trace, std::vector<Curve>& out) {
     curve.unit = "%";
     curve.series = {"busy"};
     out.push_back(curve);
+    // Without launches it is not known what waited.
+    if (!trace.spans().launch.materialised()) continue;
     curve.kind = CurveKind::Queue;
     curve.name = name + " queue";
     curve.unit = "launched, not finished";

@@ -163,7 +163,9 @@ std::string overview_json(const TraceAnswers& answers) {
 
 std::string flame_json(const TraceAnswers& answers) {
   PageJson json;
-  json.key("host").object([&] { flame_into(json, answers.report().host.flame); });
+  const std::vector<FlameNode>& host = answers.report().host.flame;
+  json.key("host").object([&] { flame_into(json, host); });
+  json.key("together").object([&] { flame_into(json, with_threads_joined(host)); });
   json.key("device").object([&] { flame_into(json, device_flame(answers.trace())); });
   return json.done();
 }

@@ -106,6 +106,7 @@ class TileScale {
   float operator()(Nanos time_ns) const {
     return static_cast<float>(time_ns - from_ns_) * buckets_per_ns_;
   }
+  float length(float ns) const { return ns * buckets_per_ns_; }
 
  private:
   Nanos from_ns_;
@@ -188,17 +189,23 @@ void LanePyramid::add_cells(std::span<const std::uint32_t> lane, const SpanTimes
     return (next == cells.end() ? static_cast<std::uint32_t>(lane.size()) : next->first) -
            at->first;
   };
+  // A short span begins somewhere in its bucket. Its own times are elsewhere in memory, and what
+  // they would add is less than a bucket.
+  const auto width_ns = static_cast<float>(Nanos{1} << shift);
+  const auto is_long = [&](const Cell& at) { return at.busy_ns >= width_ns; };
   if (cell != cells.begin() && count_of(cell - 1) == 1 && times.end((cell - 1)->longest) > from)
     --cell;
   for (; cell != cells.end(); ++cell) {
-    if (cells.end() - cell > kAhead && count_of(cell + kAhead) == 1)
+    if (cells.end() - cell > kAhead && is_long(*(cell + kAhead)))
       times.prefetch((cell + kAhead)->longest);
     const Nanos begin = static_cast<Nanos>(cell->bucket) << shift;
     if (begin >= to) break;
     Rect rect{place(begin), 0, cell->longest, count_of(cell), row, 255};
-    if (rect.count == 1) {
+    if (rect.count == 1 && is_long(*cell)) {
       rect.begin = place(times.begin(cell->longest));
       rect.end = place(times.end(cell->longest));
+    } else if (rect.count == 1) {
+      rect.end = rect.begin + place.length(cell->busy_ns);
     } else {
       rect.end = place(later(begin, Nanos{1} << shift));
       rect.cover = cover_of(cell->busy_ns, static_cast<float>(Nanos{1} << shift));

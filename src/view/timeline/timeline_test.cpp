@@ -105,6 +105,25 @@ TEST(TimelineIndex, DrawsLongSpansAsThemselvesAtEveryLevel) {
   }
 }
 
+TEST(TimelineIndex, DrawsASpanLessThanABucketFromWhereItIs) {
+  const TimelineIndex index(bursts(20'000, 9));
+  for (int level = 0; level <= 40; ++level) {
+    const auto bucket = static_cast<double>(Nanos{1} << level);
+    for (std::uint32_t track = 0; track < index.tracks(); ++track) {
+      std::vector<Rect> rects;
+      index.add_rects(track, level, 0, ((index.length_ns() >> level) + 1) << level, rects);
+      for (const Rect& rect : rects) {
+        if (rect.count > 1) continue;
+        const auto begin = static_cast<double>(index.times().begin(rect.span));
+        const auto length = static_cast<double>(index.times().length(rect.span));
+        const double rounding = 1e-6 * (begin + length) / bucket;
+        ASSERT_NEAR(rect.begin, begin / bucket, 1 + rounding) << "level " << level;
+        ASSERT_NEAR(rect.end - rect.begin, length / bucket, 2 * rounding) << "level " << level;
+      }
+    }
+  }
+}
+
 TEST(TimelineIndex, FindsTheRowOfASpanAndItsNeighbours) {
   const TimelineIndex index(testing::sketch(R"(
       main  aaaaaaaa..

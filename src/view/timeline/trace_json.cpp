@@ -129,9 +129,11 @@ class TraceJson {
   void windows() {
     const WindowTable& table = trace_.windows();
     json_.key("windows").list(rows(std::min(table.size(), kMostSteps)), [&](std::uint32_t row) {
-      json_.list(std::array{table.start_ns[row] - trace_.first_ns(),
-                            table.end_ns[row] - trace_.first_ns()},
-                 [&](Nanos value) { json_.number(value); });
+      const ProcessId process = table.process[row];
+      json_.list(
+          std::array{table.start_ns[row] - trace_.first_ns(), table.end_ns[row] - trace_.first_ns(),
+                     process.valid() ? static_cast<Nanos>(process.value()) : Nanos{-1}},
+          [&](Nanos value) { json_.number(value); });
     });
   }
 

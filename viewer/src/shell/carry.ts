@@ -26,7 +26,8 @@ interface Carried {
   span: { track: string; at: bigint; name: string; length: number } | null;
   area: { tracks: string[]; from: bigint; length: number } | null;
   pinned: string[];
-  collapsed: string[];
+  /** Folded and unfolded by hand. */
+  toggled: string[];
 }
 
 let carried: Carried | null = null;
@@ -74,7 +75,7 @@ export async function carry(source: Source, step?: number): Promise<void> {
     span: span === null ? null : { track: trackIdentity(trace, span.track), at: at(span.start), name: span.name, length: span.length },
     area: area === null ? null : { tracks: area.tracks.map((track) => trackIdentity(trace, track)), from: at(area.from), length: area.to - area.from },
     pinned: [...state.pinned.value].map((key) => identity(trace, key)),
-    collapsed: [...state.collapsed.value].map((key) => identity(trace, key)),
+    toggled: state.foldsToggled().map((key) => identity(trace, key)),
   };
 }
 
@@ -127,7 +128,7 @@ async function arriveAgain(source: Source, was: Carried, since: (at: bigint) => 
   const known = new Map(keys.map((key) => [identity(trace, key), key]));
   const again = (identities: string[]) => identities.map((one) => known.get(one)).filter((key) => key !== undefined).join(".");
   if (was.pinned.length > 0) parameters.set("pin", again(was.pinned));
-  if (was.collapsed.length > 0) parameters.set("fold", again(was.collapsed));
+  if (was.toggled.length > 0) parameters.set("fold", again(was.toggled));
   if (was.area !== null) {
     const numbers = was.area.tracks.map((one) => tracks.get(one)).filter((track) => track !== undefined);
     parameters.set("area", `${Math.round(since(was.area.from))},${Math.round(was.area.length)},${numbers.join(".")}`);

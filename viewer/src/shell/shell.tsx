@@ -38,10 +38,9 @@ function startTheme(): void {
 startTheme();
 
 /** Keeps the address up to date, so that it can be copied and reloaded. */
-function useAddress(source: Source): void {
+function useAddress(source: Source, restored: state.Restored): void {
   const timer = useRef(0);
   useEffect(() => {
-    const restored = state.restore(location.hash.length > 1 ? location.hash.slice(1) : source.at, source);
     if (restored.span >= 0) void selectSpan(source, restored.span, false);
     if (restored.area !== null) void selectArea(source, restored.area);
     if (state.query.value !== "") void search(source, state.query.value);
@@ -91,8 +90,8 @@ function useWantedTrace(source: Source, reload: (of: number) => void): void {
   });
 }
 
-export function Shell({ source, reload }: { source: Source; reload: (of: number) => void }) {
-  useAddress(source);
+export function Shell({ source, restored, reload }: { source: Source; restored: state.Restored; reload: (of: number) => void }) {
+  useAddress(source, restored);
   useRefresh(source, () => reload(source.of));
   useWantedTrace(source, reload);
   useEffect(() => startKeys(source), [source]);
@@ -160,6 +159,7 @@ function Top({ source, current }: { source: Source; current: string }) {
             walk(source, e.shiftKey ? -1 : 1);
           }}
         />
+        {state.query.value !== "" && <button type="button" class="clear" aria-label="Clear the search" onClick={() => void search(source, "")}>×</button>}
         {state.searching.value && <span class="count">searching…</span>}
         {!state.searching.value && state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
       </form> : <span class="spacer" />}
@@ -195,7 +195,7 @@ function Help() {
   }, []);
   return (
     <dialog ref={box} class="help" aria-label="Keys" onClose={() => { state.helpOpen.value = false; }}>
-      <h2>Keys</h2>
+      <header class="bar"><h2>Keys</h2><span class="spacer" /><button type="button" onClick={() => { state.helpOpen.value = false; }}>Close</button></header>
       <dl>{KEYS.map(([keys, what]) => <div key={what}><dt>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
       <h2>Search</h2>
       <dl>
@@ -204,7 +204,6 @@ function Help() {
         <div><dt><kbd>kind:kernel</kbd></dt><dd>operator, annotation, function, call, kernel, copy, wait</dd></div>
         <div><dt><kbd>arg:batch</kbd></dt><dd>inputs, arguments or stacks that contain it</dd></div>
       </dl>
-      <button type="button" onClick={() => { state.helpOpen.value = false; }}>Close</button>
     </dialog>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A table that can be sorted, filtered and copied. Shows the first rows and more on demand.
 
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { copyText } from "../actions.ts";
 import { countText } from "../format.ts";
@@ -14,6 +14,8 @@ export interface Column<Row> {
   /** Of the largest value: a bar behind the number. */
   bar?: boolean;
   hint?: string;
+  /** Left out where there is little room, until it is asked for. */
+  minor?: boolean;
 }
 
 interface Props<Row> {
@@ -30,21 +32,30 @@ interface Props<Row> {
 }
 
 const PAGE = 100;
+const narrow = matchMedia("(max-width: 1000px)");
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", () => {
+  isNarrow.value = narrow.matches;
+});
+const allColumns = signal(false);
 
 /** A bar behind a number; those of columns side by side do not touch. */
 export function barStyle(part: number): { backgroundSize: string } {
   return { backgroundSize: `${(92 * Math.min(part, 1)).toFixed(1)}% 18px` };
 }
 
-export function Table<Row>({ caption, rows, columns, sort, text, filter, onFilter, actions, total }: Props<Row>) {
+export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter, onFilter, actions, total }: Props<Row>) {
+  // By its place among all columns; -1: as the rows come.
   const by = useSignal(sort ?? -1);
   const up = useSignal(false);
   const shown = useSignal(PAGE);
   const own = useSignal("");
+  const hasMinor = isNarrow.value && wanted.some((column) => column.minor === true);
+  const columns = wanted.map((column, i) => ({ ...column, i })).filter((column) => !hasMinor || allColumns.value || column.minor !== true);
   const words = (filter ?? own.value).toLowerCase().split(/\s+/).filter((word) => word !== "");
   let list = text === undefined || words.length === 0 ? [...rows] : rows.filter((row) => words.every((word) => text(row).toLowerCase().includes(word)));
   if (by.value >= 0) {
-    const { value } = columns[by.value];
+    const { value } = wanted[by.value];
     list = list.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
@@ -56,11 +67,11 @@ export function Table<Row>({ caption, rows, columns, sort, text, filter, onFilte
     if (by.value === i) up.value = !up.value;
     else {
       by.value = i;
-      up.value = rows.length > 0 && typeof columns[i].value(rows[0]) === "string";
+      up.value = rows.length > 0 && typeof wanted[i].value(rows[0]) === "string";
     }
   };
   const asText = (separator: string) =>
-    [columns.map((column) => column.title), ...list.map((row) => columns.map((column) => String(column.value(row))))]
+    [wanted.map((column) => column.title), ...list.map((row) => wanted.map((column) => String(column.value(row))))]
       .map((cells) => cells.map((cell) => (separator === "," && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator))
       .join("\n");
   return (
@@ -72,15 +83,16 @@ export function Table<Row>({ caption, rows, columns, sort, text, filter, onFilte
         <span class="quiet">{countText(list.length)} {list.length === 1 ? "row" : "rows"}{total !== undefined && total > rows.length ? `, the first of ${countText(total)}` : ""}</span>
         <button type="button" onClick={() => void copyText(asText("\t"))}>Copy as text</button>
         <button type="button" onClick={() => void copyText(asText(","))}>Copy as CSV</button>
+        {hasMinor && <button type="button" aria-pressed={allColumns.value} onClick={() => { allColumns.value = !allColumns.value; }}>All columns</button>}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
       <section class="rows" tabIndex={0} aria-label={caption}>
         <table>
           <thead>
             <tr>
-              {columns.map((column, i) => (
-                <th key={column.title} scope="col" aria-sort={by.value === i ? (up.value ? "ascending" : "descending") : "none"} class={rows.length > 0 && typeof column.value(rows[0]) === "number" ? "n" : ""}>
-                  <button type="button" title={column.hint ?? ""} onClick={() => sortBy(i)}>{column.title}{by.value === i ? (up.value ? " ▴" : " ▾") : ""}</button>
+              {columns.map((column) => (
+                <th key={column.title} scope="col" aria-sort={by.value === column.i ? (up.value ? "ascending" : "descending") : "none"} class={rows.length > 0 && typeof column.value(rows[0]) === "number" ? "n" : ""}>
+                  <button type="button" title={column.hint ?? ""} onClick={() => sortBy(column.i)}>{column.title}{by.value === column.i ? (up.value ? " ▴" : " ▾") : ""}</button>
                 </th>
               ))}
               {actions !== undefined && <th scope="col"><span class="hidden">Show</span></th>}

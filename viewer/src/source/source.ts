@@ -44,7 +44,8 @@ export interface TraceInfo {
   curves: CurveInfo[];
   /** begin, end, number, span, process */
   steps: [number, number, number, number, number][];
-  windows: [number, number][];
+  /** begin, end, process */
+  windows: [number, number, number][];
   /** Which classes of spans there are, by their numbers in colours.ts. */
   classes?: number[];
   /** The first of them, if there are very many. */

@@ -215,7 +215,8 @@ export class LanePyramid {
       if (begin >= to) break;
       const span = cells.longest[i];
       const count = countOf(i);
-      if (count === 1) out.add(place(times.start[span]), place(endOf(span)), span, 1, row, 255);
+      if (count === 1 && cells.busy[i] >= width) out.add(place(times.start[span]), place(endOf(span)), span, 1, row, 255);
+      else if (count === 1) out.add(place(begin), place(begin) + cells.busy[i] / bucket, span, 1, row, 255);
       else out.add(place(begin), place(begin + width), span, count, row, coverOf(cells.busy[i], width));
     }
   }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which tracks and curves there are to see, in which order, and where.
 
+import { NO_NAME } from "../format.ts";
 import type { CurveInfo, TraceInfo, TrackInfo } from "../source/source.ts";
 
 export const LANE = 17;
 export const HEAD = 26;
 const CURVE = 46;
 const STACK = 84;
-const FOLDED = 22;
+const FOLDED = 16;
 const GAP = 6;
+const FOLDED_GAP = 3;
+/** Of a job with more ranks, only the lines of processes are shown at first. */
+const MOST_RANKS_OPEN = 16;
 
 export type Entry =
   | { kind: "process"; key: string; y: number; height: number; title: string }
@@ -41,6 +45,31 @@ export function trackTitle(info: TrackInfo): string {
   return name === "" ? `${info.kind} ${info.id}` : name;
 }
 
+/** What is folded until somebody unfolds it: the host's memory beside that of devices, and the tracks of several ranks. */
+export function foldedAtFirst(trace: TraceInfo): ReadonlySet<string> {
+  const out = new Set<string>();
+  const ranks = new Set(trace.processes.map((process) => process.rank).filter((rank) => rank >= 0)).size;
+  const ofHost = (curve: CurveInfo) => curve.kind === "memory" && curve.name.startsWith("cpu");
+  const ofDevices = trace.curves.some((curve) => curve.kind === "memory" && !ofHost(curve));
+  trace.curves.forEach((curve, i) => {
+    if (ranks > 1 || (ofDevices && ofHost(curve))) out.add(`c${i}`);
+  });
+  for (let i = 0; ranks > 1 && i < trace.tracks.length; i++) out.add(`t${i}`);
+  for (let i = 0; ranks > MOST_RANKS_OPEN && i < trace.processes.length; i++) out.add(`p${i}`);
+  return out;
+}
+
+/** Titles of tracks; those of several tracks of a process say their numbers. */
+function trackTitles(trace: TraceInfo): string[] {
+  const titles = trace.tracks.map(trackTitle);
+  const counts = new Map<string, number>();
+  const key = (i: number) => `${trace.tracks[i].process} ${titles[i]}`;
+  titles.forEach((_, i) => {
+    counts.set(key(i), (counts.get(key(i)) ?? 0) + 1);
+  });
+  return titles.map((title, i) => ((counts.get(key(i)) ?? 0) > 1 && trace.tracks[i].id !== undefined ? `${title} (${trace.tracks[i].id})` : title));
+}
+
 // Devices first: what they do is what one looks for. Then threads, the busiest first.
 function order(a: TrackInfo, b: TrackInfo): number {
   const rank = (t: TrackInfo) => (t.kind === "stream" || t.kind === "device" ? 0 : t.kind === "thread" ? 1 : 2);
@@ -60,6 +89,7 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
   const place = new Map<number, Entry & { kind: "track" }>();
   const regions: Layout["regions"] = new Map();
   let y = 0;
+  const titles = trackTitles(trace);
   const marked = new Set(trace.instants.map((instant) => instant.track));
   const words = options.filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
   let inProcess = "";
@@ -68,12 +98,12 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
   const addTrack = (track: number, pinned: boolean) => {
     const info = trace.tracks[track];
     const key = `t${track}`;
-    const title = trackTitle(info);
+    const title = titles[track];
     if ((info.spans === 0 && !marked.has(track)) || (!pinned && !matches(title))) return;
     const folded = options.collapsed.has(key);
     const lane = folded ? Math.max(1, Math.floor(FOLDED / Math.max(info.rows, 1))) : LANE;
-    const height = Math.min(folded ? FOLDED : Number.POSITIVE_INFINITY, info.rows * lane) + GAP;
-    const entry: Entry = { kind: "track", key, y, height: Math.max(height, LANE + GAP), title, track, rows: info.rows, lane, pinned, folded };
+    const height = folded ? FOLDED + FOLDED_GAP : Math.max(info.rows, 1) * lane + GAP;
+    const entry: Entry = { kind: "track", key, y, height, title, track, rows: info.rows, lane, pinned, folded };
     entries.push(entry);
     place.set(track, entry);
     y += entry.height;
@@ -83,8 +113,8 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
     const key = `c${curve}`;
     if (!pinned && !matches(info.name)) return;
     const folded = options.collapsed.has(key);
-    const height = (folded ? FOLDED : info.kind === "memory" ? STACK : CURVE) + GAP;
-    entries.push({ kind: "curve", key, y, height, title: info.name, curve, info, pinned, folded });
+    const height = folded ? FOLDED + FOLDED_GAP : (info.kind === "memory" ? STACK : CURVE) + GAP;
+    entries.push({ kind: "curve", key, y, height, title: info.name || NO_NAME, curve, info, pinned, folded });
     y += height;
   };
 

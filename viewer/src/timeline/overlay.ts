@@ -69,13 +69,17 @@ export function drawInstants(ctx: CanvasRenderingContext2D, stage: Stage, view: 
   ctx.strokeStyle = dark ? "#5b6675" : "#a9b2bd";
   ctx.lineWidth = 1;
   ctx.setLineDash([3, 4]);
-  for (const at of stage.source.trace.windows.flat()) {
-    if (at < view.from || at > view.to) continue;
-    ctx.beginPath();
-    ctx.moveTo(Math.round(x(at)) + 0.5, 0);
-    ctx.lineTo(Math.round(x(at)) + 0.5, stage.height);
-    ctx.stroke();
-  }
+  const { windows } = stage.source.trace;
+  const several = windows.some(([, , process]) => process !== windows[0][2]);
+  for (const [begin, end, process] of windows)
+    for (const at of [begin, end]) {
+      if (at < view.from || at > view.to) continue;
+      const { top, bottom } = (several ? stage.layout.regions.get(process) : undefined) ?? { top: stage.top, bottom: stage.top + stage.height };
+      ctx.beginPath();
+      ctx.moveTo(Math.round(x(at)) + 0.5, top - stage.top);
+      ctx.lineTo(Math.round(x(at)) + 0.5, bottom - stage.top);
+      ctx.stroke();
+    }
   ctx.setLineDash([]);
 }
 
@@ -103,6 +107,11 @@ export function drawMarks(ctx: CanvasRenderingContext2D, stage: Stage, view: sta
       ctx.lineTo(Math.round(x(at)) + 0.5, stage.height);
       ctx.stroke();
     }
+  }
+  const idle = state.idle.value;
+  if (idle !== null && idle[4] === state.selected.value?.id) {
+    ctx.fillStyle = dark ? "rgb(240 198 116 / 14%)" : "rgb(222 140 40 / 16%)";
+    ctx.fillRect(x(idle[0]), 0, Math.max(x(idle[1]) - x(idle[0]), 1), stage.height);
   }
   const area = state.area.value;
   const fill = dark ? "rgb(120 170 255 / 16%)" : "rgb(20 90 200 / 10%)";
@@ -145,7 +154,10 @@ export function drawLinks(ctx: CanvasRenderingContext2D, stage: Stage, view: sta
     if (other === null) continue;
     const backwards = link.how === "launched by" || link.how === "operator" || link.how === "forward" || link.how === "follows";
     const [a, b] = backwards ? [other, own] : [own, other];
-    drawArrow(ctx, a.x + Math.min(a.width, 40) / 2, a.y + a.height / 2, b.x, b.y + b.height / 2, dark ? "#ffd479" : "#8a4b00");
+    // What is far to the side is pointed to from within the picture, so that arrows do not run along names.
+    const within = (at: number) => Math.min(Math.max(at, -40), stage.width + 40);
+    const below = b.y >= a.y;
+    drawArrow(ctx, within(a.x + Math.min(a.width, 40) / 2), below ? a.y + a.height : a.y, within(b.x), b.y + b.height / 2, dark ? "#ffd479" : "#8a4b00");
   }
   ctx.strokeStyle = dark ? "#ffffff" : "#0b0d10";
   ctx.lineWidth = 2;

@@ -149,8 +149,12 @@ export class Painter {
     if (this.widthOf(ctx, name) <= room) return name;
     const width = this.widthOf(ctx, narrow);
     if (width <= room) return narrow;
-    const kept = Math.floor((narrow.length * room) / width) - 1;
-    return kept < 2 ? "" : `${narrow.slice(0, kept)}…`;
+    // Letters differ in width: the first guess may not fit.
+    for (let kept = Math.floor((narrow.length * room) / width); kept >= 2; kept--) {
+      const text = `${narrow.slice(0, kept)}…`;
+      if (this.widthOf(ctx, text) <= room) return text;
+    }
+    return "";
   }
 
   private widthOf(ctx: CanvasRenderingContext2D, text: string): number {

@@ -3,7 +3,7 @@
 
 import { findOnTimeline, selectSpan, showInTable } from "../actions.ts";
 import { CLASSES, classColour } from "../colours.ts";
-import { bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
+import { NO_NAME, bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
 import { openInPerfetto } from "../shell/perfetto.ts";
 import { Table } from "../shell/table.tsx";
 import type { AreaRow, Hit, Link, Source, SpanDetails } from "../source/source.ts";
@@ -103,7 +103,7 @@ function SpanPanel({ source, span }: { source: Source; span: SpanDetails }) {
     <aside class="panel" aria-label="Selected span">
       <header>
         <Swatch of={span.class} />
-        <h2 title={span.name}>{span.name.length > 300 ? `${span.name.slice(0, 300)}…` : span.name}</h2>
+        <h2 class="of-span" title={span.name}>{span.name === "" ? NO_NAME : span.name.length > 300 ? `${span.name.slice(0, 300)}…` : span.name}</h2>
         {(span.flags & 1) !== 0 && <span class="badge">end not seen</span>}
         <span class="spacer" />
         <button type="button" onClick={() => state.goTo(state.around(span.start, span.length), source)}>Zoom to it</button>

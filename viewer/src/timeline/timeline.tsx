@@ -137,9 +137,20 @@ export function Timeline({ source }: { source: Source }) {
     const span = state.selected.value;
     const place = span === null ? undefined : layout.value.place.get(span.track);
     if (span === null || place === undefined || scroller.current === null) return;
-    const y = place.y + span.row * place.lane;
+    const at = (one: { track: number; row: number }) => {
+      const entry = layout.value.place.get(one.track);
+      return entry === undefined ? [] : [entry.y + one.row * entry.lane];
+    };
     const { scrollTop, clientHeight } = scroller.current;
-    if (y < scrollTop + 10 || y > scrollTop + clientHeight - 40) scroller.current.scrollTop = Math.max(0, y - clientHeight / 3);
+    const isIn = (y: number) => y >= scrollTop + 10 && y <= scrollTop + clientHeight - 40;
+    const [y] = at(span);
+    // With what launched it, or what it launched, if both fit.
+    const partner = span.links.find((link) => link.how === "operator") ?? span.links.find((link) => link.how === "launched by" || link.how === "launches");
+    const both = [y, ...(partner === undefined ? [] : at(partner))];
+    const [first, last] = [Math.min(...both), Math.max(...both)];
+    if (last - first <= clientHeight - 80) {
+      if (!isIn(first) || !isIn(last)) scroller.current.scrollTop = Math.max(0, (first + last + place.lane - clientHeight) / 2);
+    } else if (!isIn(y)) scroller.current.scrollTop = Math.max(0, y - clientHeight / 3);
   });
 
   useEffect(() => startHands(canvas.current!, { source, stage, hover, drag, scroller: scroller.current!, setMoving: (is) => { moving.current = is; redraw.value++; }, hoverAt: (x, y) => describe(stage(), x, y) }), [source]);
@@ -153,6 +164,7 @@ export function Timeline({ source }: { source: Source }) {
             {layout.value.entries.filter((entry) => entry.y + entry.height > top.value - 300 && entry.y < top.value + size.value.height + 300).map((entry) => <Head key={entry.key} entry={entry} />)}
           </div>
         </div>
+        {layout.value.entries.length === 0 && <p class="waiting nothing">{state.trackFilter.value !== "" ? "No track has such a name." : "This trace has no spans. The Ledger may say why."}</p>}
         <canvas ref={canvas} tabIndex={0} role="img" aria-label="Spans over time. Keys move, comma and full stop walk along a row, the details are below." style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }} />
         {hover.value !== null && (
           <div class="tip" role="tooltip" style={{ left: `${Math.min(hover.value.x + 14, size.value.width - 150)}px`, top: `${Math.min(hover.value.y + 16, size.value.height - 30 - hover.value.lines.length * 16)}px` }}>
@@ -289,13 +301,13 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     if (entry.kind === "process") {
       ctx.fillStyle = dark ? "#1d2128" : "#f1f3f6";
       ctx.fillRect(0, y, width, entry.height);
-    } else ctx.fillRect(0, y + entry.height - 3, width, 1);
+    } else ctx.fillRect(0, y + entry.height - 1, width, 1);
   }
   drawStepsOfProcesses(ctx, stage, view, dark);
   for (const entry of visible) {
     if (entry.kind !== "curve") continue;
     const pieces = stage.curves.get(entry.curve, view, width);
-    drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - 8, dark);
+    drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - (entry.folded ? 4 : 8), dark);
     if (pieces.length === 0 && stage.curves.isWaiting(entry.curve)) waiting.push(entry.y - top + entry.height / 2);
     else if (!entry.folded) {
       writeValue(ctx, valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3, dark);

@@ -53,16 +53,33 @@ export function Communication({ source }: { source: Source }) {
   if (data === null) return <Waiting error={error} />;
   const ranks = data.ranks.filter((rank) => rank.rows.length > 0);
   if (ranks.length === 0) return <p class="waiting">This trace has no collectives.</p>;
-  return <div class="page scroll tables">{ranks.map((rank) => <OneRank key={rank.rank} source={source} rank={rank} />)}</div>;
+  const [first] = ranks;
+  return (
+    <div class="page scroll tables">
+      <header class="bar">
+        <h1>Communication</h1>
+        <p class="quiet">{ranks.length === 1 ? `${first.rank >= 0 ? `Rank ${first.rank}${first.world > 0 ? ` of ${countText(first.world)}` : ""}: ` : ""}${sentence(first)}` : `Of ${countText(ranks.length)} ranks, each with its own time.`}{source.trace.views.includes("ranks") ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
+      </header>
+      {ranks.length === 1 ? <OneRank source={source} rank={first} /> : (
+        <>
+          <section class="card">
+            <h2>By rank</h2>
+            <Table<Rank> caption="Collectives by rank" rows={ranks} columns={[{ title: "Rank", value: (row) => row.rank }, ...sums<Rank>(source)]} />
+          </section>
+          {ranks.map((rank) => <details key={rank.rank}><summary>Rank {rank.rank}: {sentence(rank)}</summary><OneRank source={source} rank={rank} /></details>)}
+        </>
+      )}
+    </div>
+  );
+}
+
+function sentence(rank: Rank): string {
+  return `${countText(rank.count)} ${rank.count === 1 ? "collective" : "collectives"} ran for ${timeText(rank.ns)}. For ${timeText(rank.alone)} of that, ${percentText(rank.alone, rank.ns)}, nothing else did.`;
 }
 
 function OneRank({ source, rank }: { source: Source; rank: Rank }) {
   return (
     <>
-      <header class="bar">
-        <h1>Communication</h1>
-        <p class="quiet">{rank.rank >= 0 && `Rank ${rank.rank}${rank.world > 0 ? ` of ${countText(rank.world)}` : ""}: `}{countText(rank.count)} collectives ran for {timeText(rank.ns)}. For {timeText(rank.alone)} of that, {percentText(rank.alone, rank.ns)}, nothing else did.{source.trace.views.includes("ranks") ? " The view Ranks says who was late." : " Who was late can be told from the traces of all ranks together."}</p>
-      </header>
       <section class="card">
         <h2>By kind</h2>
         <Table<Kind>

@@ -13,6 +13,9 @@ interface Graph {
   nodes: [number, number, number, number, number][];
 }
 
+/** The host's time by thread, that of all threads together, or the device's time. */
+type Which = "host" | "together" | "device";
+
 interface Box {
   node: number;
   x: number;
@@ -60,8 +63,8 @@ function pathOf(graph: Graph, node: number): number[] {
 }
 
 export function Flame({ source }: { source: Source }) {
-  const { data, error } = useView<{ host: Graph; device: Graph }>(source, "flame");
-  const which = useSignal<"host" | "device">("host");
+  const { data, error } = useView<Record<Which, Graph>>(source, "flame");
+  const which = useSignal<Which>("host");
   const root = useSignal(0);
   const focus = useSignal(0);
   const words = useSignal("");
@@ -73,7 +76,8 @@ export function Flame({ source }: { source: Source }) {
   const whole = graph.nodes[0]?.[2] ?? 0;
   const isFound = (node: number) => words.value !== "" && name(node).toLowerCase().includes(words.value.toLowerCase());
   const depth = Math.max(0, ...boxes.map((box) => box.depth)) + 1;
-  const show = (next: "host" | "device") => {
+  const threads = data.host.nodes.filter(([parent], i) => i > 0 && parent === 0).length;
+  const show = (next: Which) => {
     which.value = next;
     root.value = focus.value = 0;
   };
@@ -84,7 +88,8 @@ export function Flame({ source }: { source: Source }) {
         <h1>Flame graph</h1>
         <fieldset class="choice">
           <legend class="hidden">Whose time</legend>
-          <button type="button" aria-pressed={which.value === "host"} onClick={() => show("host")}>Host time</button>
+          <button type="button" aria-pressed={which.value === "host"} onClick={() => show("host")}>{threads > 1 ? "Host time by thread" : "Host time"}</button>
+          {threads > 1 && <button type="button" aria-pressed={which.value === "together"} title="Equal paths of all threads are one box" onClick={() => show("together")}>Threads together</button>}
           <button type="button" aria-pressed={which.value === "device"} disabled={data.device.nodes.length === 0} onClick={() => show("device")}>Device time by who launched it</button>
         </fieldset>
         <input type="search" placeholder="Highlight" aria-label="Highlight names" value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />

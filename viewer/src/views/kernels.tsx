@@ -50,11 +50,11 @@ export function Kernels({ source }: { source: Source }) {
           { title: "Share", value: (row) => row.ns / all, show: (row) => percentText(row.ns, all) },
           { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
           { title: "Mean", value: (row) => row.ns / row.count, show: (row) => timeText(row.ns / row.count) },
-          { title: "Shortest", value: (row) => row.least, show: (row) => timeText(row.least) },
+          { title: "Shortest", minor: true, value: (row) => row.least, show: (row) => timeText(row.least) },
           { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => void selectSpan(source, row.longest, true)}>{timeText(row.most)}</button> },
-          ...(data.rows.some((row) => row.blocks_per_sm >= 0) ? [{ title: "Blocks per SM", value: (row: Row) => row.blocks_per_sm, show: (row: Row) => (row.blocks_per_sm >= 0 ? row.blocks_per_sm.toFixed(2) : "") }] : []),
+          ...(data.rows.some((row) => row.blocks_per_sm >= 0) ? [{ title: "Blocks per SM", minor: true, value: (row: Row) => row.blocks_per_sm, show: (row: Row) => (row.blocks_per_sm >= 0 ? row.blocks_per_sm.toFixed(2) : "") }] : []),
           ...(hasOccupancy ? [{ title: "Occupancy", value: (row: Row) => row.occupancy, show: (row: Row) => (row.occupancy >= 0 ? `${row.occupancy.toFixed(0)} %` : "") }] : []),
-          ...(tensor > 0 ? [{ title: "Tensor cores", value: (row: Row) => (row.tensor_cores ? "yes" : ""), hint: "As far as the kernel's name says" }] : []),
+          ...(tensor > 0 ? [{ title: "Tensor cores", minor: true, value: (row: Row) => (row.tensor_cores ? "yes" : ""), hint: "As far as the kernel's name says" }] : []),
         ]}
         actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name)}>timeline</button>}
       />

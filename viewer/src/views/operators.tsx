@@ -42,7 +42,7 @@ export function Operators({ source }: { source: Source }) {
   const all = useSignal(false);
   const onHost = data?.rows.filter((row) => row.device === "cpu") ?? [];
   const rows = all.value || onHost.length === 0 ? (data?.rows ?? []) : onHost;
-  const time = (title: string, of: keyof Row, hint: string): Column<Row> => ({ title, hint, value: (row) => row[of] as number, show: (row) => ((row[of] as number) > 0 ? timeText(row[of] as number) : ""), bar: true });
+  const time = (title: string, of: keyof Row, hint: string, minor = false): Column<Row> => ({ title, hint, minor, value: (row) => row[of] as number, show: (row) => ((row[of] as number) > 0 ? timeText(row[of] as number) : ""), bar: true });
   const has = (of: keyof Row) => rows.some((row) => (row[of] as number) !== 0);
   return (
     <div class="page">
@@ -84,12 +84,12 @@ export function Operators({ source }: { source: Source }) {
             },
             time("Self host", "self_host", "Time on the host, without what it called"),
             time("Host total", "host", "Time on the host"),
-            ...(has("on_device") || has("self_device") ? [time("Self device", "self_device", "Time of kernels and copies that it launched itself"), time("Device total", "on_device", "With those that it called")] : []),
+            ...(has("on_device") || has("self_device") ? [time("Self device", "self_device", "Time of kernels and copies that it launched itself"), time("Device total", "on_device", "With those that it called", true)] : []),
             { title: "Calls", value: (row) => row.count, show: (row) => countText(row.count) },
-            { title: "Mean host", value: (row) => row.host / row.count, show: (row) => (row.host > 0 ? timeText(row.host / row.count) : "") },
-            ...(has("host_bytes") ? [{ title: "Host memory", value: (row: Row) => row.host_bytes, show: (row: Row) => (row.host_bytes !== 0 ? bytesText(row.host_bytes) : "") }] : []),
+            { title: "Mean host", minor: true, value: (row) => row.host / row.count, show: (row) => (row.host > 0 ? timeText(row.host / row.count) : "") },
+            ...(has("host_bytes") ? [{ title: "Host memory", minor: true, value: (row: Row) => row.host_bytes, show: (row: Row) => (row.host_bytes !== 0 ? bytesText(row.host_bytes) : "") }] : []),
             ...(has("device_bytes") ? [{ title: "Device memory", value: (row: Row) => row.device_bytes, show: (row: Row) => (row.device_bytes !== 0 ? bytesText(row.device_bytes) : "") }] : []),
-            ...(has("flops") ? [{ title: "FLOPs", value: (row: Row) => row.flops, show: (row: Row) => (row.flops > 0 ? largeText(row.flops) : "") }] : []),
+            ...(has("flops") ? [{ title: "FLOPs", minor: true, value: (row: Row) => row.flops, show: (row: Row) => (row.flops > 0 ? largeText(row.flops) : "") }] : []),
           ]}
           actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name === "ProfilerStep*" ? "ProfilerStep#" : row.name)}>timeline</button>}
         />

@@ -3,14 +3,14 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { findOnTimeline, selectSpan, showError, showStretch } from "../actions.ts";
+import { findOnTimeline, selectGap, selectSpan, showError, showStretch } from "../actions.ts";
 import { bytesText, countText, momentText, percentText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
 import type { AreaRow, Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { CAUSES, DOINGS } from "../timeline/charts.ts";
-import { Steps, type StepRow } from "./steps.tsx";
+import { type StepRow, Steps, showStep } from "./steps.tsx";
 
 interface Example {
   id: number;
@@ -49,6 +49,14 @@ interface DeviceRow {
   kernels: number;
   gaps_in_all?: number;
   gaps: { begin_ns: number; ns: number; cause: number; host: number; after: number; after_name: string }[];
+}
+
+type GapRow = DeviceRow["gaps"][number];
+
+/** An idle stretch on the timeline, with the work that ended it. */
+function showGap(source: Source, gap: GapRow): void {
+  showStretch(source, gap.begin_ns, gap.begin_ns + gap.ns);
+  selectGap(source, [gap.begin_ns, gap.begin_ns + gap.ns, gap.cause, gap.host, gap.after, -1]);
 }
 
 interface NameRow {
@@ -224,7 +232,7 @@ function slowestText(slowest: StepRow, steps: StepRow[]): string {
     ["outside operators", slowest.host_ns - slowest.in_operators_ns - mean((step) => step.host_ns - step.in_operators_ns)],
   ];
   const [where, more] = parts[0][1] >= parts[1][1] ? parts[0] : parts[1];
-  return `No step stands out. It spent ${timeText(Math.max(more, 0))} more than the others ${where}.`;
+  return `No step stands out. It spent ${timeText(Math.max(more, 0))} more ${where} than ${others.length === 1 ? "the other" : "the others on average"}.`;
 }
 
 /** The first questions, answered in a line each. */
@@ -237,21 +245,21 @@ function Answers({ source, data }: { source: Source; data: Data }) {
       {slowest !== null && (
         <section class="card">
           <h2>Slowest step</h2>
-          <p><button type="button" class="link" onClick={() => showStretch(source, slowest.begin_ns, slowest.begin_ns + slowest.host_ns)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; the median is {timeText(data.median_step_ns)}.</p>
+          <p><button type="button" class="link" onClick={() => showStep(source, slowest)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; {data.steps.length === 2 ? "the other took" : "the median is"} {timeText(data.steps.length === 2 ? (data.steps.find((step) => step !== slowest)?.host_ns ?? 0) : data.median_step_ns)}.</p>
           <p class="quiet">{slowest.why === "" ? slowestText(slowest, data.steps) : `${sentenceText(slowest.why)}.`}</p>
         </section>
       )}
       {data.devices.map((device) => (
         <section key={device.device} class="card">
           <h2>Device {device.device}</h2>
-          <p>Busy {percentText(device.busy_ns, device.extent_ns)} of {timeText(device.extent_ns)}, from its first work to its last.</p>
-          {device.gaps.length > 0 && <p class="quiet">Idle in {countText(device.gaps_in_all ?? device.gaps.length)} gaps.</p>}
+          <p>Busy for {timeText(device.busy_ns)}, idle for {timeText(device.extent_ns - device.busy_ns)}{device.gaps.length > 0 && ` in ${countText(device.gaps_in_all ?? device.gaps.length)} ${device.gaps.length === 1 ? "gap" : "gaps"}`}.</p>
+          <p class="quiet">From its first work to its last.</p>
         </section>
       ))}
       {gaps.length > 0 && (
         <section class="card">
           <h2>Longest idle</h2>
-          <p>Device {gaps[0].device}, <button type="button" class="link" onClick={() => showStretch(source, gaps[0].begin_ns, gaps[0].begin_ns + gaps[0].ns)}>{timeText(gaps[0].ns)} at {momentText(gaps[0].begin_ns, 1000)}</button>.</p>
+          <p>Device {gaps[0].device}, <button type="button" class="link" onClick={() => showGap(source, gaps[0])}>{timeText(gaps[0].ns)} at {momentText(gaps[0].begin_ns, 1000)}</button>.</p>
           <p class="quiet">{CAUSES[gaps[0].cause]}{gaps[0].cause === 0 ? `, which ${DOINGS[gaps[0].host]}` : ""}.</p>
         </section>
       )}
@@ -275,11 +283,11 @@ function Device({ source, device }: { source: Source; device: DeviceRow }) {
     { name: "waited for something else", ns: device.idle[2], colour: "var(--other)" },
   ].filter((part) => part.ns > 0);
   return (
-    <Card title={`Device ${device.device}: busy ${percentText(device.busy_ns, device.extent_ns)} of ${timeText(device.extent_ns)}`}>
+    <Card title={`Device ${device.device}, from its first work to its last: ${timeText(device.extent_ns)}`}>
       <div class="stack-bar" role="img" aria-label={parts.map((part) => `${part.name} ${percentText(part.ns, device.extent_ns)}`).join(", ")}>
         {parts.map((part) => <i key={part.name} style={{ width: `${(100 * part.ns) / device.extent_ns}%`, background: part.colour }} title={`${part.name}: ${timeText(part.ns)}`} />)}
       </div>
-      <p class="legend">{parts.map((part) => <span key={part.name}><i class="swatch" style={{ background: part.colour }} /> {part.name} {timeText(part.ns)}, {percentText(part.ns, device.extent_ns)}</span>)}</p>
+      <p class="legend">{parts.map((part) => <span key={part.name}><i class="swatch" style={{ background: part.colour }} /> {part.name} {timeText(part.ns)}{part.name !== "busy" && `, ${percentText(part.ns, device.extent_ns - device.busy_ns)} of the idle time`}</span>)}</p>
       <p class="quiet">
         {countText(device.kernels)} kernels. Computing {timeText(device.compute_ns)}{device.communication_ns > 0 ? `, communicating ${timeText(device.communication_ns)}, of which ${timeText(device.communication_hidden_ns)} while computing` : ""}{device.memory_ns > 0 ? `, copying ${timeText(device.memory_ns)}, of which ${timeText(device.memory_hidden_ns)} while computing` : ""}.
       </p>
@@ -291,7 +299,7 @@ function Device({ source, device }: { source: Source; device: DeviceRow }) {
             <tbody>
               {device.gaps.map((gap) => (
                 <tr key={gap.begin_ns}>
-                  <td class="n"><button type="button" class="link" onClick={() => showStretch(source, gap.begin_ns, gap.begin_ns + gap.ns)}>{momentText(gap.begin_ns, 1000)}</button></td>
+                  <td class="n"><button type="button" class="link" onClick={() => showGap(source, gap)}>{momentText(gap.begin_ns, 1000)}</button></td>
                   <td class="n">{timeText(gap.ns)}</td>
                   <td>{CAUSES[gap.cause]}{gap.cause === 0 ? `, which ${DOINGS[gap.host]}` : ""}</td>
                   <td class="wrap">{gap.after >= 0 && <button type="button" class="link" title={gap.after_name} onClick={() => void selectSpan(source, gap.after, true)}>{shortName(gap.after_name)}</button>}</td>

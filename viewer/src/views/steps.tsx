@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps side by side: which was slow, and why.
 
-import { showStretch } from "../actions.ts";
+import { selectSpan, showStretch } from "../actions.ts";
 import { bytesText, countText, sentenceText, timeText } from "../format.ts";
 import { Card } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
@@ -21,15 +21,21 @@ export interface StepRow {
 
 const MOST_BARS = 240;
 
+/** A step on the timeline, with its details if it has a span. */
+export function showStep(source: Source, step: StepRow): void {
+  showStretch(source, step.begin_ns, step.begin_ns + step.host_ns);
+  if (step.span >= 0) void selectSpan(source, step.span, false);
+}
+
 export function Steps({ source, steps, all, median }: { source: Source; steps: StepRow[]; all: number; median: number }) {
   if (steps.length === 0) return null;
   const most = Math.max(1, ...steps.map((step) => step.host_ns));
   const slowest = steps.reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst));
-  const show = (step: StepRow) => showStretch(source, step.begin_ns, step.begin_ns + step.host_ns);
+  const show = (step: StepRow) => showStep(source, step);
   const hasWhy = steps.some((step) => step.why !== "");
   const listed = [...steps].sort((a, b) => b.host_ns - a.host_ns).slice(0, 12);
   return (
-    <Card title={`${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} at the median`}>
+    <Card title={all === 2 ? "2 steps" : `${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} at the median`}>
       <p>The slowest is step <button type="button" class="link" onClick={() => show(slowest)}>{slowest.step}</button> with {timeText(slowest.host_ns)}.{slowest.why !== "" && ` ${sentenceText(slowest.why)}.`}</p>
       <div class="bars" aria-hidden="true">
         {steps.slice(0, MOST_BARS).map((step) => (
