@@ -18,7 +18,7 @@ from check_view_page import settle, show  # noqa: E402
 TRACES = ROOT / "tests/data/torch-2.11-h200"
 SIZE = (1440, 900)
 # Views that need less than the whole height.
-HEIGHTS = {"modules": 590, "flame": 660, "communication": 470, "compare": 760, "ledger": 535, "kernels": 700, "operators": 700}
+HEIGHTS = {"modules": 590, "flame": 660, "communication": 430, "all_ranks": 900, "compare": 760, "ledger": 535, "kernels": 700, "operators": 700}
 
 
 def take(page: Page, name: str):
@@ -36,8 +36,7 @@ def timeline(page: Page):
       const { hits: [hit] } = await sonde.search("fmha_cutlassB"), { links } = await sonde.span(hit.id);
       const thread = links.find((link) => link.how === "launched by").track;
       const others = sonde.trace.tracks.flatMap((track, i) => (track.kind === "thread" && i !== thread ? [`t${i}`] : []));
-      const host = sonde.trace.curves.flatMap((curve, i) => (curve.name.startsWith("cpu") ? [`c${i}`] : []));
-      location.hash = `t=${hit.start - 1200000},2400000&span=${hit.id}&fold=${[...others, ...host].join(".")}`;
+      location.hash = `t=${hit.start - 1200000},2400000&span=${hit.id}&fold=${others.join(".")}`;
     })()""")
     page.wait_for("!!document.querySelector('.panel .facts')")
     take(page, "viewer")
@@ -68,6 +67,8 @@ def main() -> int:
         views(page, ["Overview", "Operators", "Kernels", "Modules", "Flame graph", "Memory", "Ledger"])
         page = browser.open(ranks)
         page.scheme("light")
+        settle(page)
+        take(page, "all_ranks")
         views(page, ["Communication", "Ranks", "Compare"])
     return 0
 

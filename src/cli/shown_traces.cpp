@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/new_file.h"
 #include "base/readable.h"
-#include "base/text.h"
 #include "sonde/export.h"
 #include "sonde/trace/join.h"
 #include "sonde/trace/part.h"
@@ -88,7 +87,7 @@ TraceSource of_file(const std::string& file, const OpenOptions& open) {
 
 TraceSource of_job(const std::vector<JobTrace>& ranks, const OpenOptions& open) {
   TraceSource out;
-  out.name = "All " + counted_text(ranks.size(), "rank");
+  out.name = "All ranks (" + std::to_string(ranks.size()) + ")";
   for (const JobTrace& one : ranks) out.files.push_back(one.path);
   out.open = [ranks, open]() -> Result<Trace> {
     TraceJoin join;

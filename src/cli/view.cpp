@@ -67,7 +67,11 @@ Result<Contents> what_to_show(const ViewCommand& options) {
     const auto one = std::find_if(shown.sources.begin(), shown.sources.end(),
                                   [](const TraceSource& source) { return !source.is_job; });
     SONDE_TRY(const std::vector<RunSummary> now, read_runs(one->files, options.open));
-    shown.views.push_back(diff_view(compare_runs(base, now, {})));
+    auto changes = compare_runs(base, now, {});
+    if (shown.sources.size() > 1)
+      changes.warnings.insert(changes.warnings.begin(),
+                              "Of the ranks, this compares " + one->name + ".");
+    shown.views.push_back(diff_view(changes));
   }
   return shown;
 }

@@ -23,7 +23,7 @@ Trace joined(const std::vector<std::pair<Trace, TraceJoinOptions>>& traces) {
   return all ? *all : Trace();
 }
 
-std::vector<std::string> span_names(const Trace& trace) {
+std::vector<std::string> names_of(const Trace& trace) {
   std::vector<std::string> all;
   for (const SpanId span : trace.all_spans()) all.emplace_back(trace.name(span));
   return all;
@@ -65,7 +65,7 @@ Trace one_launch(const std::string& kernel) {
 TEST(TraceJoin, KeepsEverySpanInItsOwnProcess) {
   const Trace all = joined({{sketch("main aabb\nmain c..."), {.rank = 0}},
                             {sketch("main aadd\nother ee.."), {.rank = 1}}});
-  EXPECT_THAT(span_names(all), ElementsAre("a", "c", "b", "a", "d", "e"));
+  EXPECT_THAT(names_of(all), ElementsAre("a", "c", "b", "a", "d", "e"));
   ASSERT_EQ(all.processes().size(), 2u);
   EXPECT_EQ(all.processes().rank[0], 0);
   EXPECT_EQ(all.processes().rank[1], 1);
@@ -76,7 +76,7 @@ TEST(TraceJoin, KeepsEverySpanInItsOwnProcess) {
 
 TEST(TraceJoin, LinksWorkToTheCallOfItsOwnRank) {
   const Trace all = joined({{one_launch("k0"), {.rank = 0}}, {one_launch("k1"), {.rank = 1}}});
-  EXPECT_THAT(span_names(all), ElementsAre("cudaLaunchKernel", "k0", "cudaLaunchKernel", "k1"));
+  EXPECT_THAT(names_of(all), ElementsAre("cudaLaunchKernel", "k0", "cudaLaunchKernel", "k1"));
   EXPECT_EQ(all.spans().launch[1], SpanId(0));
   EXPECT_EQ(all.spans().launch[3], SpanId(2));
   EXPECT_EQ(all.kernels().span[1], SpanId(3));

@@ -251,7 +251,10 @@ def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestC
         test.assertEqual(page.evaluate("document.querySelectorAll('.heat rect').length % 4"), 0)
         has_no_faults(page, test, ["Communication", "Ranks"])
         test.assertTrue(page.evaluate("(() => { const s = document.querySelector('select.file').getBoundingClientRect(); return s.width > 60 && s.right < innerWidth; })()"))
-        page.evaluate("(() => { const s = document.querySelector('select.file'); s.value = '2'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
+        shows_all_ranks_on_one_timeline(page, test)
+        show(page, "Ranks")
+        choose = "(() => { const s = document.querySelector('select.file'); s.value = [...s.options].findIndex((one) => one.text.startsWith('rank2')); s.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        page.evaluate(choose)
         page.wait_for("window.sonde && sonde.trace.name.endsWith('rank2.pt.trace.json.gz')")
         settle(page)
         test.assertEqual(text(page, "nav [aria-current]"), "Ranks")
@@ -260,6 +263,20 @@ def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestC
         shows_the_same_time_of_another_rank(page, test)
         whole, part = page.evaluate("Promise.all([sonde.perfetto(null), sonde.perfetto({ from: 0, to: sonde.trace.length / 50 })]).then((all) => all.map((b) => b.byteLength))")
         test.assertTrue(0 < part < whole / 2, f"{part} of {whole} bytes")
+
+
+def shows_all_ranks_on_one_timeline(page: Page, test: unittest.TestCase):
+    """A step of a rank, on the timeline that has all of them."""
+    test.assertEqual(page.evaluate("[...new Set(sonde.trace.processes.map((one) => one.rank))].sort().join()"), "0,1,2,3")
+    cell = "[...document.querySelectorAll('.heat rect')].find((one) => /rank 2/.test(one.textContent))"
+    page.evaluate(f"{cell}.dispatchEvent(new Event('click', {{ bubbles: true }}))")
+    page.wait_for("/ProfilerStep/.test((document.querySelector('.panel h2') || {}).textContent || '')")
+    test.assertEqual(text(page, "nav [aria-current]"), "Timeline")
+    rank_of = "(process) => sonde.trace.processes[process].rank"
+    test.assertEqual(page.evaluate(f"sonde.trace.steps.map((step) => ({rank_of})(step[4])).sort().join()"), "0,0,1,1,2,2,3,3")
+    page.wait_for("location.hash.includes('span=')")
+    selected = "Number(location.hash.match(/span=([0-9]+)/)[1])"
+    test.assertEqual(page.evaluate(f"sonde.span({selected}).then((one) => ({rank_of})(sonde.trace.tracks[one.track].process))"), 2)
 
 
 def shows_the_same_time_of_another_rank(page: Page, test: unittest.TestCase):

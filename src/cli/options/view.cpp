@@ -14,8 +14,8 @@ void add_view(Parser& parser) {
   add_input(command, "TRACE", kTraceFile, view);
   command
       ->add_option("RANKS", view.more,
-                   "Traces of the other ranks of the same job: the page shows who held the "
-                   "others up, and switches between their timelines")
+                   "Traces of the other ranks of the same job: the page shows all of them on "
+                   "one timeline, and who held the others up")
       ->type_name("");
   add_repeatable(command, "--against", "FILE",
                  "Runs of the old version: the page shows what changed, as `sonde diff` does",

@@ -36,7 +36,6 @@ function Welcome({ source }: { source: Source }) {
     <aside class="panel welcome" aria-label="Details">
       <p>
         <b>{timeText(source.trace.length)}</b>, <b>{countText(source.trace.spans)}</b> spans. Click a span for its details, drag for a table of what is inside, press <kbd>?</kbd> for keys.
-        {source.trace.spans === 0 && <> Nothing was recorded: the Ledger may say why.</>}
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
       {classesOf(source).length > 1 && <p class="legend">
