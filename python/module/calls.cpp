@@ -205,7 +205,7 @@ PyObject* hook_everywhere(PyObject* /*module*/, PyObject* is_on) {
   return none();
 }
 
-// For a thread that has just begun.
+// Call it on a thread that has just begun.
 PyObject* hook_here(PyObject* /*module*/, PyObject* /*none*/) {
   setters().here(on_event, nullptr);
   return none();

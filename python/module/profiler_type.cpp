@@ -198,8 +198,8 @@ PyObject* prof_toggle(PyObject* self, PyObject* args) {
   });
 }
 
-// Without the lock, as everything: another thread may be in a callback, which waits for the lock
-// while the profiler waits for the callback.
+// Runs without the lock, like everything here: another thread may be in a callback, which waits for
+// the lock while the profiler waits for the callback.
 template <typename Ask>
 auto asked(PyObject* self, Ask ask) {
   const WithoutLock unlocked;

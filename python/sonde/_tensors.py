@@ -38,12 +38,12 @@ class _Tensors(_Switch):
         self._handles: List[Any] = []
         self._hears_optimizers = False
         self._modules: "weakref.WeakSet[Any]" = weakref.WeakSet()
-        # How many tensors an optimizer had state for when it was told last.
+        # How many tensors an optimizer had state for when it was last recorded.
         self._optimizers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 
     def turn(self, profiler: Any, is_on: bool) -> None:
         if is_on:
-            # Every recording is told everything.
+            # Every recording gets everything.
             self._modules.clear()
             self._optimizers.clear()
         super().turn(profiler, is_on)

@@ -37,8 +37,8 @@ std::uint32_t fitting_chunks(const std::string& output, std::uint32_t wanted) {
   return room == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(room - 1, wanted));
 }
 
-// How many chunks to reserve at once, if threads have need of `needed`. All there are, where the
-// disk has plenty of room: it costs nothing, and no thread ever waits for more.
+// How many chunks to reserve when threads need `needed`. If the disk has plenty of room, all of
+// them: that costs nothing, and no thread ever waits for more.
 std::uint32_t chunks_in_steps(std::uint32_t needed, std::uint64_t room, std::uint32_t most) {
   constexpr std::uint64_t kPlenty = 8;
   const std::uint64_t free_step = room / kPlenty / kChunkBytes;
@@ -95,7 +95,7 @@ bool Arena::reserve(std::uint32_t chunks) {
   chunks = std::min(chunks, chunk_count_);
   if (chunks <= reserved_chunks_) return true;
   const int fd = file_.descriptor();
-  // What the file has already is no longer free.
+  // Blocks that the file already has no longer count as free space.
   const std::uint64_t room = room_beside(live_path_, range_bytes(reserved_chunks_));
   const std::uint32_t wanted = chunks_in_steps(chunks, room, chunk_count_);
   return fd >= 0 && range_bytes(wanted) <= room && extend(fd, wanted);
@@ -131,7 +131,7 @@ Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::u
   const int fd = file.descriptor();
   const std::uint32_t first = chunks_in_steps(1, room_beside(path), chunk_count_);
   reserved_chunks_ = 0;
-  // First of all, so that a file whose process was killed here is known to be left over.
+  // Done first: if the process is killed after this, the file can be recognised as left over.
   const LiveFileHead head = live_file_head(stream, chunk_count_);
   if (write_some_at(fd, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
     return io_failure(path, "cannot write", errno);

@@ -13,7 +13,7 @@ using detail::ChunkHeader;
 
 namespace {
 
-// Full chunks that could not be written, because memory ran out, are full still.
+// Full chunks that could not be written because memory ran out stay full.
 struct PutBack {
   detail::Pool& pool;
   std::span<ChunkHeader*> chunks;

@@ -68,7 +68,7 @@ class Collector {
   void end_window_locked(SessionState& session);
   void refresh_flags();
   void start_drainer();
-  // Until it can go on in any sandbox that the program may enter.
+  // Waits until the drainer can go on in any sandbox that the program may enter.
   static void await_drainer();
 
   // Tells the session's sources what all recording sessions want, with or without this one.

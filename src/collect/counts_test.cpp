@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A recording that ended well says how much it holds; what it says is what decoding it gives.
+// A recording that ended properly states how much it holds, and the numbers match what decoding it
+// gives.
 
 #include <gtest/gtest.h>
 
@@ -68,7 +69,7 @@ class Counts : public ::testing::Test {
 
   bool are_there() const { return has_counts(*BlockFile::open(path_)); }
 
-  // The outline says what decoding all of it says.
+  // The outline agrees with what decoding all of it gives.
   void expect_exact() const {
     auto file = BlockFile::open(path_);
     ASSERT_TRUE(file);
@@ -107,7 +108,7 @@ class Counts : public ::testing::Test {
     expect_same_events(*lazy, *whole);
   }
 
-  // Decoding it late gives the same.
+  // Decoding it later gives the same.
   static void expect_same_events(const Trace& lazy, const Trace& whole) {
     EXPECT_EQ(lazy.spans().size(), whole.spans().size());
     EXPECT_TRUE(lazy.spans().start_ns == whole.spans().start_ns);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How steps are recorded that the program does not mark itself: by spans with the name that PyTorch
-// gives to those that it does, so that every analysis finds them, and by metadata that says how
-// they were recognised.
+// How Sonde records steps that the program does not mark: as spans with the names that PyTorch
+// gives to marked steps, so that every analysis finds them. Metadata says how they were recognised.
 
 #include <cstdint>
 #include <string>

@@ -19,7 +19,7 @@ std::atomic<int> own_threads{0};
 std::atomic<bool> is_ending{false};
 
 [[noreturn]] void end_program(const EndedLeader& leader) {
-  // A thread that ends with a status has ended by a system call: no handlers run.
+  // A thread that ended with a status made the system call itself, so no handlers run.
   const bool runs_handlers = leader.exit_status == 0 && !leader.was_strict;
   if (runs_handlers) std::exit(0);
   Collector::instance().finish_all();
@@ -44,7 +44,7 @@ void forget_own_threads() {
 void end_with_last_thread() {
   const auto leader = ended_leader();
   if (!leader || leader->threads_left > own_threads.load() || is_ending.exchange(true)) return;
-  // On another thread: the one that ends the program waits for the drainer.
+  // On a separate thread, because the thread that ends the program waits for the drainer.
   const SignalsBlocked blocked;
   try {
     std::thread([leader = *leader] { end_program(leader); }).detach();

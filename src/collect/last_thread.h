@@ -2,11 +2,12 @@
 #pragma once
 
 // A program may end its first thread and go on in others (pthread_exit() in main). The C library
-// ends it with its last thread, but takes ours for threads of the program: it would never end.
+// ends the process with its last thread, but it counts our threads too, so the process would never
+// end.
 
 namespace sonde {
 
-// While this lives, the calling thread is one of ours.
+// Marks the calling thread as one of ours while it lives.
 class OwnThread {
  public:
   OwnThread();
@@ -14,11 +15,11 @@ class OwnThread {
   OwnThread(const OwnThread&) = delete;
   OwnThread& operator=(const OwnThread&) = delete;
 };
-// In a child of fork(): none of them is left.
+// Call it in a child of fork(), which has none of them.
 void forget_own_threads();
 
-// Ends the program if none but our threads are left, as its last thread would have: exit(0), or
-// the status of the first thread. To be called now and then.
+// Ends the program if none but our threads are left, as its last thread would have: exit(0), or the
+// status of the first thread. Call it now and then.
 void end_with_last_thread();
 
 }  // namespace sonde

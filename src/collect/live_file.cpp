@@ -31,7 +31,7 @@ std::uint64_t boot_number() {
   return size > 0 ? number : 0;
 }
 
-// A process with our id is an earlier one: we have no live file yet.
+// We have no live file yet, so a process with our id is an earlier one.
 bool has_ended(const LiveFileHead& head) {
   if (head.boot != boot_number() || head.pid <= 0) return false;
   return head.pid == ::getpid() || (::kill(static_cast<pid_t>(head.pid), 0) != 0 && errno == ESRCH);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A part of a recording, read without the rest of it, is what is left of the whole.
+// Reading a part of a recording by itself gives the same as cutting it out of the whole.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace {
 using testing::open_session;
 using testing::TempDir;
 
-// What a person sees of each span; numbers that count operators from the start are left out.
+// What a person sees of each span, without the numbers that count operators from the start.
 std::vector<std::string> part_lines(const Trace& trace) {
   std::vector<std::string> all;
   const SpanTable& spans = trace.spans();

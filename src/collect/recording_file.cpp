@@ -140,7 +140,7 @@ void RecordingFile::add_events(const Piece& piece, bool compress) {
   sync_dictionary_locked();
   if (!keeps(piece.head.thread)) return;
   const auto size = static_cast<std::uint32_t>(piece.encoded.size());
-  // All or nothing, also if memory runs out.
+  // Takes all of it or nothing, even if memory runs out.
   if (const std::size_t needed = pending_.size() + sizeof(size) + piece.encoded.size();
       needed > pending_.capacity())
     pending_.reserve(std::max(needed, 2 * pending_.capacity()));

@@ -49,14 +49,15 @@ class RecordingFile {
     std::span<const std::uint64_t> words;
     const std::vector<std::uint8_t>& encoded;
     std::uint64_t records;
-    bool is_still_filled;  // its chunk is: what the thread wrote before it may come after it
+    bool is_still_filled;  // its chunk may get more words, and earlier ones may come after these
   };
-  // It is in the file when flush_events() has returned: many pieces go into one block.
+  // Many pieces go into one block. They are in the file when flush_events() has returned.
   void add_events(const Piece& piece, bool compress);
   void flush_events();
-  // All that the threads have written until some time is there.
+  // Call it when everything that the threads wrote until some moment has been added.
   void settle_counts();
-  // What comes is in no order: the file will not say how much it holds.
+  // Call it when pieces come in no particular order. The file then does not state how much it
+  // holds.
   void give_up_counts();
 
   // After a write failed because the disk is full: removes the last events to make room for ledger

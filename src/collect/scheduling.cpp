@@ -39,7 +39,7 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// What all threads but the calling one ran.
+// How long all threads except the calling one ran.
 std::int64_t others_ran_ns() {
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -87,7 +87,7 @@ void SchedulingWatch::look(std::int64_t now_ns) {
     now.emplace(id, counters);
     if (!has_looked_) continue;
     const auto before = threads_.find(id);
-    // A thread that is new, or has the number of one that ended, began after the last look.
+    // A new thread, even one that reuses the number of an ended thread, began after the last look.
     const bool is_known = before != threads_.end() && before->second.ran_ns <= counters.ran_ns &&
                           before->second.waited_ns <= counters.waited_ns;
     const std::int64_t ran_ns = counters.ran_ns - (is_known ? before->second.ran_ns : 0);

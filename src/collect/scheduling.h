@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What the program's threads got of the processor, as the system's scheduler counts it.
+// How much processor time the program's threads got, as counted by the system's scheduler.
 //
 //   SchedulingWatch watch;
-//   watch.look(now);           // again and again: what a thread did since the last look is lost
+//   watch.look(now);           // regularly: what an ended thread did since the last look is lost
 //   watch.total().waited_ns    // when it ends
 
 #include <sys/types.h>
@@ -41,7 +41,7 @@ class SchedulingWatch {
   // system does not count.
   void look(std::int64_t now_ns);
   bool has_looked() const { return has_looked_; }
-  // Since the first look.
+  // The sums since the first look.
   const ProcessorShare& total() const { return total_; }
   // For the trace's metadata (kProcessorTimeKey). Of many threads, those that ran most.
   std::string json(const ProcessorShare& share) const;

@@ -34,8 +34,8 @@ struct SessionOptions {
       "";  // the `.sonde` file, or a pattern with {pid}, {rank}, {host}; empty: an unnamed file
   std::uint64_t budget_bytes = std::uint64_t{256} << 20;
   BufferPolicy policy = BufferPolicy::Spill;
-  // BufferPolicy::Ring: its files begin this long before their end at the latest; 0: they have all
-  // that the buffers hold.
+  // BufferPolicy::Ring: its files reach back this far from their end, and no further; 0: they have
+  // all that the buffers hold.
   std::int64_t ring_ns = 0;
   bool crash_safe = true;  // buffers in a file beside the output, so that they survive a SIGKILL
   bool compress = true;
@@ -84,7 +84,7 @@ class Session {
   virtual Result<void> close() = 0;
   // The file's name with the pattern filled in; empty for an unnamed file.
   virtual std::string path() const = 0;
-  // Tells its file from others with the same name, like BlockFile::id().
+  // Distinguishes its file from others with the same name, like BlockFile::id().
   virtual std::string file_id() const { return ""; }
 };
 

@@ -41,7 +41,7 @@ struct SessionState {
     std::uint64_t end_ticks = 0;  // 0 while open
     std::int64_t first_step = 0;
     bool written = false;  // the file has all its events
-    // What the program had got of the processor soon after it began; the drainer's.
+    // How much processor time the program had received soon after it began. Used by the drainer.
     std::optional<ProcessorShare> share_at_begin;
   };
 

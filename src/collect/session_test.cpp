@@ -158,7 +158,8 @@ TEST(Session, ShowsWhatIsOpenAtTheEndAsUnfinished) {
   EXPECT_NE(trace.spans().flags[span] & SpanFlags::kUnfinished, 0);
   EXPECT_EQ(trace.end_ns(span), trace.windows().end_ns[0]);
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unfinished), 1u);
-  // Written again when its end is known. It came too late, and the span reads the same.
+  // A span is written again when its end is known. Here the end came too late, and the span reads
+  // the same.
   const auto later = session->read_window(0);
   ASSERT_TRUE(later);
   EXPECT_NE(later->spans().flags[find_span(*later, "open")] & SpanFlags::kUnfinished, 0);

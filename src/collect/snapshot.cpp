@@ -62,7 +62,7 @@ Result<void> Collector::write_snapshot(SessionState& session, const SessionState
   if (ring_ns > 0) narrow_to_ring(*file, begin, end);
   file->add_anchor(take_anchor());
   {
-    // After the copy: it may miss what was overwritten meanwhile.
+    // Done after the copy, which may lack what was overwritten meanwhile.
     const std::lock_guard guard(mutex_);
     LiveLosses lost = lost_in_window(session);
     if (ring_ns > 0) lost.overwritten = 0;  // its window begins after that

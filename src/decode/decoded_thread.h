@@ -18,8 +18,8 @@ namespace sonde {
 struct DecodedSpans {
   std::vector<std::int64_t> start_ns;
   std::vector<std::int64_t> duration_ns;
-  // Numbers of the NameTable, and rows of this thread, in the form of the columns that they become:
-  // they are many, and are not copied for that.
+  // Numbers of the NameTable, and rows of this thread. They already have the form of the columns
+  // they become, because there are too many to copy.
   std::vector<StringId> name;
   std::vector<SpanId> parent;
   std::vector<SpanKind> kind;
@@ -71,8 +71,8 @@ struct DecodedOps {
     std::uint32_t module;
   };
 
-  // By span, as far as the last operator: what it is. external_id counts the operators from 1, and
-  // `arguments` are numbers of input_texts. ReadFor::OperatorTable needs no ids.
+  // What each operator is, by span, up to the last operator. external_id counts the operators from
+  // 1, and `arguments` are numbers of input_texts. ReadFor::OperatorTable needs no ids.
   Column<RecordScope> scope{RecordScope::None};
   Column<std::int64_t> sequence_number{-1};
   Column<std::int64_t> forward_thread;

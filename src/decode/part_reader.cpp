@@ -17,7 +17,7 @@ using detail::WordKind;
 
 using Marks = std::span<const PieceMark>;
 
-// Records that say more of the span that was begun before them.
+// Records that add something to the span whose begin came before them.
 bool belongs_to_begin(std::uint64_t word) {
   if (detail::word_kind(word) != WordKind::Extended) return false;
   switch (detail::extended_kind(word)) {
@@ -127,7 +127,7 @@ class ThreadNeeds {
                        [this](std::uint64_t at) { return add_begin(at); });
   }
 
-  // The record at that position, and those that say more of it, which may lie in the next piece.
+  // The record at that position and those that add to it, which may be in the next piece.
   bool add_begin(std::uint64_t position) {
     auto mark = std::upper_bound(
         marks_.begin(), marks_.end(), position,
@@ -141,13 +141,13 @@ class ThreadNeeds {
     if (end > piece->words.size()) return false;
     needed_.push_back(cut_out(*piece, first, end - first));
     std::uint64_t& word = needed_.back().words.front();
-    // A lap ends what is not there.
+    // A lap ends a scope whose begin is not there.
     if (detail::word_kind(word) == WordKind::Lap)
       word = detail::make_word(detail::word_ticks(word), detail::word_value(word), WordKind::Begin);
     return end < piece->words.size() || add_more(mark + 1);
   }
 
-  // What says more of the record that the piece before ends with.
+  // What adds to the last record of the previous piece.
   bool add_more(Marks::iterator mark) {
     for (; mark != marks_.end(); ++mark) {
       const Piece* const piece = pieces_.at(*mark);
@@ -207,7 +207,7 @@ class ThreadNeeds {
     if (piece == nullptr) return false;
     const std::size_t at = list == &PieceMark::scopes ? scope_end(*piece, marks_[next], position)
                                                       : range_end(*piece, position);
-    // At the end of the recording it never ended; else records are missing.
+    // If the recording ends here, it never ended; otherwise records are missing.
     if (at == piece->words.size()) return next + 1 == marks_.size();
     Piece end = cut_out(*piece, at, 1 + detail::payload_words(piece->words[at]));
     std::uint64_t& word = end.words.front();
@@ -259,7 +259,7 @@ std::optional<std::vector<NeededThread>> read_needed(const BlockFile& file,
   const auto is_before = [](const PieceMark& a, const PieceMark& b) {
     return std::pair(a.thread, a.position()) < std::pair(b.thread, b.position());
   };
-  // Those of a program with one thread are in order already.
+  // Marks of a program with one thread are already in order.
   if (!std::is_sorted(marks.begin(), marks.end(), is_before))
     std::sort(marks.begin(), marks.end(), is_before);
   Pieces pieces(file, events);

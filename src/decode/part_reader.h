@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// Which words of a recording a stretch of time needs: the pieces that overlap it, the records that
-// began what was open before it, and those that ended what was open after it. Nothing else is read.
+// Finds the words of a recording that a stretch of time needs: the pieces that overlap it, the
+// begins of what was already open, and the ends of what stayed open. Nothing else is read.
 
 #include <cstdint>
 #include <optional>

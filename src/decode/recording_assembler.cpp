@@ -362,7 +362,7 @@ class Assembler {
     return steps;
   }
 
-  // What was recorded of a step that did not end is no step.
+  // A step that did not end does not count as a step.
   void rename_partial_steps(SpanTable& local) {
     if (partial_steps_.empty() || !local.step.materialised()) return;
     for (std::size_t i = 0; i < local.step.size(); ++i) {

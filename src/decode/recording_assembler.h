@@ -19,8 +19,8 @@ void assemble(Recording& recording, const DecodeContext& context,
               std::vector<std::pair<std::uint64_t, DecodedThread>> threads, const BlockFile& file,
               const RecordingFilter& filter);
 
-// Uses the counts of a recording instead of its events. Adds everything except the details of
-// events.
+// Uses the counts of a recording instead of its events. Adds everything except what only the events
+// say.
 TraceCounts assemble_counted(Recording& recording, const DecodeContext& context,
                              const BlockFile& file);
 

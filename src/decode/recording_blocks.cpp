@@ -93,7 +93,7 @@ void add_small_block(Recording& recording, BlockKind kind, std::span<const std::
       read_items(payload, recording, windows);
       for (const WindowBlock& w : windows) {
         if (w.is_end == 0) {
-          // Of a ring, where it begins is known at its end.
+          // Where a ring begins is known only at its end.
           recording.windows.try_emplace(w.index, w, std::nullopt).first->second.first = w;
         } else if (const auto found = recording.windows.find(w.index);
                    found != recording.windows.end()) {
@@ -165,8 +165,8 @@ std::vector<std::string> live_paths(const BlockFile& file, const ProcessBlock& p
   return {beside.string(), process.live_path};
 }
 
-// The session's budget was used up: the file has everything that it keeps, and its window ended
-// there.
+// The session's budget was used up: the file already has everything it will keep, and its window
+// ended there.
 void drop_live_pieces(const LiveBuffers& live, Recording& recording) {
   if (!recording.told) return;
   ToldLosses& told = *recording.told;

@@ -54,7 +54,7 @@ enum class BlockChoice : std::uint8_t {
   Events,   // everything except the counts
   Counted,  // everything except events and the names in them
   Part,     // everything, for a part of the events
-  Outline,  // no metadata or counts either: nothing that can be large
+  Outline,  // without metadata and counts too, so without anything that can be large
 };
 // Adds the contents of the file. Leaves out what is invalid, and notes it in the builder's ledger.
 void read_blocks(const BlockFile& file, Recording& recording,

@@ -39,7 +39,7 @@ void RecordingTally::window(const WindowBlock& block) {
     windows_.push_back({block.ticks, kOpenEnd});
     return;
   }
-  // A second end takes back what was counted.
+  // A second end would undo what was already counted.
   if (block.index >= windows_.size() || windows_[block.index].end_ticks != kOpenEnd)
     return give_up();
   windows_[block.index].end_ticks = block.ticks;
@@ -391,7 +391,7 @@ std::vector<PieceMark> RecordingTally::take_marks() {
 
 RecordingTally::Sum RecordingTally::finish() {
   settle();
-  // A window that ended well is longer than its last record.
+  // A window that ended properly extends beyond its last record.
   for (const Window& window : windows_) {
     if (window.end_ticks != kOpenEnd) last_ticks_ = std::max(last_ticks_, window.end_ticks);
   }

@@ -24,13 +24,14 @@ namespace sonde {
 
 class RecordingTally {
  public:
-  // Names of steps, before the events that use them; the others need not be told.
+  // Call it with the names of steps before the events that use them. Other names need not be
+  // passed.
   void name_step(std::uint64_t id, std::int64_t number) { step_names_[id] = number; }
   void count_cut_name() { ++cut_names_; }
-  // Before the events of the window, and before those that follow it.
+  // Call these before the events of the window, and before those that follow it.
   void window(const WindowBlock& block);
-  // Pieces of one thread come in order, save those of the chunk that it still fills: these may come
-  // before the end of its previous chunks.
+  // Pieces of one thread come in order. Only those of the chunk that it is still filling may come
+  // before the last ones of its previous chunks.
   struct Place {
     std::uint32_t block;  // of events, counted from 0
     std::uint32_t number;
@@ -121,7 +122,7 @@ struct RecordingTally::Thread {
   std::uint64_t sequence = 0;
   std::uint64_t next_position = 0;
   std::uint64_t position = 0;
-  std::uint64_t missing_text = 0;  // bytes that should still come
+  std::uint64_t missing_text = 0;  // bytes still to come
   enum class Tail : std::uint8_t { None, Dropped, Kept } tail = Tail::None;
   bool started = false;
   bool after_gap = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// From when on a ring has everything. Threads overwrite the chunk that was left first, so nothing
-// is missing after the last record of the oldest chunk that was left and is still there.
+// The time from which a ring has everything. Threads overwrite the chunk that was given up first,
+// so nothing is missing after the last record of the oldest such chunk that still exists.
 
 #include <algorithm>
 #include <cstdint>

@@ -158,7 +158,8 @@ class ThreadDecoder {
     std::uint32_t innermost;  // row of the innermost open scope that has a row, possibly this one
     std::uint64_t end_limit;  // the end of its window
   };
-  // Ranges end in any order. Ended ones stay until they are last, or too many.
+  // Ranges end in any order. Ended ones stay until they are the last ones, or until there are too
+  // many.
   struct OpenRange {
     std::uint32_t row;
     bool ended;

@@ -60,7 +60,7 @@ class NameTable {
     return found != large_.end() ? found->second : 0;
   }
   const NameInfo& operator[](std::uint32_t number) const { return infos_[number]; }
-  // Whether any of them says where it stands in the program, or names an overload.
+  // Whether any of them has a place in the source, or names an overload.
   bool has_sites() const { return has_sites_; }
   bool has_overloads() const { return has_overloads_; }
 

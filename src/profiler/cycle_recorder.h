@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How a profiler's phases use sessions: one session for all cycles with a window for each, or a
+// Turns a profiler's phases into sessions: one session for all cycles with a window for each, or a
 // session per cycle. Not thread-safe; Profiler serialises.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a profiler does and says when something is wrong.
+// What a profiler does and reports when something is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

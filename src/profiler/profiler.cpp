@@ -243,7 +243,7 @@ class Profiler::Impl {
     on ? observer->start() : observer->stop();
   }
 
-  // Each text only once: a wrong schedule would repeat it in every cycle.
+  // Sends each text only once: a wrong schedule would repeat it in every cycle.
   void warn(const std::string& text) {
     if (warned_.insert(text).second) report_warning(text);
   }

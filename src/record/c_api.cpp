@@ -79,8 +79,8 @@ inline void record_range_end(sonde_range range) noexcept {
   if (!put_range_end({range.position, range.thread})) write_range_end(range);
 }
 
-// Does what is needed when tools listen besides sessions. A separate function, so that it costs the
-// rest nothing.
+// What is needed when tools listen besides sessions. It is a separate function so that other calls
+// do not pay for it.
 
 __attribute__((noinline)) sonde_range begin_range_told(std::string_view text) noexcept {
   const Listeners who = listeners();
@@ -139,7 +139,7 @@ sonde_range sonde_range_begin(const char* name, size_t name_bytes) {
 }
 
 void sonde_range_end(sonde_range range) {
-  // One test for two facts: no tool has seen it, and there is something to end.
+  // One comparison tests two facts: no tool has seen it, and there is something to end.
   if (range.position - 1 < kToldPosition - 1) return record_range_end(range);
   end_range_told(range);
 }

@@ -133,7 +133,7 @@ TEST(Scope, IsRecordedOnItsTrackWhileItsThreadComesToAnEnd) {
 TEST(ScopeDeathTest, IsRecordedInTheDestructorOfAStaticWhileASessionIsOpen) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const testing::TempDir dir;
-  // The process that dies is a child: it must be told where to write.
+  // A child process dies, so it needs to know where to write.
   ASSERT_EQ(::setenv("SONDE_RECORD_TEST_OUTPUT", dir.file("exit.sonde").c_str(), 0), 0);
   const std::string path = std::getenv("SONDE_RECORD_TEST_OUTPUT");
   EXPECT_EXIT(exit_while_recording(path), ::testing::ExitedWithCode(0), "");

@@ -70,7 +70,7 @@ class UndrainedStream {
  private:
 };
 
-// Has a fixed number, so that it fits a word however many sites there were before.
+// Has a fixed number, so that it fits into a word however many sites came before it.
 sonde_site deep = {"deep", "f", "a.cpp", 1, 1};
 
 // Begins as many scopes as fit, at most `limit`.

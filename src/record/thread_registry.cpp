@@ -77,7 +77,7 @@ bool keep_name(ThreadRecord& record, const char (&name)[16]) noexcept {
 
 }  // namespace
 
-// Opens nothing: a sandbox may end the program for it.
+// Opens no file, because a sandbox may end the program for that.
 bool read_own_name(ThreadRecord& record) noexcept {
   char name[16] = {};
   return ::prctl(PR_GET_NAME, name) == 0 && keep_name(record, name);

@@ -62,7 +62,7 @@ bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uin
     // The highest bits that are not set: the lowest of them is in the last byte.
     if (const std::uint64_t stops = ~bytes & 0x8080808080808080; stops != 0) {
       at += (std::countr_zero(stops) + 1) / 8;
-      // Its bits side by side: 7 of each byte, then 14 of each two, then 28 of each four.
+      // Brings its bits together: 7 of each byte, then 14 of each pair, then 28 of each four bytes.
       bytes &= (stops ^ (stops - 1)) & 0x7f7f7f7f7f7f7f7f;
       bytes = (bytes & 0x007f007f007f007f) | ((bytes & 0x7f007f007f007f00) >> 1);
       bytes = (bytes & 0x00003fff00003fff) | ((bytes & 0x3fff00003fff0000) >> 2);

@@ -55,7 +55,7 @@ TEST(Codec, GivesBackTheWordsItWasGiven) {
   EXPECT_EQ(round_trip(words), words);
 }
 
-// Differences and values of every length, with much behind them and with nothing behind them.
+// Differences and values of every length, followed by many bytes and by none.
 TEST(Codec, KeepsNumbersOfAnyLength) {
   std::vector<std::uint64_t> words;
   std::uint64_t ticks = 1'000'000;
@@ -93,7 +93,7 @@ TEST(Codec, NeedsFewerThanTenBytesForAScopeOfTenMicroseconds) {
   EXPECT_LT(bytes.size(), 1000u * 10u);
 }
 
-// A payload for a record of this kind: what a program writes there, or anything.
+// A payload for a record of this kind: what a program would write, or random words.
 std::vector<std::uint64_t> some_payload(std::mt19937_64& random, bool is_sane) {
   std::vector<std::uint64_t> payload(1 + random() % 9);
   for (std::uint64_t& word : payload) word = is_sane ? random() >> (random() % 64) : random();
@@ -135,7 +135,7 @@ TEST(Codec, StoresAnAllocationInAQuarterOfItsBytes) {
   EXPECT_EQ(round_trip(words), words);
 }
 
-// As version 1 wrote it: payload words unchanged, and the head says nothing of packing.
+// As version 1 wrote it: payload words unchanged, and no flag for packing in the head.
 TEST(Codec, ReadsPiecesOfVersionOne) {
   const std::vector<std::uint64_t> words = {make_word(1'000'001, 5, WordKind::Begin),
                                             make_extended(1'000'003, ExtendedKind::Counter, 2), 9,

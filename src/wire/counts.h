@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// What a recording says of its own size when it ends, so that it can be described without decoding
+// What a recording states about its size when it ends, so that it can be described without decoding
 // its events; docs/file-format.md draws it. Numbers are varints unless stated otherwise.
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct CountsBlock {
   std::uint64_t cut_names = 0;
   std::uint64_t threads = 0;
   std::uint64_t steps = 0;
-  std::uint8_t has_flows = 0;  // how many is not known
+  std::uint8_t has_flows = 0;  // their number is not known
 
   void write(ByteWriter& out) const {
     for (const std::uint64_t number : {records, last_ticks, cut_names, threads, steps})
@@ -85,11 +85,11 @@ struct CountsBlock {
   }
 };
 
-// How much was recorded of the operators besides their times.
+// What was recorded about the operators besides their times.
 struct OperatorCounts {
   std::uint64_t inputs = 0;     // operators that have inputs
   std::uint64_t stacks = 0;     // that have a stack
-  std::uint64_t gradients = 0;  // that are gradients; files of before have no such number
+  std::uint64_t gradients = 0;  // that are gradients; older files do not have this count
 
   void write(ByteWriter& out) const {
     out.varint(inputs);
@@ -105,7 +105,7 @@ struct OperatorCounts {
   }
 };
 
-// A step, on the ticks of the events.
+// A step, with times in the ticks of the events.
 struct StepMark {
   std::uint64_t number = 0;
   std::uint64_t begin_ticks = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// How the payload words of frequent records are stored in a piece: as varints, most of them of the
-// difference to the same field of an earlier record, because addresses, sums and numbers change
-// little from one record to the next. Other records keep their words, 8 bytes each.
+// How the payload words of frequent records are stored in a piece: as varints. Most are differences
+// to the same field of an earlier record, because addresses, sums and numbers change little from
+// one record to the next. Other records keep their words, 8 bytes each.
 //
-// pack_payload() says it once for both directions: its first argument writes the words that it is
-// given, or fills them with what it reads.
+// pack_payload() defines the format for both directions: its first argument either writes the words
+// that it is given or fills them with what it reads.
 
 #include <bit>
 #include <cstddef>
@@ -26,7 +26,7 @@ inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
   return out;
 }
 
-// As ByteReader::varint(), moving `at`. False if the bytes end inside of it.
+// Like ByteReader::varint(), and moves `at`. False if the bytes end inside the varint.
 bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value);
 inline bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
   if (at < end && *at < 0x80) {
@@ -60,7 +60,7 @@ class PayloadWriter {
     std::memcpy(at_, words, count * 8);
     at_ += count * 8;
   }
-  // A length in bytes, then the bytes padded with zeros; as it is if it is anything else.
+  // A length in bytes, then the bytes padded with zeros. Anything else is stored unchanged.
   void text(const std::uint64_t* words, std::size_t count) {
     const std::uint64_t bytes = words[0];
     const bool is_text = is_text_of(bytes, count) && is_padded(words, bytes, count);
@@ -87,7 +87,7 @@ class PayloadWriter {
   std::uint8_t* at_;
 };
 
-// Reads from any bytes; ok() is false once they have ended too early or made no sense.
+// Reads any bytes; ok() is false once they have ended too early or made no sense.
 class PayloadReader {
  public:
   PayloadReader(const std::uint8_t* at, const std::uint8_t* end) : at_(at), end_(end) {}
@@ -131,7 +131,7 @@ class PayloadReader {
   bool ok_ = true;
 };
 
-// What is compared with: the last values of a piece, all 0 where it begins.
+// What differences are taken from: the last values in this piece, all 0 at its beginning.
 struct EarlierFields {
   std::uint64_t numbers = 0;  // of an OpShort
   std::uint64_t sequence_number = 0;

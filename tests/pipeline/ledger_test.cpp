@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that records more than its buffers hold is killed. What its file has, together with
-// what the ledger says was lost, is what the program counted.
+// A program that records more than its buffers hold is killed. The events in its file and the
+// losses in its ledger add up to what the program counted.
 
 #include <gtest/gtest.h>
 

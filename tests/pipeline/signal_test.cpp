@@ -44,7 +44,7 @@ TEST(Signals, NeverDisturbWhatTheyInterrupt) {
   EXPECT_EQ(
       2 * count_spans(trace, "work") + ledger_sum(trace, LedgerKind::DroppedByBudget, "spans"),
       2 * worked);
-  // In a handler that met the recorder at work, scope and instant are lost, both or neither.
+  // A handler that interrupted the recorder loses both its scope and its instant, or neither.
   const std::uint64_t lost = ledger_sum(trace, LedgerKind::DroppedInSignal);
   EXPECT_EQ(2 * count_spans(trace, "handler") + lost, 2 * handled.load());
   EXPECT_EQ(ledger_sum(trace, LedgerKind::Unmatched), 0u);

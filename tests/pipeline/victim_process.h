@@ -62,7 +62,7 @@ class Victim {
     return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            ended.si_pid == 0;
   }
-  // Whether it records more than so far.
+  // Whether it goes on recording.
   bool goes_on() const {
     const std::uint64_t before = completed();
     while (completed() == before && lives()) std::this_thread::yield();

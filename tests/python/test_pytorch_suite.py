@@ -278,7 +278,7 @@ def test_all_threads_are_recorded_with_their_operators():
         thread.join()
     operators = [event for event in prof.events() if event.name == "aten::mul"]
     assert len(operators) == 2 and len({event.thread for event in operators}) == 2
-    # What was open when recording began is there, on each thread.
+    # What was open when recording began is in the trace, on each thread.
     spans = prof.trace().spans
     open_before = collections.Counter(spans["name"][row].rpartition(": ")[2] for row in range(len(spans)) if spans["kind"][row] == "python_function")
     assert open_before["work"] == 2 and open_before["_bootstrap"] == 2 and open_before["run"] >= 2
@@ -420,7 +420,7 @@ def test_states_of_optimizers_are_known_from_the_first_step(make, tensors):
 
 def test_tensors_are_told_to_every_recording_and_to_no_other():
     net = Net()
-    gc.collect()  # an optimizer of another test would tell as well
+    gc.collect()  # an optimizer of another test would be reported too
     for _ in range(2):
         assert purposes(memory_of(lambda: net(torch.ones(2, 8)))) == {"parameter": 4}
     with profile(activities=CPU, profile_memory=True) as prof:

@@ -58,8 +58,8 @@ def test_the_same_operators_shapes_and_counts_as_torchs_own(job):
         train(*job)
     expected = counts(theirs.key_averages(group_by_input_shape=True))
     found = counts(ours.key_averages(group_by_input_shape=True))
-    # An operator in one of the same name is one event, if it is seen to be in it. This torch counts microseconds, and does
-    # not always see it.
+    # An operator directly inside one of the same name is one event with it. This torch counts in microseconds, so it does
+    # not always notice.
     twice = {key for key in expected if key[0] in ("aten::sum", "detach", "aten::detach")}
     assert set(found) == set(expected)
     assert {key: n for key, n in found.items() if key not in twice} == {key: n for key, n in expected.items() if key not in twice}
@@ -252,7 +252,7 @@ def run_of(program, tmp_path, *options):
 def test_sonde_run_records_the_steps_that_one_asks_for(tmp_path):
     trace = run_of(TRAINING, tmp_path, "--from-step", "3", "--steps", "2")
     names = [event.trace_name for event in trace.events()]
-    # A step ends with the first optimizer's. What ends there has begun before the window.
+    # A step ends with the first optimizer's step. What ends there began before the window.
     assert [name for name in names if name.startswith("batch")] == ["batch 3", "batch 4"]
     assert [name for name in names if name.startswith("ProfilerStep")] == ["ProfilerStep#3", "ProfilerStep#4"]
     assert trace.metadata["steps_inferred_from"] == "Optimizer.step#SGD.step"

@@ -96,7 +96,7 @@ TEST_F(Run, FinishesTheFileOfAProgramThatKillsItself) {
   }
 }
 
-// Someone has taken the socket names of processes to come.
+// Another program has taken the socket names of processes that do not exist yet.
 TEST_F(Run, FinishesTheFileWhateverSocketsOthersHave) {
   std::vector<int> sockets;
   for (pid_t pid = ::getpid(); pid < ::getpid() + 200; ++pid) {

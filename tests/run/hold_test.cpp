@@ -33,7 +33,7 @@ TEST(TwoRuns, OfOneNameLeaveEachOtherAlone) {
       << "the moved file still needs its own";
 }
 
-// While the program waits, takes the memory away that `sonde run` needs for its summary.
+// While the program waits, takes away the memory that `sonde run` needs for its summary.
 int status_with_little_memory(const TempDir& dir, const std::vector<std::string>& options) {
   std::vector<std::string> words = options;
   words.insert(words.end(),
@@ -53,7 +53,7 @@ TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
   }
 }
 
-// That is what a summary in constant memory can say.
+// A summary in constant memory can say no more than that.
 TEST(Summary, OfALargeRecordingComesFromItsCounts) {
   const TempDir dir;
   std::ofstream(dir.file("go")) << "";
@@ -118,7 +118,7 @@ TEST(Tmpdir, ThatWillNotDoKeepsNothingFromBeingRecorded) {
   }
 }
 
-// As a shell does it: what begins with a line of text may be a script, anything else is not.
+// As in a shell: a file that begins with a line of text may be a script, any other is not.
 TEST(Status, Is126IfTheFileIsNoProgram) {
   const TempDir dir;
   for (const auto& [text, status] : {std::pair<std::string, int>{{"\x7f"
@@ -166,7 +166,7 @@ TEST(Thread, UnderStrictSeccompEndsAsItWould) {
   EXPECT_TRUE(files_ending_in(dir.path(), ".live").empty());
 }
 
-// There it is process 1, a number that in this namespace never ends.
+// There it is process 1, and in this namespace a process of that number never ends.
 TEST(PidNamespace, OfItsOwnDoesNotMakeARecordingLookUnfinished) {
   const TempDir dir;
   Launched launched(dir, sonde_run({"-o", "run.sonde", "--", "/usr/bin/unshare", "--fork", "--pid",

@@ -71,8 +71,8 @@ TEST_F(SignalsToSonde, KeepTheirOrderCountAndValueIfTheyAreQueued) {
   end(expected);
 }
 
-// Sonde waits 20 ms for the others to get the signal, so a sender that was kept from running for
-// longer proves nothing.
+// Sonde waits 20 ms for the other processes to get the signal. A sender that did not run for longer
+// than that proves nothing.
 TEST_F(SignalsToSonde, AlsoReachTheProgramOnceIfEachProcessGetsThem) {
   for (int attempts = 0; attempts < 100; ++attempts) {
     const std::vector<pid_t> children = children_of(*run_);

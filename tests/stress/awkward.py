@@ -9,7 +9,7 @@ from trial import as_shell_says, live_files, require, run as run_in, warn
 
 POLICIES = ("spill", "drop", "ring")
 CANNOT = 77  # the status of a program that lacks the rights for what it tries
-# The most telling ones, for a quick look.
+# The ones that find most, for the quick level.
 QUICK = ("exit_early", "_exit", "throw", "sigkill", "main_thread_ends_first", "exit_thread_call", "fork_and_record",
          "fork_while_others_work", "daemonise", "exec_without_environment", "count_signals", "stack_handler_minimum",
          "stack_thread_16", "late_destructors", "limit_processes", "limit_files", "close_and_reuse", "number_descriptors",
@@ -57,8 +57,8 @@ def compare(bench, folder, command, policy="spill"):
     for recorded in (False, True):
         place = Path(folder) / ("recorded" if recorded else "alone")
         place.mkdir()
-        place.chmod(0o777)  # for those who become somebody else
-        before = ["/bin/sh", "-c", 'exec "$@"', "sh"]  # a shell says what cannot be started, as sonde run does
+        place.chmod(0o777)  # for programs that change their user
+        before = ["/bin/sh", "-c", 'exec "$@"', "sh"]  # a shell reports what cannot be started, as sonde run does
         if recorded:
             before = [bench.sonde, "run", "-q", "--force", "--policy", policy, "-o", "run.sonde", "--"]
         sides.append(run_in([*before, *command], place, {"LC_ALL": "C"}))

@@ -34,7 +34,7 @@ Count* map_progress(const char* path) {
   const int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   struct stat facts = {};
   if (fd < 0 || ::fstat(fd, &facts) != 0) return nullptr;
-  // Whoever may write no files has been given one.
+  // A program that may not write files was given an open one.
   if (facts.st_size < off_t{kBytes} && ::ftruncate(fd, kBytes) != 0) return nullptr;
   void* const mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ::close(fd);

@@ -17,7 +17,7 @@ def main():
     sonde = ctypes.CDLL(library)
     sites = [Site(name, b"work", b"counted.py", 1, 0) for name in (b"work", b"inner")]
     work, inner = (ctypes.byref(site) for site in sites)
-    with open(path, "r+b") as file:  # who watches has it mapped: it must not be cut
+    with open(path, "r+b") as file:  # the watcher has mapped it, so it must not be truncated
         mapped = mmap.mmap(file.fileno(), 4096)
     # Stored at once. struct.pack_into() clears a number before it writes it, and a kill may come in between.
     progress = (ctypes.c_uint64 * 64).from_buffer(mapped)

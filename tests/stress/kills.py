@@ -91,7 +91,7 @@ def kill_one(bench, folder, way, policy, pace):
 def check(bench, folder, way, policy, pace, turns, threads):
     facts = info(bench, Path(folder) / "run.sonde")
     moved = CHUNKS_MOVED_AT_ONCE * EVENTS_OF_A_CHUNK if pace == "flood" else 0
-    # Each thread may be in a turn that it has not told yet.
+    # Each thread may be in a turn that it has not reported yet.
     check_sums(facts, 4 * turns, 4 * (turns + threads), pace == "flood", moved)
     if pace != "flood":
         spans = facts["spans_by_kind"].get("scope", 0)

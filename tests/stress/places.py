@@ -32,7 +32,7 @@ class SmallDisk:
 def record(bench, folder, output, env=None, limits=None, before=(), options=()):
     """A recorded program that ends well, whatever becomes of its recording."""
     progress = Path(folder) / "progress"
-    progress.write_bytes(bytes(4096))  # for those who may write no files
+    progress.write_bytes(bytes(4096))  # for programs that may not write files
     done = run_in([*before, bench.sonde, "run", *options, "-o", str(output), "--", bench.options.counted, str(progress), str(TURNS),
                    str(THREADS)], folder, env, limits=limits)
     require(done.status == 0, f"status {done.status}: {done.err.decode(errors='replace')[-400:]}")
@@ -127,7 +127,7 @@ def where_nothing_can_be_made(bench, folder, kind):
     progress = folder / "progress"
     done = run_in([bench.sonde, "run", "-o", str(output), "--", bench.options.counted, str(progress), "100", "1"], folder)
     require(done.status in (0, 1, 2), f"status {done.status}: {done.err!r}")
-    if kind != "link":  # one's own link is followed
+    if kind != "link":  # a link of the same user is followed
         require(victim.read_text() == "precious", "the victim was overwritten")
     if kind == "live_file":
         require((folder / "out.sonde.live").read_text() == "precious", "a stranger's file was removed")

@@ -38,7 +38,7 @@ def main():
     parser.add_argument("--times", type=int, default=1)
     options = parser.parse_args()
     bench = Bench(options, random.Random(options.seed))
-    # Whoever ends it early gets the counts so far.
+    # If it is ended early, it prints the counts so far.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(bench.report()))
     parts = {"kills": kills.run, "together": together.run} if options.inside else PARTS
     for part, run in parts.items():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Built with a sanitizer of g++: threads that record, and ends of all kinds. A clean run prints
-// "done"; with `leak` or `race` it does what the sanitizer is there to find.
+// "done"; with `leak` or `race` it makes the mistake that the sanitizer should find.
 
 #include <sonde/record.h>
 

@@ -20,7 +20,7 @@ def one_name(bench, folder, inside):
     """Ten programs want the same name. All run; whoever has it in the end has a whole recording."""
     started = [start(bench, folder, "run.sonde", i, inside) for i in range(10)]
     statuses = [child.wait(60) for child in started]
-    # One that records itself says that its recording failed.
+    # A program that records itself reports that its recording failed.
     require(set(statuses) <= ({0, 4} if inside else {0}), f"statuses {statuses}")
     facts = info(bench, Path(folder) / "run.sonde")
     check_sums(facts, 4 * TURNS, 4 * TURNS, False)

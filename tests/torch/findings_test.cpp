@@ -43,8 +43,8 @@ std::vector<std::string> findings_of(const std::function<void()>& step) {
   return ids;
 }
 
-// Tries several recordings: if other processes take the processor away between two operators, a
-// report must say that first.
+// Tries several recordings: if other processes take the processor away between two operators, the
+// report rightly says that first.
 std::vector<std::string> findings_with_first(const std::string& id,
                                              const std::function<void()>& step) {
   std::vector<std::string> found;

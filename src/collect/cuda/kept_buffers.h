@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// CUPTI's buffers in a file, for tests without a GPU. A program writes it if the variable
+// A file with CUPTI's buffers, for tests without a GPU. A program writes it if the variable
 // SONDE_CUDA_KEEP_BUFFERS names a file.
 //
 //   "SONDECU1", u32 version of CUPTI, u32 0

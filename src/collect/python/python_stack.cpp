@@ -26,8 +26,8 @@ std::uint64_t hash_of(std::uint64_t hash, const PythonFrame& frame) {
                          static_cast<std::uint64_t>(frame.first_line));
 }
 
-// Use one per thread. A stack that the thread has seen before costs a walk and a look-up. Of a
-// stack that differs from the last one in its inner frames, only these are hashed.
+// Use one per thread. A stack that the thread has seen before costs a walk and a look-up. If a
+// stack differs from the last one only in its inner frames, only these are hashed.
 class PythonStacks {
  public:
   std::uint32_t here(const PythonInterpreter& python, const char* thread, std::size_t skip) {
@@ -52,7 +52,7 @@ class PythonStacks {
     std::array<std::uint64_t, kMostPythonFrames> hashes;  // of a frame and all around it
   };
 
-  // From the outermost frame on, as far as the last walk found the same.
+  // From the outermost frame inwards, as far as the last walk found the same frames.
   static void hash(Walk& now, const Walk& last) {
     std::size_t at = now.count;
     std::size_t before = last.count;

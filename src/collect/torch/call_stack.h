@@ -13,8 +13,8 @@
 
 namespace sonde::torch {
 
-// Use one per thread. A stack that was seen before costs the walk and a look-up, that of an
-// operator within another usually nothing.
+// Use one per thread. A stack that was seen before costs the walk and a look-up. The stack of an
+// operator inside another usually costs nothing.
 class CallStacks {
  public:
   // The number of the caller's stack, for sonde_op_place; 0 if it is not available. `depth` is the

@@ -105,7 +105,7 @@ void IntegralTensors::begin(const std::string& trace_path) {
 std::string IntegralTensors::record(const at::RecordFunction& fn, std::uint64_t node) const {
   const bool wants_data = !with_data_.empty() && with_data_.count(fn.name()) != 0;
   if (!wants_ranges_ && !wants_data) return "";
-  // Copying is the work of operators, which are no part of the program.
+  // Copying runs operators that are not part of the program.
   const at::DisableRecordFunctionGuard unseen;
   std::string ranges;
   try {
@@ -115,7 +115,7 @@ std::string IntegralTensors::record(const at::RecordFunction& fn, std::uint64_t 
       if (!range.empty())
         ranges += (ranges.empty() ? "\"" : ",\"") + std::to_string(number) + "\":" + range;
       if (!wants_data) continue;
-      ::mkdir(folder_.c_str(), 0777);  // it may exist
+      ::mkdir(folder_.c_str(), 0777);  // it may already exist
       write_data(
           folder_ + "nid_" + std::to_string(node) + "_tid_" + std::to_string(number) + ".dat",
           host);

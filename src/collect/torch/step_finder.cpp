@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kMarkedPrefix = "ProfilerStep#";
 constexpr const char* kOptimizerPrefix = "Optimizer.step#";
 constexpr const char* kBatchPrefix = "enumerate(DataLoader)#";
-// So many batches without a step of an optimizer: the program does not train.
+// After this many batches without an optimizer step, the program is not training.
 constexpr int kBatchesWithoutOptimizer = 4;
 
 bool begins_with(const char* text, const char* beginning) {

@@ -17,7 +17,7 @@ constexpr ArgKeySet kCollectiveSigns(ArgKey::CollectiveName, ArgKey::InMsgNelems
                                      ArgKey::OutMsgNelems, ArgKey::GroupSize,
                                      ArgKey::ProcessGroupName, ArgKey::CommsId);
 constexpr ArgKeySet kSourceKeys(ArgKey::OverloadName, ArgKey::File, ArgKey::Line, ArgKey::Function);
-// Other spans have a context too, so that key is no sign.
+// Other spans have a context too, so that key proves nothing.
 constexpr ArgKeySet kApiCallSigns(ArgKey::Cbid, ArgKey::ReturnValue);
 constexpr ArgKeySet kApiCallKeys = column_keys<ApiCallRow>();
 constexpr ArgKeySet kPythonKeys = column_keys<PythonCallRow>();
@@ -79,7 +79,7 @@ bool EventStager::take(ArgKey key, std::uint64_t& out) {
   return true;
 }
 
-// A truth value.
+// A boolean.
 bool EventStager::take(ArgKey key, std::int8_t& out) {
   if (!left_.has(key) || !event_[key].is_integer || (event_[key].number | 1) != 1) return false;
   out = static_cast<std::int8_t>(event_[key].number);

@@ -363,7 +363,7 @@ TEST(KinetoRead, IsTheSameWhereverTheTextIsCutForThreads) {
   const std::string padding(1300, ' ');
   for (int i = 0; i < kEvents; ++i) {
     const std::string n = std::to_string(i);
-    const char* tab = i % 99 == 98 ? "\t" : "";  // not valid JSON: goes to the ledger
+    const char* tab = i % 99 == 98 ? "\t" : "";  // invalid JSON: becomes a row of the ledger
     events += R"({"ph": "X", "cat": "cpu_op", "name": "op)" + std::to_string(i % 99) + tab +
               R"(", "pid": 1, "tid": )" + std::to_string(i % 3) + R"(, "ts": )" + n +
               R"(.125, "dur": 1.5, "args": {"External id": )" + n +

@@ -58,7 +58,7 @@ Trace large_trace() {
   return *std::move(builder).build();
 }
 
-// Reads one member, as readers do that do not expect several.
+// Reads one member, like readers that do not expect several.
 std::string gunzipped(const std::string& bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "no zlib";
