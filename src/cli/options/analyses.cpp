@@ -119,10 +119,11 @@ void add_whatif(Parser& parser) {
                  "Multiply the time of spans with matching names: 'aten::conv*=0.5'. This includes "
                  "the device work that an operator launched. May be repeated",
                  whatif.scale);
-  add_repeatable(command, "--remove", "PATTERN",
-                 "Let spans with matching names take no time and not wait. May be repeated",
-                 whatif.remove);
-  command->add_flag("--no-sync", whatif.no_sync, "Let no call wait for a device");
+  add_repeatable(
+      command, "--remove", "PATTERN",
+      "Assume that spans with matching names take no time and do not wait. May be repeated",
+      whatif.remove);
+  command->add_flag("--no-sync", whatif.no_sync, "Assume that no call waits for a device");
   add_text_or_json(command, whatif.format);
   command->footer(
       "Replays the trace and keeps what waits for what. Without a change, the replay takes the "

@@ -20,7 +20,7 @@ constexpr const char* kTraceFile =
 
 // --no-size-limit
 constexpr const char* kSizeLimitOfFiles =
-    "Open files even if they take far more memory than traces of their size do";
+    "Open files even if they need far more memory than is usual for their size";
 void add_size_limit(CLI::App* command, OpenOptions& options, const char* what);
 // Which part of a trace a command looks at: --from, --to, --last, --steps, --thread.
 void add_part(CLI::App* command, TracePart& part);
@@ -30,7 +30,7 @@ template <typename Command>
 void add_input(CLI::App* command, const char* name, const char* what, Command& options) {
   command->add_option(name, options.file, what)->required()->type_name("");
   add_size_limit(command, options.open,
-                 "Open the file even if it takes far more memory than traces of its size do");
+                 "Open the file even if it needs far more memory than is usual for its size");
   add_part(command, options.open.part);
 }
 

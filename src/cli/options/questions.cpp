@@ -18,7 +18,7 @@ namespace {
 
 void add_sql(Parser& parser) {
   auto& sql = parser.keep<SqlCommand>();
-  CLI::App* command = parser.app.add_subcommand("sql", "Ask a trace, or several, in SQL");
+  CLI::App* command = parser.app.add_subcommand("sql", "Query one or more traces with SQL");
   command
       ->add_option("TRACE", sql.words,
                    "Traces or folders of traces, then the query. Without a query, opens a shell, "

@@ -53,7 +53,7 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
           ->excludes(paused)
           ->excludes(from_step);
   CLI::Option* steps =
-      command->add_option("--steps", options.steps, "Stop recording after so many steps")
+      command->add_option("--steps", options.steps, "Stop recording after N steps")
           ->check(CLI::PositiveNumber)
           ->type_name("N");
   command
@@ -81,7 +81,7 @@ void add_run_ring(CLI::App* command, RunCommand& run, CLI::Option* policy) {
       "signal:USR2, crash, exit!=0; several with commas. The files are FILE.001.sonde and so on",
       run.dump_on, parse_dump_on);
   dump_on->excludes(policy);
-  command->add_option("--dumps", run.dumps, "Write at most so many of a process (default 10)")
+  command->add_option("--dumps", run.dumps, "Write at most N files per process (default 10)")
       ->check(CLI::Range(1, 999))
       ->type_name("N")
       ->needs(dump_on);

@@ -126,7 +126,7 @@ void add_table(Parser& parser) {
                     "One row for each name and overload");
   add_format(command, table.format);
   command->add_flag("--wide", table.is_wide,
-                    "Show all columns, also if the terminal is too narrow for them");
+                    "Show all columns, even if the terminal is too narrow for them");
   command->footer(
       "Example:\n  sonde table step.pt.trace.json.gz --sort-by self_device_time_total "
       "--row-limit 20");
