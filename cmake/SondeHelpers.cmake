@@ -201,19 +201,20 @@ function(sonde_precompile target)
   endif()
 endfunction()
 
-# sonde_sources(TARGET a.cpp …): adds sources to a target. With SONDE_UNITY those of one folder are compiled as one, so
-# names in it are unique.
+# sonde_sources(TARGET [GROUP name] a.cpp …): adds sources to a target. With SONDE_UNITY those of one folder are compiled
+# as one, so names in it are unique. A large folder gives each of its lists a GROUP, which is compiled as one instead.
 function(sonde_sources target)
+  cmake_parse_arguments(ARG "" "GROUP" "" ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${SONDE_UNITY} UNITY_BUILD_MODE GROUP)
   # g++ takes a source that another includes for a header.
   if(SONDE_UNITY)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
-  foreach(source ${ARGN})
+  foreach(source ${ARG_UNPARSED_ARGUMENTS})
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(GET source PARENT_PATH folder)
     file(RELATIVE_PATH group ${PROJECT_SOURCE_DIR} ${folder})
-    string(REPLACE "/" "_" group ${group})
+    string(REPLACE "/" "_" group "${group}${ARG_GROUP}")
     target_sources(${target} PRIVATE ${source})
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
   endforeach()

@@ -29,7 +29,7 @@ Result<Opened> make_from_trace(const std::string& path, const OpenOptions& optio
   return Opened{*std::move(made), true, std::move(trace)};
 }
 
-Result<Opened> open_file(const std::string& path, const OpenOptions& options) {
+Result<Opened> open_either(const std::string& path, const OpenOptions& options) {
   if (!is_execution_trace(path, options)) return make_from_trace(path, options);
   const Progress progress("opening " + path);
   SONDE_TRY(ExecutionTrace et, open_execution_trace(path, options));
@@ -86,7 +86,7 @@ Result<void> check(const EtCommand& options) {
 }
 
 Result<void> run_et(const EtCommand& options, Output& out) {
-  SONDE_TRY(Opened opened, open_file(options.file, options.open));
+  SONDE_TRY(Opened opened, open_either(options.file, options.open));
   if (!options.trace.empty()) {
     SONDE_TRY(opened.trace, open_to_answer(options.trace, options.open));
   }

@@ -63,9 +63,9 @@ MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
 
 // The library writes JSON to any name, as PyTorch does. Here an unknown suffix may be a slip.
 Result<void> check(const MemoryCommand& options) {
-  constexpr std::string_view kSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
+  constexpr std::string_view kTimelineSuffixes[] = {".html", ".svg", ".json", ".json.gz"};
   const bool is_known =
-      std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+      std::any_of(std::begin(kTimelineSuffixes), std::end(kTimelineSuffixes),
                   [&](std::string_view suffix) { return options.output.ends_with(suffix); });
   if (options.output.empty() || is_known) return {};
   return Failure(ErrorCode::Invalid, options.output +

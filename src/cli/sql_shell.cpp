@@ -71,12 +71,12 @@ class Lines {
       completions().push_back(function.usage.substr(0, function.usage.find('(') + 1));
     rl_attempted_completion_function = completions;
     using_history();
-    if (!file_.empty()) read_history(file_.c_str());
+    if (!file_.empty()) ::read_history(file_.c_str());
   }
   ~Lines() {
     constexpr int kLinesKept = 1000;
     stifle_history(kLinesKept);
-    if (!file_.empty()) write_history(file_.c_str());
+    if (!file_.empty()) ::write_history(file_.c_str());
   }
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;

@@ -52,10 +52,9 @@ void add_run_windows(CLI::App* command, RunOptions& options) {
           ->excludes(after)
           ->excludes(paused)
           ->excludes(from_step);
-  CLI::Option* steps =
-      command->add_option("--steps", options.steps, "Stop recording after N steps")
-          ->check(CLI::PositiveNumber)
-          ->type_name("N");
+  CLI::Option* steps = command->add_option("--steps", options.steps, "Stop recording after N steps")
+                           ->check(CLI::PositiveNumber)
+                           ->type_name("N");
   command
       ->add_flag(
           "--on-demand", options.on_demand,
