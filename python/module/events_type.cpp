@@ -44,9 +44,7 @@ double microseconds(Nanos ns) {
 
 std::string_view activity_of(const EventList& events, const FunctionEvent& event) {
   if (!event.span().valid()) return "cpu_instant_event";
-  const SpanKind kind = events.trace().spans().kind[event.span()];
-  const bool is_annotation = kind == SpanKind::Scope || kind == SpanKind::Step;
-  return to_string(is_annotation ? SpanKind::UserAnnotation : kind);
+  return kineto_category(events.trace().spans().kind[event.span()]);
 }
 
 // The system's number of the thread or stream.
