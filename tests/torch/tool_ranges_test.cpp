@@ -190,12 +190,12 @@ TEST(ToolRanges, OfIttHavePlainNames) {
 }
 
 // The part of torch::nn::Module that ModuleScope needs.
-struct Net {
+struct NamedModule {
   struct Child {
     const std::string& key() const { return name; }
-    const std::shared_ptr<Net>& value() const { return module; }
+    const std::shared_ptr<NamedModule>& value() const { return module; }
     std::string name;
-    std::shared_ptr<Net> module;
+    std::shared_ptr<NamedModule> module;
   };
   std::string name() const { return "Net"; }
   std::vector<Child> named_children() const { return children; }
@@ -204,7 +204,7 @@ struct Net {
 };
 
 TEST(ToolRanges, OfModulesHaveTheirPath) {
-  const Net net{{{"fc", std::make_shared<Net>()}}};
+  const NamedModule net{{{"fc", std::make_shared<NamedModule>()}}};
   const auto lines = told_of(false, [&] {
     const sonde::torch::ModuleScope outer(net);
     const sonde::torch::ModuleScope inner(*net.children[0].module);

@@ -9,10 +9,11 @@
 #include "both_profilers.h"
 #include "sonde/analyse/memory.h"
 
-namespace sonde::testing {
+// Not in namespace sonde, where the `torch` of TORCH_MODULE would be sonde::torch.
+namespace residual {
 namespace {
 
-namespace nn = ::torch::nn;
+namespace nn = torch::nn;
 
 nn::Conv2d conv(int from, int to, int stride) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, 3).stride(stride).padding(1).bias(false));
@@ -26,20 +27,26 @@ struct BlockImpl : nn::Module {
     register_module("body", body);
     register_module("shortcut", shortcut);
   }
-  ::torch::Tensor forward(const ::torch::Tensor& x) {
-    return ::torch::relu(body->forward(x) + shortcut->forward(x));
+  torch::Tensor forward(const torch::Tensor& x) {
+    return torch::relu(body->forward(x) + shortcut->forward(x));
   }
   nn::Sequential body;
   nn::Sequential shortcut;
 };
 TORCH_MODULE(Block);
 
-nn::Sequential residual_net() {
+nn::Sequential net() {
   return nn::Sequential(conv(3, 8, 1), nn::BatchNorm2d(8), nn::ReLU(),
                         nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2).padding(1)), Block(8, 8),
                         Block(8, 16), nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions(1)),
                         nn::Flatten(), nn::Linear(16, 10));
 }
+
+}  // namespace
+}  // namespace residual
+
+namespace sonde::testing {
+namespace {
 
 class Training : public ::testing::Test {
  protected:
@@ -48,10 +55,10 @@ class Training : public ::testing::Test {
     const auto images = ::torch::randn({2, 3, 16, 16});
     const auto labels = ::torch::randint(0, 10, {2});
     optimizer_.zero_grad();
-    nn::functional::cross_entropy(net_->forward(images), labels).backward();
+    ::torch::nn::functional::cross_entropy(net_->forward(images), labels).backward();
     optimizer_.step();
   }
-  nn::Sequential net_ = residual_net();
+  ::torch::nn::Sequential net_ = residual::net();
   ::torch::optim::SGD optimizer_{net_->parameters(),
                                  ::torch::optim::SGDOptions(0.01).momentum(0.9)};
 };
