@@ -177,6 +177,8 @@ function(sonde_private_flags target)
   if(SONDE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${SONDE_SANITIZE})
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/uninstrumented.txt>)
     # With g++ 12's sanitizer instrumentation these two give false warnings.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-tsan>)
   endif()
