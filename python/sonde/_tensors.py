@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tensors are for. Modules and optimizers tell it while a profiler records memory and the inputs of operators: parameters and
+"""What tensors are for. Modules and optimizers show it while a profiler records memory and the inputs of operators: parameters and
 gradients when a module is called or an optimizer steps, and the state of the optimizer."""
 
 from __future__ import annotations

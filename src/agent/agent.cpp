@@ -255,7 +255,7 @@ void Agent::open_forked() {
   sonde_when_missed(nullptr);  // last: until here, operators of other threads wait for us
 }
 
-// Threads that give up what recording needs are told to the recorder.
+// The recorder learns of threads that give up what recording needs.
 void Agent::watch_threads() {
   void* const watch = ::dlsym(RTLD_DEFAULT, kWatchThreads);
   if (watch == nullptr) return;

@@ -30,7 +30,7 @@ struct ReportEntry {
   ReportKind kind = ReportKind::Error;
   std::int64_t pid = 0;
   std::string text;
-  std::string file_id = {};  // tells recordings of one name apart
+  std::string file_id = {};  // distinguishes recordings of one name
 };
 
 // Does nothing if `report` cannot be written; then nobody reads it either.

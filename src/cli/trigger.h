@@ -28,7 +28,7 @@ struct TriggerCommand {
 Result<void> check(const TriggerCommand& command);
 Result<void> run_trigger(const TriggerCommand& command, Output& out);
 
-// What a program is told to do.
+// What a program is asked to do.
 std::string trigger_configuration(const TriggerCommand& command, const std::string& file);
 
 }  // namespace sonde::cli

@@ -223,7 +223,7 @@ TEST(ThreadDecoder, CutsWhatIsOpenWhereEndsWereLost) {
       Decoding().of(std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)), after, after});
   EXPECT_THAT(thread.spans.duration_ns, ElementsAre(40, 10));
   EXPECT_EQ(thread.counts.unfinished, 1u);
-  EXPECT_EQ(thread.counts.lost, 7u) << "a piece that comes twice tells of one loss";
+  EXPECT_EQ(thread.counts.lost, 7u) << "a piece that comes twice counts as one loss";
 }
 
 TEST(ThreadDecoder, KeepsWhatIsOpenWhereOnlyBeginsWereLost) {

@@ -454,7 +454,7 @@ TEST_F(ProfilerRecording, WritesWhatARingHoldsWhileRecordingGoesOn) {
   EXPECT_EQ(count(*trace, "op"), 2);
 }
 
-// Only its window tells a snapshot from the file that the profiler writes itself.
+// Only its window distinguishes a snapshot from the file that the profiler writes itself.
 TEST_F(ProfilerRecording, DescribesASnapshotLikeAnyFile) {
   set_distributed_info({.rank = 3, .world_size = 8});
   Profiler prof({.record = {.activities = {Activity::Cpu, Activity::Mtia}, .record_shapes = true},

@@ -33,7 +33,7 @@ std::string_view table_note(TableKind table) {
     case TableKind::Extras: return "Values without a column: arguments of scopes, ranges and instants, and other values of another tool's file.";
     case TableKind::ArgumentLists: return "The arguments of one call, by position. Any number of calls share one list.";
     case TableKind::TensorUses: return "Which tensor was passed where in a call. op_arguments cannot say this, because its rows are shared.";
-    case TableKind::TensorRoles: return "What tensors are for, told by modules and optimizers of the program. A tensor is known by its storage at that time.";
+    case TableKind::TensorRoles: return "What tensors are for, as modules and optimizers of the program use them. A tensor is known by its storage at that time.";
     case TableKind::None: break;
   }
   return {};

@@ -97,7 +97,8 @@ inline void expect_all_there(const Victim& victim, const std::string& output) {
     ASSERT_FALSE(trace->name(span).empty());
   }
   EXPECT_GE(finished, victim.completed());
-  EXPECT_LE(finished, victim.completed() + 2) << "each worker may have ended one more than it told";
+  EXPECT_LE(finished, victim.completed() + 2)
+      << "each worker may have ended one more than it reported";
   const SpanId open = find_span(*trace, "for ever");
   EXPECT_NE(trace->spans().flags[open] & SpanFlags::kUnfinished, 0);
   EXPECT_EQ(trace->spans().duration_ns[open], trace->last_ns() - trace->spans().start_ns[open]);

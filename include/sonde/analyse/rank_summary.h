@@ -43,7 +43,7 @@ struct RankGroup {
   std::string description;
   std::vector<std::int32_t> ranks;  // ascending; empty: not known
   std::int32_t size = -1;           // how many they are; -1: not known
-  // It is not recorded which group its collectives belong to: they were told apart by their
+  // It is not recorded which group its collectives belong to: they were distinguished by their
   // threads or streams, and groups were assigned in the order of creation.
   bool is_assumed = false;
 };

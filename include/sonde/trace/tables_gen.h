@@ -2163,7 +2163,7 @@ struct TensorUseTable {
   }
 };
 
-// What tensors are for, told by modules and optimizers of the program. A tensor is known by its storage at that time.
+// What tensors are for, as modules and optimizers of the program use them. A tensor is known by its storage at that time.
 struct TensorRoleRow {
   Nanos time_ns = 0;
   TrackId track{};

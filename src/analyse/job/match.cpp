@@ -249,7 +249,7 @@ class Matcher {
     if (!group.problem.empty()) return;
     if (is_ambiguous_) {
       group.problem = format_text(
-          "it cannot be told which calls of rank {} are those of rank {}: the recordings begin at "
+          "it is unknown which calls of rank {} are those of rank {}: the recordings begin at "
           "different calls, and no steps or numbers are recorded",
           data_.ranks[stream.rank].rank, data_.ranks[reference.rank].rank);
       return;

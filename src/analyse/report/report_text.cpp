@@ -25,8 +25,8 @@ std::string joined(const std::vector<std::string>& all) {
 void add_profiler(const Report& report, std::vector<std::string>& lines) {
   if (report.profiler_ns <= 0) return;
   lines.push_back(format_text(
-      "The profiler that wrote this trace slowed the program down, by roughly {} as far as the "
-      "number of its events tells{}. Savings and percentages are corrected for that.",
+      "The profiler that wrote this trace slowed the program down by roughly {}, judging by the "
+      "number of its events{}. Savings and percentages are corrected for that.",
       duration_text(report.profiler_ns),
       report.profiler_options.empty()
           ? ""

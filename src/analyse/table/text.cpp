@@ -89,7 +89,7 @@ struct Column {
   bool is_hidden = false;
 };
 
-// A name is still told from others with so many characters.
+// This many characters still distinguish a name from others.
 constexpr std::size_t kLeastNameWidth = 24;
 constexpr int kAlwaysShown = 100;
 
