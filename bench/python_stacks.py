@@ -4,12 +4,11 @@
 
     PYTHONPATH=build/release/python python3 bench/python_stacks.py [OPERATORS]
 
-Each figure is CPU time of the process, the median of several turns in which all kinds take their turn, less what the loop takes by
-itself. Look at the ratios: the machine is noisy.
+Each figure is CPU time of the thread that runs the program, the least of several turns in which all kinds take their turn, less what
+the loop takes by itself. Look at the ratios: the machine is noisy. Then what answers take, in CPU time of the whole process.
 """
 
 import contextlib
-import statistics
 import sys
 import time
 
@@ -19,7 +18,7 @@ from sonde import profiler as ours
 
 theirs = torch.profiler
 CPU = [theirs.ProfilerActivity.CPU]
-TURNS = 7
+TURNS = 9
 
 
 class Net(torch.nn.Module):
@@ -46,11 +45,27 @@ def with_calls_of_python(x, n):
             small(i)
 
 
+def training():
+    """A step of a small transformer, as such programs are: some twenty calls of Python functions for each operator that they call."""
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(32, 2, 64, batch_first=True)
+    net = torch.nn.Sequential(torch.nn.TransformerEncoder(layer, 4), torch.nn.Linear(32, 8))
+    optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(2, 8, 32)
+
+    def steps(n):
+        for _ in range(n):
+            optimizer.zero_grad()
+            net(x).sum().backward()
+            optimizer.step()
+
+    return steps
+
+
 def time_of(kind, work):
     with kind() as prof:
-        begin = time.process_time()
+        begin = time.thread_time()
         work()
-        took = time.process_time() - begin
+        took = time.thread_time() - begin
     return took, prof
 
 
@@ -59,18 +74,22 @@ def compare(title, kinds, work, count):
     for _ in range(TURNS):
         for name, kind in kinds.items():
             took[name].append(time_of(kind, work)[0])
-    plain = statistics.median(took["nothing"])
-    print(f"{title}: {1e9 * plain / count:.0f} ns each by itself")
+    least = {name: min(times) for name, times in took.items()}
+    print(f"{title}: {1e9 * least['nothing'] / count:.0f} ns each by itself")
+    added = {name: 1e9 * (time - least["nothing"]) / count for name, time in least.items()}
     for name in kinds:
         if name != "nothing":
-            print(f"  {name:<28} + {1e9 * (statistics.median(took[name]) - plain) / count:6.0f} ns")
+            print(f"  {name:<28} + {added[name]:6.0f} ns")
+    theirs_adds = added["torch, with_stack"] - added["torch"]
+    for name in ("sonde, with_stack", "sonde, with_calls"):
+        print(f"  what {name.rpartition(' ')[2]} adds, of what torch's with_stack adds: {(added[name] - added['sonde']) / theirs_adds:.2f}")
 
 
-def answers(count):
+def answers(count, packages):
     net, x = Net(5), torch.ones(2)
     print(f"answers about {count} operators")
-    for name, kind in {"torch": lambda: theirs.profile(activities=CPU), "sonde": lambda: ours.profile(activities=CPU)}.items():
-        prof = kind()
+    for name, package in packages.items():
+        prof = package.profile(activities=CPU)
         prof.start()
         net(x, count)
         times = []
@@ -93,8 +112,12 @@ def main():
         "sonde, with_calls": lambda: ours.profile(activities=CPU, with_calls=True),
     }
     compare("operators", kinds, lambda: net(x, count), count)
+    steps, train = max(count // 1000, 3), training()
+    train(3)
+    compare("training steps", kinds, lambda: train(steps), steps)
     compare("calls of Python functions", kinds, lambda: with_calls_of_python(x, count), 2 * count)
-    answers(count)
+    answers(count, {"torch": theirs, "sonde": ours})
+    answers(1_000_000, {"sonde": ours})
 
 
 main()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "call_names.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <unordered_map>
@@ -165,8 +166,11 @@ std::uint32_t name_of_code(PyObject* code) {
   return names().codes.find(address_of(code), [code]() -> std::pair<bool, std::uint32_t> {
     const std::string file = attribute_text(code, "co_filename");
     const std::string& own = names().naming.own;
+    const std::vector<std::string>& hooks = names().naming.hooks;
     std::uint32_t number = 0;
-    if (file.compare(0, own.size(), own) != 0) {
+    if (std::find(hooks.begin(), hooks.end(), file) != hooks.end()) {
+      number = kHidesCalls;
+    } else if (file.compare(0, own.size(), own) != 0) {
       number = number_of(shortened(file) + "(" +
                          std::to_string(attribute_number(code, "co_firstlineno")) +
                          "): " + attribute_text(code, "co_name"));

@@ -16,12 +16,14 @@ namespace sonde::python {
 struct CallNaming {
   std::vector<std::string> prefixes;  // of file names, longer ones first: they are left out
   std::string own;                    // the folder of the package, whose functions have no name
+  std::vector<std::string> hooks;     // files of it whose functions hide what they call
   PyObject* module_call = nullptr;    // the code of torch.nn.Module.__call__; borrowed
 };
 void begin_naming(CallNaming naming);
 void end_naming();
 
-// Numbers for sonde_op; 0: the call is not recorded.
+// Numbers for sonde_op. 0: the call is not recorded. kHidesCalls: nor is what it calls.
+constexpr std::uint32_t kHidesCalls = 0xffffffff;
 std::uint32_t name_of_code(PyObject* code);
 std::uint32_t name_of_c(PyObject* function);
 // A method of a type in C, and the object that it is called on.

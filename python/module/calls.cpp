@@ -169,17 +169,19 @@ bool copy_texts(PyObject* list, std::vector<std::string>& out) {
   return true;
 }
 
-// calls_start(frame, prefixes, own, module_call): `frame` is the innermost that runs and is
-// recorded; `module_call` is the code of torch.nn.Module.__call__, or None.
+// calls_start(frame, prefixes, own, hooks, module_call): `frame` is the innermost that runs;
+// `module_call` is the code of torch.nn.Module.__call__, or None.
 PyObject* calls_start(PyObject* /*module*/, PyObject* args) {
   PyObject* frame = nullptr;
   PyObject* prefixes = nullptr;
+  PyObject* hooks = nullptr;
   PyObject* module_call = nullptr;
   const char* own = nullptr;
-  if (PyArg_ParseTuple(args, "OO!sO", &frame, &PyList_Type, &prefixes, &own, &module_call) == 0)
+  if (PyArg_ParseTuple(args, "OO!sO!O", &frame, &PyList_Type, &prefixes, &own, &PyList_Type, &hooks,
+                       &module_call) == 0)
     return nullptr;
   CallNaming naming;
-  if (!copy_texts(prefixes, naming.prefixes)) return nullptr;
+  if (!copy_texts(prefixes, naming.prefixes) || !copy_texts(hooks, naming.hooks)) return nullptr;
   naming.own = own;
   naming.module_call = module_call != Py_None ? module_call : nullptr;
   begin_naming(std::move(naming));
@@ -231,7 +233,7 @@ PyObject* call_end(PyObject* /*module*/, PyObject* /*none*/) {
 
 PyMethodDef calls_functions[] = {
     {"calls_start", calls_start, METH_VARARGS,
-     "calls_start(frame, prefixes, own, module_call): what is open now begins."},
+     "calls_start(frame, prefixes, own, hooks, module_call): what is open now begins."},
     {"calls_stop", calls_stop, METH_NOARGS, nullptr},
     {"hook_everywhere", hook_everywhere, METH_O, "hook_everywhere(is_on): on all threads."},
     {"hook_here", hook_here, METH_NOARGS, "On this thread."},

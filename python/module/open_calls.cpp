@@ -49,8 +49,11 @@ void OpenCalls::begin_frame(PyObject* frame) {
 }
 
 void OpenCalls::begin(const void* code, std::uint32_t name) {
-  calls_.push_back({code, name != 0 && detail::write_op_begin(*cursor_, name,
-                                                              SONDE_SCOPE_PYTHON_CALL, -1, 0, 0)});
+  const bool hides = name == kHidesCalls || (!calls_.empty() && calls_.back().hides);
+  const bool is_recorded =
+      name != 0 && !hides &&
+      detail::write_op_begin(*cursor_, name, SONDE_SCOPE_PYTHON_CALL, -1, 0, 0);
+  calls_.push_back({code, is_recorded, hides});
 }
 
 void OpenCalls::end_top() {

@@ -43,6 +43,7 @@ class OpenCalls {
   struct Call {
     const void* code;  // null for a C function
     bool is_recorded;
+    bool hides;  // what it calls is not recorded
   };
   void begin(const void* code, std::uint32_t name);
   void end_top();

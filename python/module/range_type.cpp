@@ -220,7 +220,7 @@ PyObject* attach_torch(PyObject*, PyObject*) {
 PyObject* attach_cuda(PyObject*, PyObject*) {
   const auto attach = []() -> Result<void> {
     SONDE_TRY(const std::string folder, cli::library_folder());
-    return attach_library(folder + "/libsonde_cuda.so");
+    return attach_library(folder + "/libsonde_cuda.so.0");  // a wheel has no other name of it
   };
   const Result<void> attached = attach();
   return attached ? none() : raise({ErrorCode::Unsupported, attached.error().message});

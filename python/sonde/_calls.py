@@ -18,6 +18,8 @@ from typing import Any, Dict, List, Optional
 from sonde import _native
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# What these do is no part of the program.
+_HOOKS = [_OWN + name for name in ("_modules.py", "_tensors.py", "_tracing.py")]
 
 
 def _prefixes() -> List[str]:
@@ -121,7 +123,7 @@ class _Calls(_Switch):
             warnings.warn(f"calls are not recorded: other tools use {self._teller.name}", stacklevel=5)
             self._profilers.clear()
             return
-        _native.calls_start(sys._getframe(), _prefixes(), _OWN, _call_of_modules())
+        _native.calls_start(sys._getframe(), _prefixes(), _OWN, _HOOKS, _call_of_modules())
         self._teller.begin()
 
     def _end(self) -> None:

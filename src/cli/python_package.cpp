@@ -3,9 +3,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
+#include <vector>
 
 #include "cli/child_output.h"
+#include "cli/torch_install.h"
 
 namespace sonde::cli {
 namespace {
@@ -13,11 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPythonPath = "PYTHONPATH";
-// Relative to the libraries: installed, and in a build folder.
+// Relative to the libraries: installed, in an environment that a wheel was installed into, and in a
+// build folder.
 constexpr const char* kPackagesFromLibraries[] = {
-    "./" SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/site-packages",
-    "./" SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/dist-packages",
-    "./" SONDE_PYTHON_FROM_LIBRARIES "/python3/dist-packages", "../python"};
+    "./" SONDE_PYTHON_FROM_LIBRARIES "/" SONDE_PYTHON_FOLDER "/*-packages",
+    "./" SONDE_PYTHON_FROM_LIBRARIES "/python3*/*-packages", "../python"};
 
 // Prints what stands in the way, or nothing, then the file that was written, or nothing.
 constexpr const char* kGivePackage = R"(
@@ -40,9 +41,9 @@ print(path)
 
 Result<std::string> python_package_folder(const std::string& library_folder) {
   for (const char* const below : kPackagesFromLibraries) {
-    const fs::path folder = (fs::path(library_folder) / below).lexically_normal();
-    std::error_code ignored;
-    if (fs::exists(folder / "sonde" / "_native.abi3.so", ignored)) return folder.string();
+    const fs::path pattern = fs::path(library_folder) / below / "sonde" / "_native.abi3.so";
+    const std::vector<std::string> found = paths_matching(pattern.lexically_normal().string());
+    if (!found.empty()) return fs::path(found.front()).parent_path().parent_path().string();
   }
   return Failure(ErrorCode::NotFound,
                  library_folder +

@@ -226,7 +226,7 @@ Result<int> run_program(const RunCommand& command) {
                                                      fs::path(options.output).parent_path());
   if (report) options.report = report->path();
   options.adapters = usable_adapters(folder);
-  if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so";
+  if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so.0";
 
   ChildCommand child = child_command(command, options, target, libraries);
   add_opencl_layer(child, opencl_layer);

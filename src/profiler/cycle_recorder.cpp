@@ -99,7 +99,7 @@ Result<void> CycleRecorder::open_next() {
   if (file_per_cycle_) options.output = cycle_path(options.output, cycles_);
   SONDE_TRY(session_, open_session_(std::move(options)));
   if (cycles_++ == 0) {
-    for (const std::string& what : session_->unserved()) report_warning(what);
+    for (const std::string& what : session_->unserved()) warn_once(what);
   }
   describe_job();
   for (const auto& [key, json] : std::exchange(early_, {})) set_metadata(key, json);
@@ -164,7 +164,16 @@ Result<Trace> CycleRecorder::trace() const {
   }
   SONDE_TRY(const Trace all,
             all_windows_ ? session->read_all() : session->read_window(session->windows() - 1));
+  const LedgerTable& ledger = all.ledger();
+  for (std::size_t i = 0; i < ledger.size(); ++i) {
+    if (ledger.kind[i] == LedgerKind::SourceFailed)
+      warn_once(std::string(all.string(ledger.detail[i])));
+  }
   return part_of(all, part_);
+}
+
+void CycleRecorder::warn_once(const std::string& text) const {
+  if (warned_.insert(text).second) report_warning(text);
 }
 
 void CycleRecorder::toggle(bool enable, const std::vector<Activity>& activities) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,7 @@ class CycleRecorder {
 
   bool prepared() const { return session_ != nullptr; }
   bool recording() const { return session_ != nullptr && session_->recording(); }
-  // The latest window, or all of them.
+  // The latest window, or all of them. Warns of what could not be recorded.
   Result<Trace> trace() const;
   Result<void> snapshot(const std::string& path) const;
   // The first write error of the file.
@@ -64,6 +65,7 @@ class CycleRecorder {
   void describe_cycle();
   void begin_gap(bool of_host);
   void end_gap(bool of_host);
+  void warn_once(const std::string& text) const;
 
   SessionOptions session_options_;
   Pairs flags_;  // from the options, as metadata
@@ -80,6 +82,7 @@ class CycleRecorder {
   TracePart part_;  // what trace() has
   Pairs early_;
   Pairs presets_;
+  mutable std::set<std::string> warned_;
 };
 
 }  // namespace sonde

@@ -4,13 +4,15 @@
 
     python3 tests/python/compare_compiled.py [cpu|cuda]
 
-Needs torch 2. The exit status says how many comparisons differ.
+Needs torch 2. torch's profiler and Sonde's each have a process, because CUPTI serves one of them. The exit status says how many
+comparisons differ.
 """
 
 import collections
 import gzip
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -21,8 +23,7 @@ from sonde import profiler as ours
 
 theirs = torch.profiler
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
-KINDS = ("cpu_op", "user_annotation", "gpu_user_annotation", "kernel", "gpu_memcpy", "gpu_memset")
-failed = 0
+KINDS = ("cpu_op", "user_annotation", "kernel", "gpu_memcpy", "gpu_memset")
 
 
 class Net(torch.nn.Module):
@@ -57,53 +58,64 @@ def program(mode):
     return step
 
 
-def events(prof, folder, name):
-    path = os.path.join(folder, name + ".json.gz")
+def events(prof, folder):
+    path = os.path.join(folder, "trace.json.gz")
     prof.export_chrome_trace(path)
     with gzip.open(path, "rt") as file:
         found = json.load(file)["traceEvents"]
-    return collections.Counter((event["cat"], event["name"]) for event in found if event.get("cat") in KINDS)
+    return collections.Counter(event["cat"] + " " + event["name"] for event in found if event.get("cat") in KINDS)
 
 
-def compare(mode, shapes, compile_inside, folder):
-    global failed
-    found = []
-    for name, package in (("torch", theirs), ("sonde", ours)):
-        step = program(mode)
-        for _ in range(0 if compile_inside else 4):
-            step()
-        activities = [package.ProfilerActivity.CPU] + ([package.ProfilerActivity.CUDA] if DEVICE == "cuda" else [])
-        with package.profile(activities=activities, record_shapes=shapes) as prof:
-            for _ in range(2):
+CASES = {(mode + (", shapes" if shapes else "") + (", compiled while recording" if inside else "")): (mode, shapes, inside)
+         for mode in ["eager", "compile", "graph break", "script"] + (["CUDA graphs"] if DEVICE == "cuda" else [])
+         for shapes, inside in [(False, False), (True, False)] + ([(False, True)] if mode == "compile" else [])}
+
+
+def record_all(whose, folder):
+    warnings.simplefilter("ignore")
+    package = {"torch": theirs, "sonde": ours}[whose]
+    found = {}
+    for name, (mode, shapes, inside) in CASES.items():
+        try:
+            step = program(mode)
+            for _ in range(4):
                 step()
-        found.append(events(prof, folder, name))
-    same = found[0] == found[1]
-    failed += not same
-    how = mode + (", shapes" if shapes else "") + (", compiled while recording" if compile_inside else "")
-    print(f"{'ok  ' if same else 'DIFF'} {how}: torch {sum(found[0].values())}, Sonde {sum(found[1].values())} events, "
-          f"{len(found[1])} names", flush=True)
-    for whose, rest in (("torch", found[0] - found[1]), ("Sonde", found[1] - found[0])):
-        for (kind, event), count in rest.most_common(12):
-            print(f"     only {whose}: {count} x {kind} {event[:140]}")
+            if inside:  # once more, with what is in the caches
+                step = program(mode)
+            activities = [package.ProfilerActivity.CPU] + ([package.ProfilerActivity.CUDA] if DEVICE == "cuda" else [])
+            with package.profile(activities=activities, record_shapes=shapes) as prof:
+                for _ in range(2):
+                    step()
+            found[name] = events(prof, folder)
+        except Exception as error:
+            found[name] = {f"{type(error).__name__}: {error}": 1}
+    with open(os.path.join(folder, "found.json"), "w", encoding="utf-8") as file:
+        json.dump(found, file)
+    os._exit(0)
 
 
 def main():
-    warnings.simplefilter("ignore")
     if not hasattr(torch, "compile"):
         sys.exit("compare_compiled.py: needs torch 2")
-    folder = tempfile.mkdtemp()
-    modes = ["eager", "compile", "graph break", "script"] + (["CUDA graphs"] if DEVICE == "cuda" else [])
-    for mode in modes:
-        for shapes in (False, True):
-            try:
-                compare(mode, shapes, False, folder)
-            except Exception as error:
-                print(f"DIFF {mode}: {type(error).__name__}: {error}")
-    try:
-        compare("compile", False, True, folder)
-    except Exception as error:
-        print(f"DIFF compiled while recording: {type(error).__name__}: {error}")
-    os._exit(failed)
+    if len(sys.argv) > 2:
+        record_all(*sys.argv[2:])
+    failed, folders = 0, {whose: tempfile.mkdtemp() for whose in ("torch", "sonde")}
+    # One after the other: the second finds what the first compiled.
+    for whose, folder in folders.items():
+        subprocess.run([sys.executable, os.path.abspath(__file__), DEVICE, whose, folder], check=True, stderr=subprocess.DEVNULL)
+    both = []
+    for folder in folders.values():
+        with open(os.path.join(folder, "found.json"), encoding="utf-8") as file:
+            both.append(json.load(file))
+    for name in CASES:
+        expected, found = (collections.Counter(one[name]) for one in both)
+        failed += expected != found
+        print(f"{'ok  ' if expected == found else 'DIFF'} {name}: torch {sum(expected.values())}, Sonde {sum(found.values())} events, "
+              f"{len(found)} names")
+        for whose, rest in (("torch", expected - found), ("Sonde", found - expected)):
+            for event, count in rest.most_common(12):
+                print(f"     only {whose}: {count} x {event[:150]}")
+    return failed
 
 
-main()
+sys.exit(main())

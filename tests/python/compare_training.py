@@ -5,8 +5,8 @@
     python3 tests/python/compare_training.py [cpu|cuda] [FOLDER]
 
 Within the annotation "measured": the same operators with the same sizes as often, the same work of the device, the same modules, the
-same Python functions as often. Then who held the memory at its peak, by category. Traces are left in FOLDER. The exit status says how
-many comparisons differ.
+same Python functions as often. Then who held the memory at its peak, by category. torch's profiler and Sonde's each have a process,
+because CUPTI serves one of them. Traces are left in FOLDER. The exit status says how many comparisons differ.
 """
 
 import collections
@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -74,12 +75,8 @@ def activities(package):
     return [package.ProfilerActivity.CPU] + ([package.ProfilerActivity.CUDA] if DEVICE == "cuda" else [])
 
 
-def record(package, job, steps, prepare=lambda: None, **options):
-    # Both start with the same allocator: no leftovers of the run before.
-    prepare()
-    if DEVICE == "cuda":
-        torch.cuda.synchronize()
-    with package.profile(activities=activities(package), record_shapes=True, profile_memory=True, with_stack=True, **options) as prof:
+def record(package, job, steps, **options):
+    with package.profile(activities=activities(package), record_shapes=True, with_stack=True, **options) as prof:
         with torch.autograd.profiler.record_function("measured"):
             for _ in range(steps):
                 job.step()
@@ -88,10 +85,12 @@ def record(package, job, steps, prepare=lambda: None, **options):
     return prof
 
 
-def spans(prof, name):
-    path = os.path.join(FOLDER, name + ".json.gz")
-    prof.export_chrome_trace(path)
-    with gzip.open(path, "rt") as file:
+def path_of(name):
+    return os.path.join(FOLDER, name)
+
+
+def spans(name):
+    with gzip.open(path_of(name), "rt") as file:
         written = json.load(file)
     # torch 1 writes a list, if Kineto is not in it.
     events = [event for event in (written if isinstance(written, list) else written["traceEvents"]) if event.get("ph") == "X"]
@@ -112,7 +111,8 @@ def compare(what, expected, found):
 
 
 def plain(name):
-    return re.sub(r"0x[0-9a-f]+", "0x…", name)
+    # Sonde leaves addresses out, so that a function has one name.
+    return re.sub(r" at 0x[0-9a-f]+", "", name)
 
 
 def counts(events, categories, key=lambda event: plain(event["name"])):
@@ -120,24 +120,17 @@ def counts(events, categories, key=lambda event: plain(event["name"])):
 
 
 def compare_spans():
-    job = Job(torch.optim.AdamW)
-    for _ in range(3):
-        job.step()
-    expected = spans(record(theirs, job, 3), "torch")
-    prof = record(ours, job, 3, with_modules=True, with_calls=True)
-    found = spans(prof, "sonde")
-    compare("operators and their sizes", *(counts(events, ["cpu_op"], lambda event: (event["name"], str(event.get("args", {}).get("Input Dims"))))
-                                           for events in (expected, found)))
+    expected, found = spans("torch.json.gz"), spans("sonde.json.gz")
+    compare("operators and their sizes",
+            *(counts(events, ["cpu_op"], lambda event: (event["name"], str(event.get("args", {}).get("Input Dims")))) for events in (expected, found)))
     if DEVICE == "cuda":
         compare("work of the device", *(counts(events, ["kernel", "gpu_memcpy", "gpu_memset"]) for events in (expected, found)))
-        compare("calls of CUDA", *(counts(events, ["cuda_runtime", "cuda_driver"]) for events in (expected, found)))
     modules = [collections.Counter({name: count for name, count in counts(events, ["python_function"]).items()
                                     if name.startswith("nn.Module")}) for events in (expected, found)]
     compare("modules", *modules)
-    functions = [counts(events, ["python_function"]) - only for events, only in zip((expected, found), modules)]
-    compare("Python functions", *functions)
-    paths = {event.name for event in prof.events() if event.name.startswith("nn.Module: Net")}
-    print("     paths of modules by with_modules:", len(paths), sorted(paths)[:4])
+    compare("Python functions", *(counts(events, ["python_function"]) - only for events, only in zip((expected, found), modules)))
+    with_hooks = [event for event in spans("sonde_modules.json.gz") if event["name"].startswith("nn.Module: Net")]
+    print(f"     paths of modules by with_modules: {len(with_hooks)} calls, {sorted({event['name'] for event in with_hooks})[:4]}")
 
 
 def peak_of_torch(path):
@@ -148,14 +141,55 @@ def peak_of_torch(path):
     return dict(zip(names, max(sizes, key=sum)[1:]))
 
 
-def compare_memory(what, job, steps):
+def sgd(parameters):
+    return torch.optim.SGD(parameters, lr=0.1, momentum=0.9)
+
+
+def warm(optimizer):
+    def made():
+        job = Job(optimizer)
+        job.step()
+        return job
+
+    return made
+
+
+MEMORY = {
+    "the first step": (lambda: Job(sgd), 1),
+    "one step with momentum": (warm(sgd), 1),
+    "three steps of AdamW": (warm(torch.optim.AdamW), 3),
+    "inference": (warm(None), 1),
+}
+
+
+def timeline_of(whose, what):
+    return path_of(f"{whose}_{what.replace(' ', '_')}.json")
+
+
+def record_all(whose):
+    package = {"torch": theirs, "sonde": ours}[whose]
+    job = warm(torch.optim.AdamW)()
+    for _ in range(2):
+        job.step()
+    record(package, job, 3, **({"with_calls": True} if whose == "sonde" else {})).export_chrome_trace(path_of(whose + ".json.gz"))
+    if whose == "sonde":
+        record(package, job, 3, with_modules=True).export_chrome_trace(path_of("sonde_modules.json.gz"))
+    warm(sgd)()
+    for what, (make, steps) in MEMORY.items():
+        try:
+            record(package, make(), steps, profile_memory=True).export_memory_timeline(
+                timeline_of(whose, what), DEVICE + ":0" if DEVICE == "cuda" else DEVICE)
+        except Exception as error:
+            print(f"     {whose}, memory of {what}: {error}")
+    os._exit(0)
+
+
+def compare_memory(what):
     global failed
-    where = DEVICE + ":0" if DEVICE == "cuda" else DEVICE
-    found = {}
-    for name, package in (("torch", theirs), ("sonde", ours)):
-        path = os.path.join(FOLDER, f"{name}_{what.replace(' ', '_')}.json")
-        record(package, job(), steps).export_memory_timeline(path, where)
-        found[name] = peak_of_torch(path)
+    if not os.path.exists(timeline_of("torch", what)):
+        print(f"     {what}: torch says nothing of the memory")
+        return
+    found = {whose: peak_of_torch(timeline_of(whose, what)) for whose in ("torch", "sonde")}
     total = sum(found["torch"].values())
     worst = max(abs(found["torch"][one] - found["sonde"][one]) for one in found["torch"]) / max(total, 1)
     off = abs(total - sum(found["sonde"].values())) / max(total, 1)
@@ -168,26 +202,18 @@ def compare_memory(what, job, steps):
             print(f"     {category:<16} torch {size:>10} Sonde {found['sonde'][category]:>10}")
 
 
-def warm(optimizer):
-    def made():
-        job = Job(optimizer)
-        job.step()
-        return job
-
-    return made
-
-
 def main():
     warnings.simplefilter("ignore")
-    print(f"torch {torch.__version__}, {DEVICE}, sonde {sonde.__version__}")
+    if len(sys.argv) > 3:
+        record_all(sys.argv[3])
+    print(f"torch {torch.__version__}, {DEVICE}, sonde {sonde.__version__}", flush=True)
+    running = [subprocess.Popen([sys.executable, os.path.abspath(__file__), DEVICE, FOLDER, whose]) for whose in ("torch", "sonde")]
+    if any([process.wait() for process in running]):
+        sys.exit("a recording failed")
     compare_spans()
-    sgd = lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9)  # noqa: E731
-    Job(sgd).step()
-    compare_memory("the first step", lambda: Job(sgd), 1)
-    compare_memory("one step with momentum", warm(sgd), 1)
-    compare_memory("three steps of AdamW", warm(torch.optim.AdamW), 3)
-    compare_memory("inference", warm(None), 1)
-    os._exit(failed)
+    for what in MEMORY:
+        compare_memory(what)
+    return failed
 
 
-main()
+sys.exit(main())

@@ -54,10 +54,13 @@ device=$("$python" -c 'import torch; print("cuda" if torch.cuda.is_available() e
 echo "== $("$sonde" --version), $("$python" -c 'import sys, torch; print("Python", sys.version.split()[0], "torch", torch.__version__)'), $device"
 
 echo "== sonde torch build --python"
-timeout 200 "$sonde" torch build --python "$python" || failed+=(torch_build)
 given=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib") + "/sonde.pth")')
+rm -f "$given"  # of another Sonde
+timeout 200 "$sonde" torch build --python "$python" || failed+=(torch_build)
 [[ -f $given ]] || given=
-"$python" -c 'import sonde; print(sonde.__file__)' || { export PYTHONPATH=$package; "$python" -c 'import sonde; print(sonde.__file__)'; }
+found=$(cd / && "$python" -c 'import sonde; print(sonde.__file__)')
+echo "import sonde: ${found:-failed}"
+[[ $found == "$package"/* ]] || { failed+=(import_sonde); export PYTHONPATH=$package; }
 "$sonde" doctor 2>&1 | tail -n 40
 
 # shellcheck disable=SC2089
@@ -79,12 +82,15 @@ timeout 60 "$python" -c "$hello" "$device" || failed+=(first_profile)
 "$python" "$root/tools/make_wheel.py" "$prefix" "$("$sonde" --version | grep -o '[0-9][0-9.]*')" "$work"
 wheel=$(echo "$work"/sonde-*.whl)
 
+# torch and what else this Python has, but no package sonde of it.
+add_packages() {
+  "$python" -c 'import sys; print(*(f for f in sys.path if f.endswith("-packages") and "sonde" not in f), sep="\n")' >"$1/others.pth"
+}
 wheel_part() {
   "$python" -m venv "$work/venv" || return 1
   local site
   site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  # torch and what else this Python has, but not the package that is there already.
-  "$python" -c 'import sys; print(*(f for f in sys.path if f.endswith("-packages") and "sonde" not in f), sep="\n")' >"$site/others.pth"
+  add_packages "$site"
   "$work/venv/bin/python" -m pip install --quiet --no-index "$wheel" && cd "$work" &&
     PATH=$work/venv/bin:$PATH sonde torch build --python "$work/venv/bin/python" &&
     env -u PYTHONPATH "$work/venv/bin/python" -c "import sonde; print(sonde.__file__)$hello" "$device"
@@ -93,7 +99,7 @@ pip_part() {
   "$python" -m venv "$work/venv_pip" || return 1
   local site
   site=$("$work/venv_pip/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  "$python" -c 'import sys; print(*(f for f in sys.path if f.endswith("-packages") and "sonde" not in f), sep="\n")' >"$site/others.pth"
+  add_packages "$site"
   PATH=$prefix/bin:$PATH "$work/venv_pip/bin/python" -m pip install --quiet --no-index --no-build-isolation "$root/python" &&
     cd "$work" && env -u PYTHONPATH "$work/venv_pip/bin/python" -c "import sonde; print(sonde.__file__)$hello" "$device"
 }
@@ -124,7 +130,7 @@ END
   "$sonde" run -q --gpu --capture-range cuda-profiler -o window.sonde -- "$python" window.py || rc=1
   "$python" -c '
 import sonde
-names = [event.name for event in sonde.open("window.sonde").events()]
+names = [event.name for event in sonde.open("window.sonde").events() if event.activity_type in ("user_annotation", "cpu_op")]
 print({name: names.count(name) for name in sorted(set(names))})
 assert [name for name in names if name.startswith("step")] == ["step 2", "step 3"]' || rc=1
   echo "-- sonde run --stack --modules"
@@ -136,7 +142,7 @@ bench_part() {
   "$python" "$root/bench/python_stacks.py"
 }
 
-export -f wheel_part pip_part programs_part bench_part
+export -f add_packages wheel_part pip_part programs_part bench_part
 # shellcheck disable=SC2090
 export python sonde prefix root here work wheel hello device
 part wheel 120 wheel_part

@@ -58,6 +58,10 @@ class Categoriser {
   bool is_gradient(const Edge& edge) const {
     return by_block_[edge.block] == MemoryCategory::Gradient;
   }
+  // A gradient, or a parameter that the program told of: in inference there are no gradients.
+  bool is_of_model(const Edge& edge) const {
+    return is_gradient(edge) || followed_.told[edge.block] == MemoryCategory::Parameter;
+  }
   void set_block(std::uint32_t block, MemoryCategory category) {
     if (followed_.told[block] == kUnknown) by_block_[block] = category;
   }
@@ -101,7 +105,8 @@ class Categoriser {
     }
   }
 
-  // Finds blocks of which some version was used or made by a call that has a gradient.
+  // Finds blocks of which some version was used or made by a call that has a gradient or a
+  // parameter.
   void find_what_depends_on_gradients() {
     depends_.assign(followed_.blocks.size(), 0);
     std::vector<std::uint32_t> readers_first;
@@ -114,7 +119,7 @@ class Categoriser {
       waiting.push_back(block);
     };
     for (const Edge& edge : flow_.edges) {
-      if (edge.version >= 0 && is_gradient(edge)) add(edge.block);
+      if (edge.version >= 0 && is_of_model(edge)) add(edge.block);
     }
     while (!waiting.empty()) {
       const std::uint32_t block = waiting.back();
@@ -144,13 +149,13 @@ class Categoriser {
     return readers;
   }
 
-  // Marks what leads to a gradient and depends on none.
+  // Marks what is combined with gradients or parameters, sooner or later, and depends on none.
   void set_inputs() {
     Set leads(by_version_.size(), 0);
     for (std::size_t leaf = leaf_count(); leaf-- > 0;) {
       const Edges all = edges(leaf);
       const bool touches = std::any_of(all.begin(), all.end(), [&](const Edge& edge) {
-        return is_gradient(edge) || (edge.version >= 0 && leads[flow_.in(edge)] != 0) ||
+        return is_of_model(edge) || (edge.version >= 0 && leads[flow_.in(edge)] != 0) ||
                (flow_.goes_out(edge) && leads[flow_.out(edge)] != 0);
       });
       if (!touches) continue;

@@ -249,8 +249,9 @@ TEST(MemoryCategories, AreWhatTheProgramSays) {
   const MemoryProfile profile = memory_profile(t.build());
   const auto categories = last_categories(only_device(profile));
   EXPECT_EQ(categories.at(0x100), MemoryCategory::Parameter);
-  EXPECT_EQ(categories.at(0x200), MemoryCategory::Unknown);
+  EXPECT_EQ(categories.at(0x200), MemoryCategory::Input);
   EXPECT_EQ(categories.at(0x300), MemoryCategory::OptimizerState);
+  EXPECT_EQ(categories.at(0x400), MemoryCategory::Activation);
   EXPECT_EQ(categories.at(0x500), MemoryCategory::Unknown);
   expect_identities(only_device(profile));
 }

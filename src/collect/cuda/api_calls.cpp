@@ -157,7 +157,8 @@ Result<void> ApiCalls::open(const Cupti& cupti) {
     subscriber_ = nullptr;
     return Failure(ErrorCode::Unsupported,
                    "CUPTI cannot be used (" + cupti.text_of(failed) +
-                       "); another profiler in this process may be using it");
+                       "): it serves one profiler of a process, and another has it. torch.profiler "
+                       "keeps it until the process ends");
   }
   return {};
 }

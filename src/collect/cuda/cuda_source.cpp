@@ -43,8 +43,10 @@ constexpr std::int64_t kLongestFlushMs = 50;
 // After this long without a buffer, waits are written even if their events have not come.
 constexpr std::int64_t kQuietMs = 100;
 
-// Attributes of CUPTI's activity interface.
+// Attributes of CUPTI's activity interface, and a flag of its flush: also buffers that are not
+// full.
 constexpr std::uint32_t kZeroedOut = 5;
+constexpr std::uint32_t kForced = 1;
 
 std::uint32_t name(const std::string& text) {
   return sonde_name(text.data(), text.size());
@@ -76,8 +78,12 @@ class CudaSource {
     const std::lock_guard lock(mutex_);
     if (running_ == 0) return;
     --running_;
-    if (running_ > 0) return;
-    if (active_) end();
+    if (!active_) return;
+    if (running_ > 0) {
+      deliver();
+    } else {
+      end();
+    }
   }
 
   // Fetches complete records. Under load, full buffers come by themselves.
@@ -141,9 +147,12 @@ class CudaSource {
     return injected != nullptr && std::strstr(injected, "libsonde_cuda") != nullptr;
   }
 
+  static void tell_failure(const std::string& why) {
+    sonde_lost(SONDE_LOST_SOURCE_FAILED, name("cuda: " + why), 1);
+  }
   void fail(const std::string& why) {
     has_failed_ = true;
-    sonde_lost(SONDE_LOST_SOURCE_FAILED, name("cuda: " + why), 1);
+    tell_failure(why);
   }
 
   bool open() {
@@ -160,7 +169,7 @@ class CudaSource {
     }
     cupti_ = *std::move(cupti);
     if (auto opened = calls_.open(cupti_); !opened) {
-      fail(opened.error().message);
+      tell_failure(opened.error().message);  // the other profiler may have ended the next time
       return false;
     }
     std::uint8_t zeroed = 1;
@@ -226,6 +235,14 @@ class CudaSource {
     std::call_once(once, [] { std::atexit([] { instance().end_with_program(); }); });
   }
 
+  // For a session that ends while others go on: everything up to now is decoded.
+  void deliver() {
+    synchronize_devices();
+    cupti_.flush_all(kForced);
+    stop_decoder();
+    start_decoder();
+  }
+
   void end() {
     calls_.stop();
     // Sonde's own wait should not be recorded.
@@ -233,7 +250,6 @@ class CudaSource {
     synchronize_devices();
     for (const ActivityKind kind : kinds())
       cupti_.activity_disable(static_cast<std::uint32_t>(kind));
-    constexpr std::uint32_t kForced = 1;
     cupti_.flush_all(kForced);
     stop_decoder();
     active_ = false;
