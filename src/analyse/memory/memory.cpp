@@ -22,7 +22,7 @@ bool has_gradients(const std::vector<MemoryCategory>& categories) {
 }
 
 std::vector<std::string> what_is_missing(const Trace& trace, bool has_operators, bool has_tensors,
-                                         bool has_gradient) {
+                                         bool has_model) {
   std::vector<std::string> missing;
   if (trace.allocations().empty()) {
     missing.emplace_back("no allocations were recorded: record with profile_memory (--memory)");
@@ -34,8 +34,10 @@ std::vector<std::string> what_is_missing(const Trace& trace, bool has_operators,
     missing.emplace_back(
         "the trace does not show which tensors were passed to operators: categories are guessed "
         "from the lifetimes of blocks, or from shapes for blocks held before and after recording");
-  } else if (!has_gradient) {
-    missing.emplace_back("the trace has no gradients, which are needed to find categories");
+  } else if (!has_model) {
+    missing.emplace_back(
+        "the trace has neither gradients nor parameters that the program told of: one of them is "
+        "needed to find categories");
   }
   if (trace.windows().size() > 1) {
     missing.emplace_back("recording was paused: blocks freed in a pause count as still held");
@@ -111,8 +113,10 @@ MemoryProfile memory_profile(const Trace& trace) {
                                                ? detail::categorise(trace, followed, flow)
                                                : detail::guess_categories(trace, followed, flow);
   if (!profile.has_tensors) detail::add_unseen_tensors(trace, followed, flow, categories);
-  profile.missing =
-      what_is_missing(trace, !flow.leaves.empty(), profile.has_tensors, has_gradients(categories));
+  const bool has_model =
+      has_gradients(categories) || std::find(followed.told.begin(), followed.told.end(),
+                                             MemoryCategory::Parameter) != followed.told.end();
+  profile.missing = what_is_missing(trace, !flow.leaves.empty(), profile.has_tensors, has_model);
   profile.devices = detail::list_events(trace, std::move(followed), flow, categories);
   return profile;
 }

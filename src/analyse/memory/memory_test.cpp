@@ -246,12 +246,14 @@ TEST(MemoryCategories, AreWhatTheProgramSays) {
   t.role(20, 0x300, TensorPurpose::OptimizerState);
   t.role(20, 0x500, TensorPurpose::Parameter);
   t.alloc(21, 0x500, kTensor);  // another tensor than the one that was meant
+  t.op("aten::relu", 30, 40, {0x400});
   const MemoryProfile profile = memory_profile(t.build());
   const auto categories = last_categories(only_device(profile));
   EXPECT_EQ(categories.at(0x100), MemoryCategory::Parameter);
   EXPECT_EQ(categories.at(0x200), MemoryCategory::Input);
   EXPECT_EQ(categories.at(0x300), MemoryCategory::OptimizerState);
   EXPECT_EQ(categories.at(0x400), MemoryCategory::Activation);
+  EXPECT_TRUE(profile.missing.empty());
   EXPECT_EQ(categories.at(0x500), MemoryCategory::Unknown);
   expect_identities(only_device(profile));
 }
