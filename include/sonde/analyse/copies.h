@@ -33,6 +33,7 @@ struct CopyTime {
   std::int64_t bytes = 0;
   // From its start to its end, or to the end of its call if that returns later.
   Nanos time_ns = 0;
+  SpanId earlier;  // of data that went back: the copy from the device
 };
 
 struct CopyTimes {

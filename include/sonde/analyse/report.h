@@ -82,6 +82,7 @@ struct Report {
   // that findings are about; and what it was asked for that costs much.
   Nanos profiler_ns = 0;
   double without_profiler = 1;  // the part of the recorded time that is left; bounds count by it
+  Nanos corrected_ns = 0;       // Sonde's own cost in that part, if it is taken off
   std::vector<std::string> profiler_options;
 
   // The part that findings are about, which savings are compared with: steps without warm-up, else

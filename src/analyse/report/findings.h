@@ -16,13 +16,12 @@
 namespace sonde::detail {
 
 void find_in_devices(const ReportData& data, Report& report);
+void find_idle_hosts(const ReportData& data, Report& report);
 void find_in_communication(const ReportData& data, Report& report);
 void find_in_copies(const ReportData& data, Report& report);
 void find_in_steps(const ReportData& data, Report& report);
 void find_in_host(const ReportData& data, Report& report);
-// `loading`: the program's marks for loading data, which have a finding of their own.
-void find_outside_operators(const ReportData& data, Report& report,
-                            const std::vector<SpanId>& loading);
+void find_outside_operators(const ReportData& data, Report& report);
 void find_in_products(const ReportData& data, Report& report);
 void find_in_scheduling(const ReportData& data, Report& report);
 void find_in_memory(const ReportData& data, Report& report);
@@ -32,6 +31,15 @@ void find_patterns(const ReportData& data, Report& report);
 
 // Threads that waited less than this share of the time for a core were not held up by it.
 inline constexpr double kLeastWaitedForCores = 0.1;
+
+// Shorter products are not limited by their arithmetic.
+inline constexpr Nanos kShortestProductNs = 10'000;
+
+// What tensor cores leave of the time of products of 32-bit floats on the ordinary units: a fifth
+// on devices for data centres (A100, H100, B200), half on others, whose tensor cores are smaller.
+double left_on_tensor_cores(const Trace& trace);
+// The same of one kernel.
+double left_on_tensor_cores(const Trace& trace, SpanId kernel, double left);
 
 // Whether more threads of the program wanted to run than there are cores.
 bool threads_fight(const ProcessorTime& time);

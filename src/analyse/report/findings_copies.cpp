@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyse/report/findings.h"
+#include "analyse/report/host_work.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -157,14 +158,30 @@ void pageable(const ReportData& data, Report& report) {
       sum.seen, sum.seen.total_ns(), changes);
 }
 
+// Neither copy happens, and what the host computed in between is done on the device.
+void stay_on_device(const Trace& trace, const CopyTime& copy, Launchers& launchers,
+                    Changes& changes) {
+  const SpanTable& spans = trace.spans();
+  for (const SpanId one : {copy.earlier, copy.span}) {
+    if (!one.valid()) continue;
+    make_asynchronous(trace, one, changes);
+    changes.scale(one, 0);
+  }
+  const SpanId call = spans.launch[copy.span];
+  if (!copy.earlier.valid() || !call.valid() || !spans.track[call].valid()) return;
+  const TrackId thread = spans.track[call];
+  for_covered(launchers.of(thread).computing(), trace.end_ns(copy.earlier), spans.start_ns[call],
+              [&](Nanos begin_ns, Nanos end_ns) { changes.cut(thread, begin_ns, end_ns); });
+}
+
 void returned(const ReportData& data, Report& report) {
   CopySum sum(data, report.copies.returned);
   if (sum.seen.empty()) return;
   Changes changes(data.program());
-  for (const SpanId copy : sum.spans) {
-    make_asynchronous(report.trace, copy, changes);
-    changes.scale(copy, 0);
-  }
+  Launchers launchers(data);
+  for (const CopyTime& copy : report.copies.returned)
+    if (data.steady.has(report.trace.spans().start_ns[copy.span]))
+      stay_on_device(report.trace, copy, launchers, changes);
   add_simulated(
       data, report,
       {.id = "copies_there_and_back",

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "analyse/report/findings.h"
-#include "analyse/report/waiting.h"
+#include "analyse/report/gaps.h"
+#include "analyse/report/host_work.h"
 #include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
@@ -19,42 +19,8 @@ namespace {
 
 // Launching a kernel takes the host about this long.
 constexpr Nanos kSmallKernelNs = 10'000;
-// Between two operators Python takes a few microseconds; longer pauses are other code.
-constexpr Nanos kOtherCodeNs = 50'000;
 // From one kernel to the next within a CUDA graph.
 constexpr Nanos kDelayInGraphNs = 1'000;
-
-// Gaps in a part of the trace, as visit(gap, begin, end).
-template <typename Visit>
-void for_gaps(const Coverage& part, const Report& report, Visit visit) {
-  for (const DeviceTime& device : report.devices) {
-    for (const DeviceGap& gap : device.gaps) {
-      const Nanos within_ns = part.within_ns(gap.begin_ns, gap.end_ns);
-      if (within_ns > 0) visit(gap, gap.end_ns - within_ns, gap.end_ns);
-    }
-  }
-}
-
-// When the wait with which the gap began was over.
-Nanos wait_end_ns(const Trace& trace, const DeviceGap& gap) {
-  return gap.wait.valid() ? std::clamp(trace.end_ns(gap.wait), gap.begin_ns, gap.end_ns)
-                          : gap.begin_ns;
-}
-
-TrackId launching_thread(const Trace& trace, const DeviceGap& gap) {
-  const SpanId launch = trace.spans().launch[gap.after];
-  return launch.valid() ? trace.spans().track[launch] : TrackId();
-}
-
-// When the work that ended the gap was launched.
-Nanos launch_ns(const Trace& trace, const DeviceGap& gap, Nanos from_ns) {
-  const SpanId launch = trace.spans().launch[gap.after];
-  return std::clamp(trace.spans().start_ns[launch], from_ns, std::max(from_ns, gap.end_ns));
-}
-
-TrackId stream_of(const Trace& trace, const DeviceGap& gap) {
-  return trace.spans().track[gap.after];
-}
 
 void stalls(const ReportData& data, Report& report) {
   Evidence seen(data);
@@ -128,35 +94,41 @@ std::string larger_work_advice(const Report& report) {
                       : " Or launch many at once as a CUDA graph.");
 }
 
-// Gaps in which the host ran operators, with the code between them. Those that began with a wait
-// are stalls. If many launches become one, all of that time is gone, and so is the time from each
-// launch to the begin of its work.
+// As in a CUDA graph. Returns how long the delays were that this makes shorter.
+Nanos follow_at_once(const ReportData& data, const Report& report, Changes& changes) {
+  for (const DeviceWork& device : data.work)
+    for (const Work& work : device.work)
+      if (data.steady.has(work.begin_ns)) changes.follow(work.span, kDelayInGraphNs);
+  Nanos delays_ns = 0;
+  for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
+    if (gap.cause == IdleCause::KernelWait) add_to(delays_ns, end_ns - begin_ns);
+  });
+  return delays_ns;
+}
+
+// Gaps in which the host ran operators that launch work, with the code between them. Those that
+// began with a wait are stalls. If many launches become one, all of that time is gone, and so are
+// the delays between launches and kernels.
 void slow_launches(const ReportData& data, Report& report) {
   Evidence seen(data);
   Changes changes(data.program());
+  Launchers launchers(data);
   for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
     const TrackId thread = launching_thread(data.trace, gap);
     if (gap.cause != IdleCause::HostWait || gap.wait.valid() || !thread.valid()) return;
     if (gap.host == HostDoing::Communicated) return;
+    const HostWork& host = launchers.of(thread);
     Nanos inside_ns = 0;
-    Nanos from_ns = begin_ns;
-    const auto take_until = [&](Nanos to_ns) {
+    for_uncovered(host.other_work(), begin_ns, end_ns, [&](Nanos from_ns, Nanos to_ns) {
       changes.cut(thread, from_ns, to_ns);
       inside_ns += to_ns - from_ns;
-    };
-    const Coverage& operators = data.in_operators(thread);
-    for_uncovered(operators, begin_ns, end_ns, [&](Nanos at_ns, Nanos to_ns) {
-      if (to_ns - at_ns < kOtherCodeNs) return;
-      take_until(at_ns);
-      from_ns = to_ns;
     });
-    take_until(end_ns);
-    const SpanId launch = data.trace.spans().launch[gap.after];
-    if (inside_ns > 0 && operators.within_ns(begin_ns, end_ns) > 0)
-      seen.add(outermost_operator(data.trace, launch), stream_of(data.trace, gap),
-               end_ns - inside_ns, end_ns);
+    if (inside_ns > 0)
+      seen.add(host.launching_in(begin_ns, end_ns), stream_of(data.trace, gap), end_ns - inside_ns,
+               end_ns);
   });
   if (seen.empty()) return;
+  const Nanos delays_ns = follow_at_once(data, report, changes);
   add_simulated(
       data, report,
       {.id = "launch_bound",
@@ -167,73 +139,7 @@ void slow_launches(const ReportData& data, Report& report) {
                              seen.lengths(), small_kernels(data)),
        .advice = larger_work_advice(report),
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"},
-      seen, seen.total_ns(), changes);
-}
-
-// What some thread of the process was in at that time: the launching thread first.
-SpanId doing_at(const ReportData& data, TrackId thread, Nanos time_ns) {
-  const SpanId own = innermost_at(data.trace, thread, time_ns);
-  if (own.valid()) return own;
-  SpanId found;
-  data.for_threads(data.trace.tracks().process[thread], [&](TrackId other) {
-    if (!found.valid()) found = innermost_at(data.trace, other, time_ns);
-  });
-  return found;
-}
-
-// Calls visit(thread, begin, end) for each time in which a device had nothing to do and the thread
-// that launches its work was outside operators.
-template <typename Visit>
-void for_program_gaps(const ReportData& data, const Report& report, Visit visit) {
-  for_gaps(data.usual, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos /*end_ns*/) {
-    const TrackId thread = launching_thread(data.trace, gap);
-    if (gap.cause != IdleCause::HostWait || gap.host == HostDoing::Communicated || !thread.valid())
-      return;
-    const Nanos from_ns = std::max(begin_ns, wait_end_ns(data.trace, gap));
-    const Nanos until_ns = launch_ns(data.trace, gap, from_ns);
-    visit(thread, from_ns, until_ns);
-  });
-}
-
-void slow_program(const ReportData& data, Report& report) {
-  Evidence seen(data);
-  TrackId launcher;
-  for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
-    Nanos outside_ns = 0;
-    std::pair<Nanos, Nanos> longest{0, 0};
-    for_uncovered(data.in_operators(thread), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
-      if (to_ns - at_ns < kOtherCodeNs) return;
-      outside_ns += to_ns - at_ns;
-      if (to_ns - at_ns > longest.second - longest.first) longest = {at_ns, to_ns};
-    });
-    if (outside_ns == 0) return;
-    const Nanos middle_ns = longest.first + (longest.second - longest.first) / 2;
-    seen.add(doing_at(data, thread, middle_ns), thread, longest.first, longest.first + outside_ns);
-    launcher = thread;
-  });
-  if (seen.empty()) return;
-  const Waiting waiting = waiting_of(data, report, launcher, seen);
-  Finding finding{
-      .id = "host_bound",
-      .title = "The device waits while the host runs code outside operators",
-      .detail = format_text("The thread that launches the work was outside operators: {}.{}",
-                            seen.lengths(), waiting.text()),
-      .advice = waiting.is_promised()
-                    ? "Look at what runs between operators: loading and preparing data, Python "
-                      "code, logging, file access. Do it in another thread or process, ahead of "
-                      "time, or less often."
-                    : "If the program is a server, it had nothing to do. Otherwise see what it "
-                      "waits for, and mark that (record_function).",
-      .command = "sonde critical-path TRACE"};
-  if (!waiting.is_promised())
-    return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
-  Changes changes(data.program());
-  for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
-    for_uncovered(data.in_operators(thread), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
-      if (to_ns - at_ns >= kOtherCodeNs) changes.cut(thread, at_ns, to_ns, waiting.left());
-    });
-  });
-  add_simulated(data, report, std::move(finding), seen, seen.total_ns(), changes);
+      seen, seen.total_ns() + delays_ns, changes);
 }
 
 void delays(const ReportData& data, Report& report) {
@@ -276,7 +182,7 @@ void find_in_devices(const ReportData& data, Report& report) {
   if (report.devices.empty()) return;
   stalls(data, report);
   slow_launches(data, report);
-  slow_program(data, report);
+  find_idle_hosts(data, report);
   delays(data, report);
 }
 

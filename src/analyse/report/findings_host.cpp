@@ -3,8 +3,6 @@
 // Outlier steps, waiting for data, threads that fight for cores, memory.
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -26,81 +24,18 @@ constexpr std::uint64_t kLeastLeakSteps = 3;
 constexpr double kMostPerCore = 1.1;
 // … and the program itself ran this much of the time on each.
 constexpr double kLeastOfCores = 0.5;
+// Threads that wait although they want less of the cores than this do not wait for each other.
+constexpr double kLeastOfBusyCores = 0.25;
+// If more of the steps are slow, slow ones are usual.
+constexpr double kMostOutliers = 0.2;
 constexpr std::size_t kMostLeaksNamed = 3;
 // What workers could hide, of the measured time.
 constexpr double kLeastWorthHiding = 0.01;
 constexpr std::string_view kMayHaveWaited =
     " The machine was busy: such steps may only have waited for a core.";
 
-constexpr std::array<std::string_view, 8> kLoading = {"dataloader", "data_loader", "data loading",
-                                                      "load_data",  "load_batch",  "load batch",
-                                                      "next_batch", "get_batch"};
 // PyTorch's mark of a loader that has workers: its time is spent waiting for them.
 constexpr std::string_view kHasWorkers = "MultiProcessingDataLoaderIter";
-
-bool loads_data(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(kLoading.begin(), kLoading.end(),
-                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
-// Which spans are the program's marks for loading data.
-class LoadingMarks {
- public:
-  explicit LoadingMarks(const Trace& trace) : trace_(trace) {
-    const StringPool& strings = trace.strings();
-    by_name_.resize(strings.size());
-    for (std::size_t i = 0; i < strings.size(); ++i) by_name_[i] = loads_data(strings[StringId(i)]);
-  }
-  // A mark inside another one does not count again.
-  bool is(SpanId span) const {
-    return is_mark(span) && !(trace_.spans().parent[span].valid() && is_within(span));
-  }
-
- private:
-  bool is_mark(SpanId span) const {
-    const SpanKind kind = trace_.spans().kind[span];
-    const StringId name = trace_.spans().name[span];
-    return is_user_range(kind) && name.valid() && by_name_[name.index()];
-  }
-  bool is_within(SpanId span) const {
-    for (SpanId at = trace_.spans().parent[span]; at.valid(); at = trace_.spans().parent[at])
-      if (is_mark(at)) return true;
-    return false;
-  }
-
-  const Trace& trace_;
-  std::vector<bool> by_name_;
-};
-
-// Threads that run steps; without steps, threads that run operators. Their time counts.
-std::vector<bool> working_threads(const Report& report) {
-  const Trace& trace = report.trace;
-  std::vector<bool> works(trace.tracks().size(), false);
-  for (const SpanId span : trace.all_spans()) {
-    const SpanKind kind = trace.spans().kind[span];
-    const bool wanted =
-        report.steps.steps.empty() ? kind == SpanKind::CpuOp : kind == SpanKind::Step;
-    const TrackId track = trace.spans().track[span];
-    if (wanted && track.valid()) works[track.index()] = true;
-  }
-  return works;
-}
-
-// Marks of loading on those threads.
-std::vector<SpanId> loading_spans(const Report& report) {
-  const LoadingMarks marks(report.trace);
-  const std::vector<bool> works = working_threads(report);
-  std::vector<SpanId> spans;
-  for (std::size_t row = 0; row < works.size(); ++row) {
-    if (!works[row]) continue;
-    for (const SpanId span : report.trace.track_spans(TrackId(row)))
-      if (marks.is(span)) spans.push_back(span);
-  }
-  return spans;
-}
 
 // Without the first of each name, which starts the loader.
 std::vector<SpanId> without_first(const ReportData& data, const std::vector<SpanId>& loading) {
@@ -118,9 +53,11 @@ std::vector<SpanId> without_first(const ReportData& data, const std::vector<Span
 // are processes of their own, and at least one of them runs.
 double free_share(const ProcessorTime& time, bool has_workers) {
   if (!time.is_known()) return 1;
-  if (time.waited_share() >= kLeastWaitedForCores) return 0;
+  const auto cores = static_cast<double>(time.cores);
+  if (time.waited_share() >= kLeastWaitedForCores && time.wanted() > kLeastOfBusyCores * cores)
+    return 0;
   const double wanted = time.wanted() + (has_workers ? 1 : 0);
-  return std::max(1 - wanted / static_cast<double>(time.cores), 0.0);
+  return std::max(1 - wanted / cores, 0.0);
 }
 
 // What one more worker would hide. A loader without workers can load while the rest computes; with
@@ -229,22 +166,53 @@ void find_leaks(const ReportData& data, Report& report, const DeviceMemory& devi
        .count = blocks});
 }
 
+// How long the device is usually idle in a step; negative: there is none.
+Nanos median_idle_ns(const StepTimes& times) {
+  std::vector<Nanos> idle;
+  for (const StepTime& step : times.steps)
+    if (step.device_busy_ns >= 0) idle.push_back(step.device_idle_ns);
+  if (idle.empty()) return -1;
+  const auto middle = idle.begin() + static_cast<std::ptrdiff_t>((idle.size() - 1) / 2);
+  std::nth_element(idle.begin(), middle, idle.end());
+  return *middle;
+}
+
+// What a slow step takes more than the others. A host that waits until the device has done what it
+// had launched before loses nothing, and waiting for data has a finding of its own.
+Nanos excess_of(const StepTime& step, const StepTimes& times, Nanos usual_idle_ns,
+                const Coverage& loading) {
+  Nanos excess_ns = step.host_ns() - times.median_ns;
+  if (usual_idle_ns >= 0 && step.device_busy_ns >= 0)
+    excess_ns = std::min(excess_ns, step.device_idle_ns - usual_idle_ns);
+  const bool loads = 2 * loading.within_ns(step.begin_ns, step.end_ns) > excess_ns;
+  return loads ? 0 : excess_ns;
+}
+
 }  // namespace
 
 // Warm-up is none: it is not in the steady part.
 void find_in_steps(const ReportData& data, Report& report) {
   const StepTimes& times = report.steps;
+  const Nanos usual_idle_ns = median_idle_ns(times);
+  Stretches marks;
+  for (const SpanId span : data.loading)
+    marks.add(data.trace.spans().start_ns[span], data.trace.end_ns(span));
+  const Coverage loading = marks.united();
   Evidence seen(data);
   Nanos excess_ns = 0;
   const StepTime* longest = nullptr;
   for (const StepTime& step : times.steps) {
     if (!step.is_outlier || !data.steady.has(step.begin_ns)) continue;
     const TrackId track = step.span.valid() ? data.trace.spans().track[step.span] : TrackId();
+    const Nanos more_ns = excess_of(step, times, usual_idle_ns, loading);
+    if (more_ns <= 0) continue;
     seen.add(step.span, track, step.begin_ns, step.end_ns);
-    add_to(excess_ns, step.host_ns() - times.median_ns);
+    add_to(excess_ns, more_ns);
     if (longest == nullptr || step.host_ns() > longest->host_ns()) longest = &step;
   }
   if (longest == nullptr) return;
+  if (static_cast<double>(seen.count()) > kMostOutliers * static_cast<double>(times.steps.size()))
+    return;
   const bool was_busy = report.processor.waited_share() >= kLeastWaitedForCores;
   add_known(
       report,
@@ -261,9 +229,8 @@ void find_in_steps(const ReportData& data, Report& report) {
 }
 
 void find_in_host(const ReportData& data, Report& report) {
-  const std::vector<SpanId> loading = loading_spans(report);
-  data_loading(data, report, without_first(data, loading));
-  find_outside_operators(data, report, loading);
+  data_loading(data, report, without_first(data, data.loading));
+  find_outside_operators(data, report);
 }
 
 bool threads_fight(const ProcessorTime& time) {

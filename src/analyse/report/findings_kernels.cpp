@@ -16,8 +16,8 @@
 namespace sonde::detail {
 namespace {
 
-// A product on tensor cores takes a third of the time or less (A100, H100); assumed.
-constexpr double kLeftOnTensorCores = 1.0 / 3;
+constexpr double kLeftInDataCentres = 1.0 / 5;
+constexpr double kLeftElsewhere = 1.0 / 2;
 constexpr std::int32_t kFirstWithTensorFloat = 8;
 // Less of the kernels' time is not worth a remark.
 constexpr double kLeastOfKernels = 0.1;
@@ -89,20 +89,21 @@ bool has_tensor_float(const Trace& trace) {
 
 void simt_products(const ReportData& data, Report& report) {
   if (!has_tensor_float(data.trace)) return;
+  const double left = left_on_tensor_cores(data.trace);
   Evidence seen(data);
   Changes changes(data.program());
   for_kernels(data, is_simt_product, [&](const Work& work) {
     seen.add(work.span, data.trace.spans().track[work.span], work.begin_ns, work.end_ns);
-    changes.scale(work.span, kLeftOnTensorCores);
+    changes.scale(work.span, left_on_tensor_cores(data.trace, work.span, left));
   });
   if (seen.empty()) return;
   add_simulated(data, report,
                 {.id = std::string(id(Pattern::Fp32MatMul)),
                  .title = "Matrix products do not use tensor cores",
                  .detail = format_text("Kernels for products of 32-bit floats ran on the ordinary "
-                                       "units: {}. The saving assumes that tensor cores take a "
-                                       "third of the time.",
-                                       seen.lengths()),
+                                       "units: {}. The saving assumes that tensor cores take {} of "
+                                       "the time.",
+                                       seen.lengths(), left < 0.3 ? "a fifth" : "half"),
                  .advice = "If TF32 is precise enough, allow it "
                            "(torch.backends.cuda.matmul.allow_tf32 = True), or use bfloat16 "
                            "(torch.autocast).",
@@ -228,6 +229,20 @@ void small_grids(const ReportData& data, Report& report) {
 }
 
 }  // namespace
+
+double left_on_tensor_cores(const Trace& trace) {
+  const DeviceTable& devices = trace.devices();
+  double left = kLeftInDataCentres;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (devices.compute_major[i] >= 0 && devices.compute_major[i] != 9 &&
+        devices.compute_major[i] != 10 && devices.compute_minor[i] != 0)
+      left = kLeftElsewhere;
+  return left;
+}
+
+double left_on_tensor_cores(const Trace& trace, SpanId kernel, double left) {
+  return trace.spans().duration_ns[kernel] < kShortestProductNs ? 1 : left;
+}
 
 void find_in_kernels(const ReportData& data, Report& report) {
   simt_products(data, report);

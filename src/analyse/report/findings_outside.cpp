@@ -19,9 +19,9 @@ constexpr Nanos kShortestStretchNs = 100'000;
 
 // When some thread of the process was in an operator, or loaded data, which has a finding of its
 // own.
-Coverage busy_of(const ReportData& data, ProcessId process, const std::vector<SpanId>& loading) {
+Coverage busy_of(const ReportData& data, ProcessId process) {
   Stretches all = data.operators_of(process);
-  for (const SpanId span : loading)
+  for (const SpanId span : data.loading)
     all.add(data.trace.spans().start_ns[span], data.trace.end_ns(span));
   return all.united();
 }
@@ -52,11 +52,10 @@ constexpr const char* kWaitingAdvice =
 
 }  // namespace
 
-void find_outside_operators(const ReportData& data, Report& report,
-                            const std::vector<SpanId>& loading) {
+void find_outside_operators(const ReportData& data, Report& report) {
   const TrackId main = data.program().main_thread();
   if (!report.devices.empty() || !main.valid()) return;
-  const Coverage busy = busy_of(data, data.trace.tracks().process[main], loading);
+  const Coverage busy = busy_of(data, data.trace.tracks().process[main]);
   if (busy.empty() || report.host.operators.empty()) return;
   Evidence seen(data);
   for_stretches(data, busy, [&](Nanos begin_ns, Nanos end_ns) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyse/sum.h"
+#include "analyse/time/recording_price.h"
 
 namespace sonde::detail {
 namespace {
@@ -49,6 +50,19 @@ bool is_of_pytorch(const Trace& trace) {
 }
 
 }  // namespace
+
+Nanos own_cost_ns(const Trace& trace, const SteadyPart& steady) {
+  const double each_ns = event_ns(trace);
+  if (each_ns <= 0) return 0;
+  const AllocationTable& allocations = trace.allocations();
+  double events = 0;
+  for (const SpanId span : trace.all_spans())
+    if (steady.has(trace.spans().start_ns[span]))
+      events += recording_events(trace, span, !allocations.empty());
+  for (std::size_t i = 0; i < allocations.size(); ++i)
+    if (steady.has(allocations.time_ns[i])) events += allocation_events();
+  return static_cast<Nanos>(std::min(events * each_ns, 9e18));
+}
 
 ProfilerCost profiler_cost(const Trace& trace, const SteadyPart& steady) {
   ProfilerCost cost;

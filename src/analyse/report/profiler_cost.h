@@ -18,5 +18,7 @@ struct ProfilerCost {
 };
 
 ProfilerCost profiler_cost(const Trace& trace, const SteadyPart& steady);
+// What recording cost in the steady part, if Sonde recorded; else 0.
+Nanos own_cost_ns(const Trace& trace, const SteadyPart& steady);
 
 }  // namespace sonde::detail

@@ -5,6 +5,7 @@
 
 #include "analyse/memory/places.h"
 #include "analyse/report/findings.h"
+#include "analyse/report/loading.h"
 #include "analyse/report/profiler_cost.h"
 #include "base/format.h"
 #include "base/text.h"
@@ -17,8 +18,10 @@ constexpr double kLeastShare = 0.01;
 constexpr double kLeastHostLeft = 0.2;
 // What costs less does not change a finding.
 constexpr double kLeastProfilerShare = 0.02;
-// A device that is idle for less than a tenth of the time limits the program.
+// A device that is idle for less than a tenth of the time limits the program; one that is busy for
+// most of it does not just wait.
 constexpr double kBusyShare = 0.9;
+constexpr double kMostlyBusyShare = 0.6;
 
 // From the first span to the last, not counting spans of a whole recording.
 Nanos spans_ns(const Trace& trace) {
@@ -66,8 +69,11 @@ std::string verdict_of(const DeviceTime& device, const DeviceShare& share) {
                   duration_text(share.whole_ns));
   if (static_cast<double>(share.busy_ns) >= kBusyShare * static_cast<double>(share.whole_ns))
     return format_text("Device {} limits the program: {}", device.device, busy);
-  if (share.host_wait_ns >= share.idle_ns() - share.host_wait_ns)
-    return format_text("Device {} waits for the host: {}", device.device, busy);
+  const bool waits = share.host_wait_ns >= share.idle_ns() - share.host_wait_ns;
+  if (static_cast<double>(share.busy_ns) >= kMostlyBusyShare * static_cast<double>(share.whole_ns))
+    return format_text("Device {} has work for most of the time: {}{}", device.device, busy,
+                       waits ? " Then it waits for the host." : "");
+  if (waits) return format_text("Device {} waits for the host: {}", device.device, busy);
   return format_text("Device {} has gaps of its own: {}", device.device, busy);
 }
 
@@ -112,8 +118,24 @@ std::string start_reason(const detail::ReportData& data) {
   return format_text("{}, {}", data.trace.name(steady.start_span), duration_text(time_ns));
 }
 
+// The host may be done with its steps long before the device.
+void add_pending_work(const detail::ReportData& data, detail::SteadyPart& steady) {
+  if (steady.rule == StepRule::None || steady.covers.empty()) return;
+  const Nanos last_ns = steady.covers.stretches().back().end_ns;
+  Nanos end_ns = last_ns;
+  for (const detail::DeviceWork& device : data.work) {
+    for (const detail::Work& work : device.work) {
+      const SpanId launch = data.trace.spans().launch[work.span];
+      if (launch.valid() && steady.has(data.trace.spans().start_ns[launch]))
+        end_ns = std::max(end_ns, work.end_ns);
+    }
+  }
+  if (end_ns > last_ns) steady.covers.add(last_ns, end_ns);
+}
+
 void find_steady_part(detail::ReportData& data, Report& report) {
   data.steady = detail::steady_part(data.trace, report.steps, data.program().main_thread());
+  add_pending_work(data, data.steady);
   const detail::SteadyPart& steady = data.steady;
   report.step_rule = steady.rule;
   report.steps_inferred_from = steady.inferred_from;
@@ -158,12 +180,17 @@ void rank(std::vector<Finding>& findings) {
 // Findings are judged on what the program takes without its profiler, as far as that is known.
 void correct_for_profiler(detail::ReportData& data, Report& report) {
   const detail::ProfilerCost cost = detail::profiler_cost(data.trace, data.steady);
-  const double share = static_cast<double>(cost.time_ns) /
+  const Nanos own_ns = detail::own_cost_ns(data.trace, data.steady);
+  const double share = static_cast<double>(std::max(cost.time_ns, own_ns)) /
                        static_cast<double>(std::max<Nanos>(report.measured_ns, 1));
   if (share < kLeastProfilerShare) return;
   report.profiler_ns = cost.time_ns;
   report.profiler_options = cost.options;
-  data.correct_host(std::max(1 - share, kLeastHostLeft));
+  report.corrected_ns = own_ns;
+  const auto& steady = data.steady.covers.stretches();
+  if (steady.empty()) return;
+  data.correct_host(std::max(1 - share, kLeastHostLeft), steady.front().begin_ns,
+                    steady.back().end_ns);
   const Nanos less_ns = data.program().recorded_ns() - data.unchanged_ns();
   const Nanos recorded_ns = std::max<Nanos>(report.measured_ns, 1);
   report.measured_ns = std::max<Nanos>(recorded_ns - less_ns, 1);
@@ -270,6 +297,7 @@ Report report(const Trace& trace) {
   find_steady_part(data, out);
   correct_for_profiler(data, out);
   out.verdict = verdict_of(data, out);
+  data.loading = detail::loading_spans(out);
   detail::find_in_steps(data, out);
   data.usual = usual_part(data, out);
   detail::find_in_devices(data, out);

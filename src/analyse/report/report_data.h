@@ -44,12 +44,16 @@ class ReportData {
   // Of that, what findings about the host's own time are about: not the steps that take much longer
   // than the others, which have a finding of their own.
   Coverage usual;
+  // What the program marks as loading data; it has a finding of its own.
+  std::vector<SpanId> loading;
 
   std::string source_location(SpanId span) const { return locations_.of(span); }
 
   const Program& program() const { return program_of(); }
   // Host time counts only this much: a profiler took the rest.
-  void correct_host(double left) { program_of().correct_host(left); }
+  void correct_host(double left, Nanos from_ns, Nanos to_ns) {
+    program_of().correct_host(left, from_ns, to_ns);
+  }
   // How long the program takes as simulated with nothing changed.
   Nanos unchanged_ns() const;
   // When a thread was within operators or calls of a device.

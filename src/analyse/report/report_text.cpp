@@ -23,6 +23,11 @@ std::string joined(const std::vector<std::string>& all) {
 }
 
 void add_profiler(const Report& report, std::vector<std::string>& lines) {
+  if (report.corrected_ns > 0)
+    lines.push_back(format_text(
+        "Recording cost about {} of the time that findings are about. Savings and percentages are "
+        "corrected for that.",
+        duration_text(report.corrected_ns)));
   if (report.profiler_ns <= 0) return;
   lines.push_back(format_text(
       "The profiler that wrote this trace slowed the program down by roughly {}, judging by the "

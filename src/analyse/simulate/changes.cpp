@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "analyse/simulate/program.h"
@@ -21,7 +22,22 @@ void Changes::cut(TrackId thread, Nanos begin_ns, Nanos end_ns, double left) {
 
 void Changes::scale(SpanId work, double left) {
   const GraphNode node = program_.node_of(work);
-  if (node != kNoNode) works_.push_back({node, left});
+  if (node == kNoNode) return;
+  works_.push_back({node, left});
+  if (left <= 0) delays_.emplace_back(node, 0);
+}
+
+void Changes::follow(SpanId work, Nanos delay_ns) {
+  const GraphNode node = program_.node_of(work);
+  if (node != kNoNode) delays_.emplace_back(node, delay_ns);
+}
+
+std::vector<Nanos> Changes::most_delays() const {
+  std::vector<Nanos> most;
+  if (delays_.empty()) return most;
+  most.resize(program_.graph_.size(), std::numeric_limits<Nanos>::max());
+  for (const auto& [node, delay_ns] : delays_) most[node] = std::min(most[node], delay_ns);
+  return most;
 }
 
 void Changes::no_wait(SpanId call) {
@@ -83,7 +99,9 @@ std::vector<Nanos> Changes::durations() const {
   shorten_stints(durations);
   if (program_.host_left_ < 1)
     for (GraphNode node = 0; node < program_.first_stint_.back(); ++node)
-      durations[node] = scaled_ns(durations[node], program_.host_left_);
+      if (program_.graph_.begin_ns(node) >= program_.corrected_from_ns_ &&
+          program_.graph_.begin_ns(node) < program_.corrected_to_ns_)
+        durations[node] = scaled_ns(durations[node], program_.host_left_);
   for (const Scaled& one : works_)
     durations[one.node] = scaled_ns(program_.graph_.duration_ns(one.node), one.left);
   return durations;

@@ -94,7 +94,8 @@ Replay replay(const Graph& graph) {
   return replay(graph, graph.durations());
 }
 
-Replay replay(const Graph& graph, std::vector<Nanos> durations, const std::vector<bool>& without) {
+Replay replay(const Graph& graph, std::vector<Nanos> durations, const std::vector<bool>& without,
+              const std::vector<Nanos>& most_delays) {
   Replay out;
   out.duration_ns = std::move(durations);
   out.begin_ns.resize(graph.size());
@@ -107,8 +108,9 @@ Replay replay(const Graph& graph, std::vector<Nanos> durations, const std::vecto
     for (const Graph::Edge& edge : graph.incoming(node)) {
       const GraphEdge number = at++;
       if (!without.empty() && without[number]) continue;
-      const Nanos time_ns =
-          after(out.begin_ns[edge.from], out.duration_ns[edge.from], edge.delay_ns);
+      const Nanos delay_ns =
+          most_delays.empty() ? edge.delay_ns : std::min(edge.delay_ns, most_delays[node]);
+      const Nanos time_ns = after(out.begin_ns[edge.from], out.duration_ns[edge.from], delay_ns);
       if (cause != kNoEdge && time_ns <= begin_ns) continue;
       begin_ns = time_ns;
       cause = number;

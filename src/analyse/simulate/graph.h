@@ -121,10 +121,10 @@ struct Replay {
 
 // Replays what was recorded.
 Replay replay(const Graph& graph);
-// Replays with other durations, one per node, and without the edges for which `without` is set. An
-// empty list keeps all edges.
+// Replays with other durations, one per node, without the edges for which `without` is set, and
+// with delays before each node of at most `most_delays` (one per node). Empty lists change nothing.
 Replay replay(const Graph& graph, std::vector<Nanos> durations,
-              const std::vector<bool>& without = {});
+              const std::vector<bool>& without = {}, const std::vector<Nanos>& most_delays = {});
 
 // One step of the longest path.
 struct PathPart {

@@ -312,7 +312,7 @@ Nanos Program::length_ns(const Replay& times) const {
 }
 
 Replay Program::replayed(const Changes& changes) const {
-  return replay(graph_, changes.durations(), changes.without());
+  return replay(graph_, changes.durations(), changes.without(), changes.most_delays());
 }
 
 Nanos Program::length_ns(const Changes& changes) const {

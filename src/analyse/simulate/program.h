@@ -46,9 +46,13 @@ class Program {
 
   // From the first begin to the last end.
   Nanos recorded_ns() const noexcept { return recorded_ns_; }
-  // From now on, only this share of host time counts; the profiler took the rest. Compare lengths
-  // of changes with length_ns(Changes(program)).
-  void correct_host(double left) noexcept { host_left_ = left; }
+  // From now on, only this share of host time counts within a part of the trace; the profiler took
+  // the rest. Compare lengths of changes with length_ns(Changes(program)).
+  void correct_host(double left, Nanos from_ns, Nanos to_ns) noexcept {
+    host_left_ = left;
+    corrected_from_ns_ = from_ns;
+    corrected_to_ns_ = to_ns;
+  }
   Nanos length_ns(const Changes& changes) const;
   Nanos length_ns(const Replay& times) const;
   Replay replayed(const Changes& changes) const;
@@ -86,6 +90,8 @@ class Program {
   TrackId main_;
   Nanos recorded_ns_ = 0;
   double host_left_ = 1;
+  Nanos corrected_from_ns_ = 0;
+  Nanos corrected_to_ns_ = 0;
 };
 
 // What would be different. If two changes affect the same time of a thread, it changes once.
@@ -95,8 +101,10 @@ class Changes {
 
   // This share of a thread's time is left; 0: none.
   void cut(TrackId thread, Nanos begin_ns, Nanos end_ns, double left = 0);
-  // The same for device work.
+  // The same for device work. With 0 it also begins at once.
   void scale(SpanId work, double left);
+  // The work begins at most this long after what it waits for.
+  void follow(SpanId work, Nanos delay_ns);
   // The call does not wait for a device.
   void no_wait(SpanId call);
   void no_waits();
@@ -105,7 +113,9 @@ class Changes {
   void scale_call(SpanId span, double left);
   void remove(SpanId span) { scale_call(span, 0); }
 
-  bool empty() const noexcept { return cuts_.empty() && works_.empty() && calls_.empty(); }
+  bool empty() const noexcept {
+    return cuts_.empty() && works_.empty() && calls_.empty() && delays_.empty();
+  }
 
  private:
   friend class Program;
@@ -122,11 +132,13 @@ class Changes {
 
   std::vector<Nanos> durations() const;
   std::vector<bool> without() const;
+  std::vector<Nanos> most_delays() const;
   void shorten_stints(std::vector<Nanos>& durations) const;
 
   const Program& program_;
   std::vector<Cut> cuts_;
   std::vector<Scaled> works_;
+  std::vector<std::pair<GraphNode, Nanos>> delays_;
   std::vector<GraphNode> calls_;  // stints after calls that do not wait
 };
 

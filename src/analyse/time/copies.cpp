@@ -56,7 +56,7 @@ class CopyMaker {
     detail::add_to(total.device_ns, trace_.spans().duration_ns[span]);
     const bool is_pageable =
         total.source == MemoryKind::Pageable || total.destination == MemoryKind::Pageable;
-    const CopyTime copy{span, bytes, seen_by_host_ns(span)};
+    const CopyTime copy{span, bytes, seen_by_host_ns(span), {}};
     if (is_pageable) out_.pageable.push_back(copy);
     match(total.kind, copy);
   }
@@ -71,19 +71,20 @@ class CopyMaker {
 
   void match(CopyKind kind, const CopyTime& copy) {
     if (copy.bytes < kLeastReturnedBytes) return;
-    if (kind == CopyKind::DtoH) on_host_[copy.bytes].push_back(copy.time_ns);
+    if (kind == CopyKind::DtoH) on_host_[copy.bytes].push_back(copy);
     if (kind != CopyKind::HtoD) return;
     const auto came = on_host_.find(copy.bytes);
     if (came == on_host_.end() || came->second.empty()) return;
     CopyTime both = copy;
-    detail::add_to(both.time_ns, came->second.back());
+    detail::add_to(both.time_ns, came->second.back().time_ns);
+    both.earlier = came->second.back().span;
     out_.returned.push_back(both);
     came->second.pop_back();
   }
 
   const Trace& trace_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, CopyTotal> totals_;
-  std::unordered_map<std::int64_t, std::vector<Nanos>> on_host_;  // arrivals, by bytes
+  std::unordered_map<std::int64_t, std::vector<CopyTime>> on_host_;  // arrivals, by bytes
   CopyTimes out_;
 };
 

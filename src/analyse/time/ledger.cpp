@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyse/time/recording_price.h"
 #include "trace/lazy_trace.h"
 
 namespace sonde {
@@ -24,6 +25,9 @@ constexpr double kTensorsEvents = 4;  // which tensors the inputs are, if memory
 constexpr double kStackEvents = 11;
 constexpr double kAllocationEvents = 7;
 constexpr double kScopeEvents = 2;
+// A call of a device's runtime, with the records of what it launched: mostly CUPTI's own cost, from
+// ten programs on an H200 (docs/overhead.md).
+constexpr double kDeviceCallEvents = 90;
 
 struct PathCounts {
   std::uint64_t operators = 0;
@@ -32,6 +36,7 @@ struct PathCounts {
   std::uint64_t stacks = 0;
   std::uint64_t allocations = 0;
   std::uint64_t scopes = 0;
+  std::uint64_t device_calls = 0;
 };
 
 PathCounts count_paths(const Trace& trace) {
@@ -46,6 +51,7 @@ PathCounts count_paths(const Trace& trace) {
     for (const auto& [kind, count] : told.spans_by_kind) {
       if (is_operator(kind)) counts.operators += count;
       if (is_host_annotation(kind)) counts.scopes += count;
+      if (is_call(kind)) counts.device_calls += count;
     }
     return counts;
   }
@@ -60,6 +66,8 @@ PathCounts count_paths(const Trace& trace) {
       counts.stacks += spans.stack[span].valid() ? 1 : 0;
     } else if (is_host_annotation(kind)) {
       ++counts.scopes;
+    } else if (is_call(kind)) {
+      ++counts.device_calls;
     }
   }
   return counts;
@@ -177,10 +185,35 @@ std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind) {
   return found == ledger.end() ? 0 : found->second.count;
 }
 
+namespace detail {
+
+double recording_events(const Trace& trace, SpanId span, bool with_memory) {
+  const SpanTable& spans = trace.spans();
+  const SpanKind kind = spans.kind[span];
+  if (is_call(kind)) return kDeviceCallEvents;
+  if (!is_operator(kind)) return is_host_annotation(kind) ? kScopeEvents : 0;
+  const bool is_gradient = spans.scope[span] == RecordScope::BackwardFunction;
+  double events = kOperatorEvents + (is_gradient ? kGradientEvents : 0);
+  if (spans.stack[span].valid()) events += kStackEvents;
+  if (!spans.arguments[span].valid()) return events;
+  events += kInputsEvents + (is_gradient ? kGradientInputsEvents : 0);
+  return events + (with_memory ? kTensorsEvents : 0);
+}
+
+double allocation_events() noexcept {
+  return kAllocationEvents;
+}
+
+double event_ns(const Trace& trace) {
+  return static_cast<double>(count_of(ledger_totals(trace), LedgerKind::EventCostPs)) / 1000.0;
+}
+
+}  // namespace detail
+
 RecordingCost recording_cost(const Trace& trace) {
   RecordingCost cost;
   const LedgerTotals ledger = ledger_totals(trace);
-  const double event_ns = static_cast<double>(count_of(ledger, LedgerKind::EventCostPs)) / 1000.0;
+  const double event_ns = detail::event_ns(trace);
   if (event_ns <= 0) return cost;
   const PathCounts counts = count_paths(trace);
   double total = 0;
@@ -197,6 +230,7 @@ RecordingCost recording_cost(const Trace& trace) {
   add("stacks of operators", counts.stacks, kStackEvents);
   add("allocations and frees", counts.allocations, kAllocationEvents);
   add("scopes and ranges", counts.scopes, kScopeEvents);
+  add("calls of a device's runtime", counts.device_calls, kDeviceCallEvents);
   if (cost.paths.empty()) add("events", count_of(ledger, LedgerKind::EventsWritten), 1);
   constexpr double kMost = 9e18;  // of a ledger that may say anything
   cost.total_ns = static_cast<Nanos>(std::min(total, kMost));

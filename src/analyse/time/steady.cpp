@@ -23,6 +23,8 @@ constexpr double kWarmUpDeviations = 3 * 1.4826;
 constexpr std::size_t kLeastIterations = 5;
 // … and have more operators than a loop within a step …
 constexpr std::size_t kLeastOperators = 4;
+// … or are so many …
+constexpr std::size_t kLeastShortIterations = 50;
 constexpr double kLeastAlike = 0.8;
 // … and they take a good part of the thread's time.
 constexpr double kLeastCovered = 0.3;
@@ -62,7 +64,7 @@ class IterationFinder {
     }
   }
 
-  std::vector<Coverage::Stretch> find() const {
+  std::vector<Coverage::Stretch> find(Loops wanted) const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> places;
     for (std::size_t i = 0; i < ops_.size(); ++i)
       places[trace_.spans().name[ops_[i]].value()].push_back(static_cast<std::uint32_t>(i));
@@ -74,7 +76,13 @@ class IterationFinder {
                      [](const auto* a, const auto* b) { return a->size() < b->size(); });
     if (anchors.size() > kMostAnchors) anchors.resize(kMostAnchors);
     for (const auto* const at : anchors) {
-      std::vector<Coverage::Stretch> found = between(*at);
+      std::vector<Coverage::Stretch> found = between(*at, kLeastOperators);
+      if (!found.empty()) return found;
+    }
+    if (wanted == Loops::Whole) return {};
+    for (const auto* const at : anchors) {
+      if (at->size() < kLeastShortIterations) continue;
+      std::vector<Coverage::Stretch> found = between(*at, 1);
       if (!found.empty()) return found;
     }
     return {};
@@ -88,13 +96,14 @@ class IterationFinder {
   }
 
   // One iteration from each of these places to the next, if most have the same operators.
-  std::vector<Coverage::Stretch> between(const std::vector<std::uint32_t>& places) const {
+  std::vector<Coverage::Stretch> between(const std::vector<std::uint32_t>& places,
+                                         std::size_t least_operators) const {
     std::unordered_map<std::uint64_t, std::size_t> counts;
     for (std::size_t i = 1; i < places.size(); ++i) ++counts[hash(places[i - 1], places[i])];
     const auto most =
         std::max_element(counts.begin(), counts.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (places.back() - places.front() < kLeastOperators * (places.size() - 1)) return {};
+    if (places.back() - places.front() < least_operators * (places.size() - 1)) return {};
     const auto rounds = static_cast<double>(places.size() - 1);
     if (most == counts.end() || static_cast<double>(most->second) < kLeastAlike * rounds) return {};
     std::vector<Coverage::Stretch> out;
@@ -187,10 +196,10 @@ std::size_t warm_up_steps(const std::vector<Nanos>& lengths) {
   return slow;
 }
 
-std::vector<Coverage::Stretch> iterations(const Trace& trace, TrackId thread) {
+std::vector<Coverage::Stretch> iterations(const Trace& trace, TrackId thread, Loops wanted) {
   if (!thread.valid()) return {};
   const IterationFinder finder(trace, thread);
-  return finder.find();
+  return finder.find(wanted);
 }
 
 SteadyPart steady_part(const Trace& trace, const StepTimes& times, TrackId main) {
@@ -203,7 +212,7 @@ SteadyPart steady_part(const Trace& trace, const StepTimes& times, TrackId main)
     for (const StepTime& step : times.steps) steps.push_back({step.begin_ns, step.end_ns, 0});
     if (times.steps.front().span.valid()) thread = trace.spans().track[times.steps.front().span];
   } else {
-    steps = iterations(trace, main);
+    steps = iterations(trace, main, Loops::AlsoShort);
     if (!steps.empty()) part.rule = StepRule::Repeated;
   }
   const Nanos first_ns = first_span_ns(trace);

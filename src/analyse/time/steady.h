@@ -37,7 +37,10 @@ SteadyPart steady_part(const Trace& trace, const StepTimes& steps, TrackId main)
 // How many of the first steps are slower than what comes after them.
 std::size_t warm_up_steps(const std::vector<Nanos>& lengths);
 
-// Stretches in which one thread repeats the same sequence of operators; empty: it does not.
-std::vector<Coverage::Stretch> iterations(const Trace& trace, TrackId thread);
+// Stretches in which one thread repeats the same sequence of operators; empty: it does not. A loop
+// of one to three operators may be within the program's own, and only shows where work is steady.
+enum class Loops { Whole, AlsoShort };
+std::vector<Coverage::Stretch> iterations(const Trace& trace, TrackId thread,
+                                          Loops wanted = Loops::Whole);
 
 }  // namespace sonde::detail

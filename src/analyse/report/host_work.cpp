@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyse/report/host_work.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analyse/time/launches.h"
+
+namespace sonde::detail {
+namespace {
+
+// Operators that only make a view, allocate or decide take less.
+constexpr Nanos kLeastComputingNs = 50'000;
+// Between two operators Python takes a few microseconds; longer pauses are other code.
+constexpr Nanos kLeastOtherCodeNs = 50'000;
+
+bool calls_device(const Trace& trace, SpanId span) {
+  const std::uint32_t end = rows_end(trace, span);
+  for (std::uint32_t row = span.value() + 1; row < end; ++row)
+    if (is_call(trace.spans().kind[SpanId(row)])) return true;
+  return false;
+}
+
+// Whether an operator computed something itself: long enough, and it asked no device for anything.
+// Allocating may ask the driver for memory where the trace does not show it.
+bool computes(const ReportData& data, SpanId span) {
+  const SpanTable& spans = data.trace.spans();
+  if (spans.kind[span] != SpanKind::CpuOp || spans.duration_ns[span] < kLeastComputingNs)
+    return false;
+  const std::string_view name = data.trace.name(span);
+  if (name == "aten::empty" || name == "aten::empty_strided") return false;
+  return data.program().launches().below(span).empty() && !calls_device(data.trace, span);
+}
+
+}  // namespace
+
+HostWork::HostWork(const ReportData& data, TrackId thread) : trace_(data.trace) {
+  Stretches loading;
+  for (const SpanId span : data.loading)
+    if (trace_.spans().track[span] == thread)
+      loading.add(trace_.spans().start_ns[span], trace_.end_ns(span));
+  const Coverage loads = loading.united();
+  find_operators(data, thread, loads);
+  find_outside(data, thread, loads);
+}
+
+void HostWork::find_operators(const ReportData& data, TrackId thread, const Coverage& loading) {
+  Nanos until_ns = trace_.first_ns();
+  for (const SpanId span : trace_.track_spans(thread)) {
+    const SpanKind kind = trace_.spans().kind[span];
+    if ((kind != SpanKind::CpuOp && !is_call(kind)) || trace_.end_ns(span) <= until_ns) continue;
+    until_ns = trace_.end_ns(span);
+    const Nanos begin_ns = trace_.spans().start_ns[span];
+    const bool loads = loading.within_ns(begin_ns, until_ns) > 0;
+    outer_.push_back({span, !loads && computes(data, span)});
+    if (outer_.back().computes) computing_.add(begin_ns, until_ns);
+  }
+}
+
+void HostWork::find_outside(const ReportData& data, TrackId thread, const Coverage& loading) {
+  Stretches occupied;
+  occupied.add(loading);
+  occupied.add(data.in_operators(thread));
+  const Coverage all = occupied.united();
+  for (std::size_t i = 1; i < all.stretches().size(); ++i) {
+    const Nanos begin_ns = all.stretches()[i - 1].end_ns;
+    const Nanos end_ns = all.stretches()[i].begin_ns;
+    if (end_ns - begin_ns >= kLeastOtherCodeNs) outside_.add(begin_ns, end_ns);
+  }
+  Stretches other;
+  other.add(loading);
+  other.add(computing_);
+  other.add(outside_);
+  other_work_ = other.united();
+}
+
+SpanId HostWork::longest_in(Nanos begin_ns, Nanos end_ns) const {
+  return longest(begin_ns, end_ns, false);
+}
+
+SpanId HostWork::launching_in(Nanos begin_ns, Nanos end_ns) const {
+  return longest(begin_ns, end_ns, true);
+}
+
+SpanId HostWork::longest(Nanos begin_ns, Nanos end_ns, bool only_launching) const {
+  auto at = std::upper_bound(
+      outer_.begin(), outer_.end(), begin_ns,
+      [this](Nanos time, const Outer& one) { return time < trace_.end_ns(one.span); });
+  SpanId longest;
+  Nanos most_ns = 0;
+  for (; at != outer_.end() && trace_.spans().start_ns[at->span] < end_ns; ++at) {
+    const Nanos both_ns = std::min(end_ns, trace_.end_ns(at->span)) -
+                          std::max(begin_ns, trace_.spans().start_ns[at->span]);
+    if (both_ns <= most_ns || (only_launching && at->computes)) continue;
+    most_ns = both_ns;
+    longest = at->span;
+  }
+  return longest;
+}
+
+}  // namespace sonde::detail

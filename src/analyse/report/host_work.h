@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What a thread that launches device work does besides.
+//
+//   Launchers launchers(data);
+//   const HostWork& host = launchers.of(thread);
+//   host.computing()                           // when it computed on the host itself
+//   host.longest_in(begin_ns, end_ns)          // what took most of that time
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyse/report/report_data.h"
+
+namespace sonde::detail {
+
+class HostWork {
+ public:
+  HostWork(const ReportData& data, TrackId thread);
+
+  // When it was in operators that launch nothing and take long enough to compute something.
+  const Coverage& computing() const noexcept { return computing_; }
+  // When it ran other code, for longer than it takes to come from one operator to the next. Loading
+  // data does not count.
+  const Coverage& outside() const noexcept { return outside_; }
+  // All that is not launching: computing, other code, loading data.
+  const Coverage& other_work() const noexcept { return other_work_; }
+
+  // The outermost operator or call that covers most of a time; invalid: none does.
+  SpanId longest_in(Nanos begin_ns, Nanos end_ns) const;
+  // The same of those that do not just compute.
+  SpanId launching_in(Nanos begin_ns, Nanos end_ns) const;
+
+ private:
+  void find_operators(const ReportData& data, TrackId thread, const Coverage& loading);
+  void find_outside(const ReportData& data, TrackId thread, const Coverage& loading);
+  SpanId longest(Nanos begin_ns, Nanos end_ns, bool only_launching) const;
+
+  struct Outer {
+    SpanId span;
+    bool computes;
+  };
+  const Trace& trace_;
+  std::vector<Outer> outer_;  // in time order
+  Coverage computing_;
+  Coverage outside_;
+  Coverage other_work_;
+};
+
+class Launchers {
+ public:
+  explicit Launchers(const ReportData& data) : data_(data) {}
+  const HostWork& of(TrackId thread) {
+    return by_thread_.try_emplace(thread.value(), data_, thread).first->second;
+  }
+
+ private:
+  const ReportData& data_;
+  std::unordered_map<std::uint32_t, HostWork> by_thread_;
+};
+
+}  // namespace sonde::detail
