@@ -8,6 +8,8 @@
 
 #include "analyse/report/findings.h"
 #include "analyse/report/host_work.h"
+#include "analyse/sum.h"
+#include "analyse/time/launches.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -158,9 +160,11 @@ void pageable(const ReportData& data, Report& report) {
       sum.seen, sum.seen.total_ns(), changes);
 }
 
-// Neither copy happens, and what the host computed in between is done on the device.
-void stay_on_device(const Trace& trace, const CopyTime& copy, Launchers& launchers,
-                    Changes& changes) {
+// Neither copy happens, and what the host computed in between is done on the device. Returns how
+// long that was.
+Nanos stay_on_device(const ReportData& data, const CopyTime& copy, Launchers& launchers,
+                     Changes& changes) {
+  const Trace& trace = data.trace;
   const SpanTable& spans = trace.spans();
   for (const SpanId one : {copy.earlier, copy.span}) {
     if (!one.valid()) continue;
@@ -168,10 +172,26 @@ void stay_on_device(const Trace& trace, const CopyTime& copy, Launchers& launche
     changes.scale(one, 0);
   }
   const SpanId call = spans.launch[copy.span];
-  if (!copy.earlier.valid() || !call.valid() || !spans.track[call].valid()) return;
+  const SpanId first_call = copy.earlier.valid() ? spans.launch[copy.earlier] : SpanId();
+  if (!first_call.valid() || !call.valid() || spans.track[call] != spans.track[first_call])
+    return 0;
   const TrackId thread = spans.track[call];
-  for_covered(launchers.of(thread).computing(), trace.end_ns(copy.earlier), spans.start_ns[call],
-              [&](Nanos begin_ns, Nanos end_ns) { changes.cut(thread, begin_ns, end_ns); });
+  Nanos between_ns = 0;
+  const auto cut = [&](Nanos begin_ns, Nanos end_ns) {
+    changes.cut(thread, begin_ns, end_ns);
+    add_to(between_ns, end_ns - begin_ns);
+  };
+  const Nanos from_ns = trace.end_ns(first_call);
+  const Nanos to_ns = spans.start_ns[call];
+  // If the thread did nothing else for the device, all of the time was for these data.
+  if (data.program().launches().between(first_call.value() + 1, call.value()).empty()) {
+    if (from_ns < to_ns) cut(from_ns, to_ns);
+    for (std::uint32_t row = first_call.value() + 1; row < call.value(); ++row)
+      changes.no_wait(SpanId(row));
+  } else {
+    for_covered(launchers.of(thread).computing(), from_ns, to_ns, cut);
+  }
+  return between_ns;
 }
 
 void returned(const ReportData& data, Report& report) {
@@ -179,21 +199,23 @@ void returned(const ReportData& data, Report& report) {
   if (sum.seen.empty()) return;
   Changes changes(data.program());
   Launchers launchers(data);
+  Nanos between_ns = 0;
   for (const CopyTime& copy : report.copies.returned)
     if (data.steady.has(report.trace.spans().start_ns[copy.span]))
-      stay_on_device(report.trace, copy, launchers, changes);
+      add_to(between_ns, stay_on_device(data, copy, launchers, changes));
   add_simulated(
       data, report,
       {.id = "copies_there_and_back",
        .title = "Data seems to leave the device and come back",
        .detail = format_text("{} to the device had the same size as an earlier copy from "
-                             "it: {} and {} in both directions.",
+                             "it: {} and {} in both directions, with {} of the host in between.",
                              sum.spans.size() == 1 ? std::string("One copy")
                                                    : count_text(sum.spans.size()) + " copies",
-                             bytes_text(sum.bytes), duration_text(sum.seen.total_ns())),
+                             bytes_text(sum.bytes), duration_text(sum.seen.total_ns()),
+                             duration_text(between_ns)),
        .advice = "Do on the device what the host does with the data in between.",
        .command = "sonde events TRACE"},
-      sum.seen, sum.seen.total_ns(), changes);
+      sum.seen, sum.seen.total_ns() + between_ns, changes);
 }
 
 // Copies of pageable memory have their own finding and are left out.

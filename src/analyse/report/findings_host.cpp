@@ -26,6 +26,8 @@ constexpr double kMostPerCore = 1.1;
 constexpr double kLeastOfCores = 0.5;
 // Threads that wait although they want less of the cores than this do not wait for each other.
 constexpr double kLeastOfBusyCores = 0.25;
+// Of loading a batch: what it takes to receive it from a worker; assumed.
+constexpr double kLeastReceiving = 0.25;
 // If more of the steps are slow, slow ones are usual.
 constexpr double kMostOutliers = 0.2;
 constexpr std::size_t kMostLeaksNamed = 3;
@@ -60,13 +62,24 @@ double free_share(const ProcessorTime& time, bool has_workers) {
   return std::max(1 - wanted / cores, 0.0);
 }
 
-// What one more worker would hide. A loader without workers can load while the rest computes; with
-// workers, twice as many load in half the time.
+// How many workers to assume for a loader without any: one, or up to four on free cores.
+int new_workers(const ProcessorTime& time) {
+  constexpr double kMost = 4;
+  if (!time.is_known()) return 1;
+  return static_cast<int>(std::clamp(static_cast<double>(time.cores) - time.wanted(), 1.0, kMost));
+}
+
+// What workers would hide: they load while the rest computes. If there are some already, twice as
+// many load in half the time.
 double hidden_share(const Report& report, Nanos loading_ns, bool has_workers) {
   if (loading_ns <= 0) return 0;
   const auto whole = static_cast<double>(report.measured_ns);
   const auto loading = static_cast<double>(loading_ns);
-  const double hidden = std::min(loading, has_workers ? whole / 2 : std::max(whole - loading, 0.0));
+  const double compute = std::max(whole - loading, 0.0);
+  const double left = has_workers ? loading / 2
+                                  : std::max({loading / new_workers(report.processor) - compute,
+                                              kLeastReceiving * loading, 0.0});
+  const double hidden = loading - left;
   return std::min(hidden, whole * free_share(report.processor, has_workers)) / loading;
 }
 
@@ -90,7 +103,8 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
   Changes changes(data.program());
   const double hidden = hidden_share(report, seen.total_ns(), has_workers);
   for (const SpanId span : loading) changes.scale_call(span, std::max(1 - hidden, 1e-9));
-  const std::string_view what = has_workers ? "twice as many workers, each" : "one worker";
+  const auto workers = static_cast<std::uint64_t>(new_workers(report.processor));
+  const std::string what = has_workers ? "twice as many workers" : counted_text(workers, "worker");
   Finding finding{.id = std::string(id(Pattern::SynchronizedDataLoader)),
                   .title = "Steps wait for their data",
                   .detail = format_text(
@@ -105,8 +119,8 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
     return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
   }
   finding.detail +=
-      format_text(" The saving assumes {} on a free core{}.", what,
-                  report.processor.is_known() ? ", as far as the program left cores free" : "");
+      format_text(" The saving assumes {} on free cores{}.", what,
+                  report.processor.is_known() ? ", as far as the program left any" : "");
   add_simulated(data, report, std::move(finding), seen, seen.total_ns(), changes);
 }
 

@@ -79,6 +79,7 @@ struct Cause {
   explicit Cause(const ReportData& data) : seen(data), changes(data.program()) {}
   Evidence seen;
   Changes changes;
+  Nanos device_ns = 0;  // what the operators launched took
 };
 
 class OperatorFindings {
@@ -149,6 +150,8 @@ class OperatorFindings {
   void take(Cause& cause, SpanId op) {
     cause.seen.add(op, trace_.spans().track[op], start_ns(op), trace_.end_ns(op));
     cause.changes.remove(op);
+    for (const Launch& launch : launches_.below(op))
+      add_to(cause.device_ns, trace_.spans().duration_ns[launch.work]);
   }
 
   // Small operators on one element after another: the index ascends wherever it is known.
@@ -317,8 +320,8 @@ class OperatorFindings {
 
   void add(Cause& cause, Finding finding) {
     if (cause.seen.empty()) return;
-    add_simulated(data_, report_, std::move(finding), cause.seen, cause.seen.total_ns(),
-                  cause.changes);
+    add_simulated(data_, report_, std::move(finding), cause.seen,
+                  cause.seen.total_ns() + cause.device_ns, cause.changes);
   }
 
   void say_pattern(Cause& cause, Pattern pattern, std::string title, std::string detail) {

@@ -235,5 +235,114 @@ TEST(Judgement, ThePathCountsCallsAndNotTheirPieces) {
   EXPECT_EQ(linear->count, 3U);
 }
 
+// 1 ms of work on a device, then a mask that the host computes for 3 ms, then the next launch.
+TEST(Judgement, AGapBelongsToWhatTheHostDidAndNotToTheNextLaunch) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 4'000 * i;
+    t.op("aten::triu", begin_us, begin_us + 3'000);
+    t.op("aten::to", begin_us + 3'000, begin_us + 3'020);
+    t.runtime("cudaLaunchKernel", begin_us + 3'010, begin_us + 3'014).correlation(i + 1);
+    t.kernel("k", begin_us + 3'016, begin_us + 4'000).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  ASSERT_NE(finding(found, "host_computes"), nullptr);
+  EXPECT_EQ(found.findings.front().id, "host_computes");
+  EXPECT_EQ(finding(found, "host_computes")->groups.front().name, "aten::triu");
+  EXPECT_EQ(finding(found, "launch_bound"), nullptr);
+}
+
+// The host is far ahead: a step that takes long only waits until the device has caught up.
+TEST(Judgement, AStepThatWaitsForABusyDeviceIsNoOutlier) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = i < 9 ? 100 * i : 900;
+    t.step(i, begin_us, i < 9 ? begin_us + 100 : 9'950);
+    t.runtime("cudaLaunchKernel", begin_us + 10, begin_us + 20).correlation(i + 1);
+    t.kernel("gemm", 1'000 * i + 30, 1'000 * i + 1'030).correlation(i + 1);
+  }
+  EXPECT_EQ(finding(report(t.build()), "outlier_steps"), nullptr);
+}
+
+TEST(Judgement, SlowStepsThatWaitForDataAreToldByTheLoader) {
+  OpTrace t;
+  for (int i = 0; i < 12; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    const Nanos load_us = i % 6 == 5 ? 8'000 : 100;
+    t.step(i, begin_us, begin_us + load_us + 1'000);
+    t.annotation("load_batch", begin_us, begin_us + load_us);
+    t.op("aten::mm", begin_us + load_us, begin_us + load_us + 1'000);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.findings.front().id, "synchronized_data_loader");
+  EXPECT_EQ(finding(found, "outlier_steps"), nullptr);
+}
+
+// What is taken away takes its delays with it: 1,000 kernels of 1 us that begin 9 us after each
+// other.
+TEST(Judgement, ARemovedLoopLeavesNoDelaysBehind) {
+  OpTrace t;
+  for (int i = 0; i < 500; ++i) {
+    t.op("aten::select", 20 * i, 20 * i + 3);
+    t.op("aten::add", 20 * i + 4, 20 * i + 19);
+    t.runtime("cudaLaunchKernel", 20 * i + 6, 20 * i + 9).correlation(i + 1);
+    t.kernel("k", 20 * i + 14, 20 * i + 15).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_GT(saving(found, "for_loop_indexing"), 9'500'000) << "of 10 ms";
+}
+
+// A launch that blocks because the device has taken no more for now does not hold anything up.
+TEST(Judgement, AFullQueueIsAWaitForTheDevice) {
+  OpTrace t;
+  t.builder().devices().push_back(
+      {.name = t.builder().intern("H200"), .compute_major = 9, .compute_minor = 0});
+  for (int i = 0; i < 50; ++i) {  // from the tenth on, each launch waits for a kernel
+    const Nanos begin_us = i < 10 ? 10 * i : 1'000 * (i - 9);
+    t.op("aten::mm", begin_us, begin_us + (i < 10 ? 8 : 998));
+    t.runtime("cudaLaunchKernel", begin_us + 2, begin_us + (i < 10 ? 6 : 995)).correlation(i + 1);
+    t.kernel("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128>", 10 + 1'000 * i,
+             1'010 + 1'000 * i)
+        .correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_GT(saving(found, "fp32_matmul"), 35'000'000) << "four fifths of 50 ms";
+}
+
+TEST(Judgement, TheSteadyPartLastsUntilTheDeviceIsDone) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    t.step(i, 100 * i, 100 * i + 100);
+    t.runtime("cudaLaunchKernel", 100 * i + 10, 100 * i + 20).correlation(i + 1);
+    t.kernel("gemm", 1'000 * i + 30, 1'000 * i + 1'030).correlation(i + 1);
+  }
+  EXPECT_EQ(report(t.build()).measured_ns, 10'030'000);
+}
+
+// Two operators that repeat show what is steady, although the loop may be within a step.
+TEST(Judgement, AShortLoopHasAStart) {
+  OpTrace t;
+  t.op("aten::rand", 0, 5'000);
+  for (int i = 0; i < 100; ++i) {
+    t.op("aten::linear", 5'000 + 100 * i, 5'060 + 100 * i);
+    t.op("aten::relu", 5'060 + 100 * i, 5'100 + 100 * i);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.step_rule, StepRule::Repeated);
+  EXPECT_EQ(found.start_ns, 5'000'000);
+}
+
+// 100 operators of 10 us, of which recording took 2 us each: halves of a scope of 167 ns.
+TEST(Judgement, RecordingItselfIsNotTheProgram) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::EventCostPs, 167'000);
+  t.builder().add_ledger(LedgerKind::EventsWritten, 100);
+  t.step(1, 0, 1'000);
+  for (int i = 0; i < 100; ++i) t.op("aten::add", 10 * i, 10 * i + 10);
+  const Report found = report(t.build());
+  EXPECT_NEAR(static_cast<double>(found.corrected_ns), 200'000, 2'000);
+  EXPECT_NEAR(static_cast<double>(found.measured_ns), 800'000, 5'000);
+}
+
 }  // namespace
 }  // namespace sonde

@@ -13,6 +13,8 @@ namespace {
 
 // How far a device's times may be off from the host's.
 constexpr Nanos kClockSlackNs = 2'000;
+// A launch takes microseconds.
+constexpr Nanos kLeastQueueWaitNs = 100'000;
 
 // A property of names, computed once per name.
 class NameSet {
@@ -60,6 +62,19 @@ void HostCalls::mark_blocking_copies(std::vector<std::uint32_t>& waiting) const 
   }
 }
 
+// A device takes about a thousand launches in advance. The next one waits until it has done some:
+// the call takes long, and what it launched begins long after.
+void HostCalls::mark_full_queues(std::vector<std::uint32_t>& waiting) const {
+  const SpanTable& spans = trace_.spans();
+  for (const SpanId work : trace_.all_spans()) {
+    const SpanId call = spans.launch[work];
+    if (!call.valid() || !is_call(spans.kind[call])) continue;
+    const Nanos length_ns = spans.duration_ns[call];
+    if (length_ns >= kLeastQueueWaitNs && spans.start_ns[work] - trace_.end_ns(call) > length_ns)
+      waiting.push_back(call.value());
+  }
+}
+
 void HostCalls::collect_waits() {
   const SpanTable& spans = trace_.spans();
   std::vector<std::uint32_t> waiting;
@@ -68,6 +83,7 @@ void HostCalls::collect_waits() {
     if (is_call(spans.kind[span]) && waits.has(spans.name[span])) waiting.push_back(span.value());
   }
   mark_blocking_copies(waiting);
+  mark_full_queues(waiting);
   std::sort(waiting.begin(), waiting.end());
   waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
   for (const std::uint32_t row : waiting) {

@@ -32,6 +32,7 @@ class HostCalls {
   std::uint32_t process_of(SpanId span) const noexcept;
   void collect_waits();
   void mark_blocking_copies(std::vector<std::uint32_t>& waiting) const;
+  void mark_full_queues(std::vector<std::uint32_t>& waiting) const;
 
   const Trace& trace_;
   std::vector<Wait> waits_;  // by process and begin

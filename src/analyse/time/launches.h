@@ -34,9 +34,10 @@ class Launches {
     return between(first.value(), rows_end(trace_, last));
   }
 
- private:
+  // … and for the rows of one thread from `first` up to `last`.
   std::span<const Launch> between(std::uint32_t first, std::uint32_t last) const;
 
+ private:
   Trace trace_;
   std::vector<Launch> all_;
 };
