@@ -110,9 +110,32 @@ void slow_computing(const ReportData& data, Report& report) {
       seen, seen.total_ns(), changes);
 }
 
+void loaded_kernels(const ReportData& data, Report& report) {
+  Evidence seen(data);
+  Launchers launchers(data);
+  for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
+    const HostWork& host = launchers.of(thread);
+    for_covered(host.loading_kernels(), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
+      seen.add(host.longest_in(at_ns, to_ns), thread, at_ns, to_ns);
+    });
+  });
+  if (seen.empty()) return;
+  add_known(report,
+            {.id = "loading_kernels",
+             .title = "Kernels are loaded at their first use",
+             .detail = format_text("The driver loaded kernels while the device had nothing to do: "
+                                   "{}. It happens once for each.",
+                                   seen.lengths()),
+             .advice = "Leave the first steps out of measurements. A server can run each kind of "
+                       "request once before it takes any, or set CUDA_MODULE_LOADING=EAGER.",
+             .command = "sonde table TRACE --sort-by cpu_time_total"},
+            seen, seen.total_ns(), 0);
+}
+
 }  // namespace
 
 void find_idle_hosts(const ReportData& data, Report& report) {
+  loaded_kernels(data, report);
   slow_program(data, report);
   slow_computing(data, report);
 }

@@ -14,6 +14,11 @@ constexpr Nanos kLeastComputingNs = 50'000;
 // Between two operators Python takes a few microseconds; longer pauses are other code.
 constexpr Nanos kLeastOtherCodeNs = 50'000;
 
+bool loads_kernels(std::string_view call) {
+  return call.find("ModuleLoad") != std::string_view::npos ||
+         call.find("LibraryLoad") != std::string_view::npos;
+}
+
 bool calls_device(const Trace& trace, SpanId span) {
   const std::uint32_t end = rows_end(trace, span);
   for (std::uint32_t row = span.value() + 1; row < end; ++row)
@@ -40,8 +45,15 @@ HostWork::HostWork(const ReportData& data, TrackId thread) : trace_(data.trace) 
     if (trace_.spans().track[span] == thread)
       loading.add(trace_.spans().start_ns[span], trace_.end_ns(span));
   const Coverage loads = loading.united();
+  find_loading_kernels(thread);
   find_operators(data, thread, loads);
   find_outside(data, thread, loads);
+}
+
+void HostWork::find_loading_kernels(TrackId thread) {
+  for (const SpanId span : trace_.track_spans(thread))
+    if (is_call(trace_.spans().kind[span]) && loads_kernels(trace_.name(span)))
+      loading_kernels_.add(trace_.spans().start_ns[span], trace_.end_ns(span));
 }
 
 void HostWork::find_operators(const ReportData& data, TrackId thread, const Coverage& loading) {
@@ -70,6 +82,7 @@ void HostWork::find_outside(const ReportData& data, TrackId thread, const Covera
   Stretches other;
   other.add(loading);
   other.add(computing_);
+  other.add(loading_kernels_);
   other.add(outside_);
   other_work_ = other.united();
 }

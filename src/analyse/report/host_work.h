@@ -25,7 +25,9 @@ class HostWork {
   // When it ran other code, for longer than it takes to come from one operator to the next. Loading
   // data does not count.
   const Coverage& outside() const noexcept { return outside_; }
-  // All that is not launching: computing, other code, loading data.
+  // When the driver loaded kernels, which it does at their first use.
+  const Coverage& loading_kernels() const noexcept { return loading_kernels_; }
+  // All that is not launching: these three, and loading data.
   const Coverage& other_work() const noexcept { return other_work_; }
 
   // The outermost operator or call that covers most of a time; invalid: none does.
@@ -34,6 +36,7 @@ class HostWork {
   SpanId launching_in(Nanos begin_ns, Nanos end_ns) const;
 
  private:
+  void find_loading_kernels(TrackId thread);
   void find_operators(const ReportData& data, TrackId thread, const Coverage& loading);
   void find_outside(const ReportData& data, TrackId thread, const Coverage& loading);
   SpanId longest(Nanos begin_ns, Nanos end_ns, bool only_launching) const;
@@ -46,6 +49,7 @@ class HostWork {
   std::vector<Outer> outer_;  // in time order
   Coverage computing_;
   Coverage outside_;
+  Coverage loading_kernels_;
   Coverage other_work_;
 };
 
