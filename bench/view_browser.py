@@ -6,13 +6,15 @@
     bench/view_browser.py build/release/bin/sonde made.sonde           over the server
     bench/view_browser.py build/release/bin/sonde made.sonde --file    as one file
 
-Prints milliseconds: until the page is ready, from a step to its first picture (from what is cached) and to the sharp one, with the
-wait for the browser's next frame, and of drawing alone. On a busy machine these are longer than the work; the processor's time a step
-is printed as well. Needs Chromium; draws without a GPU.
+Prints milliseconds: until the page is ready, of waiting for the page to get a turn of the wheel, from there to the first picture (from
+what is cached) and to the sharp one, and of drawing alone. On a busy machine these are longer than the work; the processor's time a step is printed as well. Needs Chromium;
+draws without a GPU.
 """
 
 import argparse
+import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -20,32 +22,52 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/page"))
-from browser import Browser, find_browser  # noqa: E402
+from browser import Browser, Page, find_browser  # noqa: E402
 from check_view_page import Served  # noqa: E402
 
-# Twelve ways from the whole trace down to microseconds, with moves to the side at each zoom.
-WALK = """(async (steps) => {
-  const frame = () => new Promise((done) => requestAnimationFrame(done));
-  const frames = () => Number(document.body.dataset.frames);
-  const canvas = document.querySelector(".tracks canvas"), length = sonde.trace.length;
-  let seed = 5; const random = () => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return seed / 2 ** 32; };
-  const first = [], sharp = [], draw = [], rects = [], labels = [];
-  while (first.length < steps) {
-    let span = length; const centre = random() * length; document.querySelector(".scroller").scrollTop = random() * 6000;
-    while (span > 3000 && first.length < steps) for (const shift of [0, 0.3, 0.6]) {
-      const from = Math.max(0, Math.min(length - span, centre - span / 2 + shift * span));
-      const start = performance.now(), before = frames();
-      sondeShow(from, from + span);
-      while (frames() === before && performance.now() - start < 1000) await frame();
-      first.push(performance.now() - start);
-      while (canvas.dataset.sharp !== "true") await frame();
-      sharp.push(performance.now() - start);
-      draw.push(Number(document.body.dataset.took)); rects.push(Number(document.body.dataset.drawn)); labels.push(Number(document.body.dataset.labels));
-      if (shift === 0.6) span /= 2;
+# Times from when the page gets an event of the wheel to the end of the first drawing and of the sharp one. The browser hands events over
+# once a frame, so that what a person sees is up to a frame later.
+WATCH = """(() => {
+  const canvas = document.querySelector(".tracks canvas"), data = document.body.dataset;
+  const seen = { first: [], sharp: [], draw: [], waited: [], rects: [], labels: [] };
+  let start = 0, waiting = 0, tell = () => {};
+  addEventListener("wheel", (event) => { start = performance.now(); seen.waited.push(start - event.timeStamp); waiting = 2; }, { capture: true, passive: true });
+  new MutationObserver(() => {
+    const now = performance.now() - start;
+    if (waiting === 2) { waiting = 1; seen.first.push(now); seen.draw.push(Number(data.took)); }
+    if (waiting === 1 && canvas.dataset.sharp === "true") {
+      waiting = 0;
+      seen.sharp.push(now); seen.rects.push(Number(data.drawn)); seen.labels.push(Number(data.labels));
+      tell();
     }
-  }
-  return { first, sharp, draw, rects, labels, heap: performance.memory.usedJSHeapSize / 1e6 };
-})"""
+  }).observe(document.body, { attributes: true, attributeFilter: ["data-frames"] });
+  window.watched = { seen, next: () => { window.watched.sharp = new Promise((done) => { tell = done; setTimeout(done, 500); }).then(() => { waiting = 0; }); } };
+})()"""
+ZOOM_BY_TWO = -315  # of the wheel
+AT_REST = 0.05  # seconds; what is near is fetched meanwhile
+
+
+def walk(page: Page, steps: int) -> dict[str, list[float]]:
+    """From the whole trace down to microseconds, with moves to the side at each zoom, as often as there are steps for."""
+    random.seed(5)
+    page.evaluate(WATCH)
+    left = 0
+    for _ in range(steps):
+        if left == 0:
+            page.press("0")
+            page.evaluate(f"document.querySelector('.scroller').scrollTop = {random.random() * 6000}")
+            page.wait_for("document.querySelector('.tracks canvas').dataset.sharp === 'true'")
+            left = 3 * int(math.log2(page.evaluate("sonde.trace.length") / 3000))
+        time.sleep(AT_REST)
+        page.evaluate("watched.next()")
+        x, y = 300 + random.random() * 1200, 400
+        if left % 3 == 0:
+            page.mouse("mouseWheel", x, y, deltaX=0, deltaY=ZOOM_BY_TWO, modifiers=2)
+        else:
+            page.mouse("mouseWheel", x, y, deltaX=420, deltaY=0, modifiers=8)
+        page.evaluate("watched.sharp")
+        left -= 1
+    return page.evaluate("watched.seen")
 
 
 def cpu_seconds(pid: int) -> float:
@@ -91,18 +113,18 @@ def main() -> int:
             server = Served(options.sonde, options.trace)
             print(f"opened and indexed after {time.monotonic() - began:.2f} s")
             address = server.address
-        began = time.monotonic()
         page = browser.open_address(address)
         page.wait_for("document.body && document.body.dataset.ready && (document.querySelector('.tracks canvas') || {dataset: {}}).dataset.sharp === 'true'", 120)
-        print(f"first sharp picture after {1000 * (time.monotonic() - began):.0f} ms")
+        print(f"first sharp picture {float(page.evaluate('document.body.dataset.sharpAt')):.0f} ms after the page was asked for")
         before = (cpu_seconds(browser.process.pid), cpu_seconds(server.process.pid) if server else 0)
-        result = page.evaluate(f"{WALK}({options.steps})")
+        result = walk(page, options.steps)
+        heap = page.evaluate("performance.memory.usedJSHeapSize / 1e6")
         page.call("HeapProfiler.collectGarbage")
         kept = page.evaluate("performance.memory.usedJSHeapSize / 1e6")
-        for name in ("first", "sharp", "draw"):
+        for name in ("waited", "first", "sharp", "draw"):
             values = result[name]
             print(f"{name:14} p50 {quantile(values, 0.5):7.1f} ms   p95 {quantile(values, 0.95):7.1f} ms   most {max(values):7.1f} ms")
-        print(f"{len(result['sharp'])} steps, at most {max(result['rects']):,.0f} rectangles and {max(result['labels']):,.0f} labels, heap {result['heap']:.0f} MB, {kept:.0f} MB of it in use")
+        print(f"{len(result['sharp'])} steps, at most {max(result['rects']):,.0f} rectangles and {max(result['labels']):,.0f} labels, heap {heap:.0f} MB, {kept:.0f} MB of it in use")
         spent = (cpu_seconds(browser.process.pid) - before[0], (cpu_seconds(server.process.pid) if server else 0) - before[1])
         print(f"CPU a step: browser {1000 * spent[0] / len(result['sharp']):.1f} ms, server {1000 * spent[1] / len(result['sharp']):.1f} ms")
         if server is not None:

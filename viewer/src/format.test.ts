@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, momentText, narrowName, sentenceText, shortName, timeText } from "./format.ts";
+import { bytesText, momentText, narrowName, percentText, sentenceText, shortName, timeText } from "./format.ts";
 
 test("times have four digits and the unit that fits", () => {
   assert.equal(timeText(0), "0 ns");
@@ -14,6 +14,12 @@ test("times have four digits and the unit that fits", () => {
 test("moments a pixel apart have different texts", () => {
   assert.notEqual(momentText(1_000_000_000, 10), momentText(1_000_000_010, 10));
   assert.equal(momentText(5_000_000, 1_000_000), "5 ms");
+});
+
+test("a small share is not said to be none", () => {
+  assert.equal(percentText(1, 100_000), "< 0.1 %");
+  assert.equal(percentText(0, 100), "0.0 %");
+  assert.equal(percentText(1, 8), "12.5 %");
 });
 
 test("bytes have binary units", () => {

@@ -46,7 +46,9 @@ export function bytesText(bytes: number): string {
 }
 
 export function percentText(part: number, whole: number): string {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+  if (whole <= 0) return "";
+  const percent = (100 * part) / whole;
+  return percent > 0 && percent < 0.05 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
 }
 
 /** A sentence of the library, which writes units for terminals. */

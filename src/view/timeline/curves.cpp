@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -76,16 +75,29 @@ void add_devices(const Trace& trace, std::vector<Curve>& out) {
   }
 }
 
+// Whichever thread says what a counter is, it is the process's.
+struct CounterOwner {
+  ProcessId process;
+  TrackId track;  // only of tracks that are no threads
+  friend bool operator==(const CounterOwner&, const CounterOwner&) = default;
+};
+CounterOwner counter_owner(const Trace& trace, TrackId track) {
+  if (!track.valid()) return {};
+  const bool is_thread = trace.tracks().kind[track] == TrackKind::Thread;
+  return {trace.tracks().process[track], is_thread ? TrackId() : track};
+}
+
 void add_counters(const Trace& trace, std::vector<Curve>& out) {
   const CounterTable& table = trace.counters();
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, bool> seen;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> seen;
   for (std::size_t i = 0; i < table.size() && seen.size() < kMostCounters; ++i) {
-    const auto key =
-        std::tuple(table.track[i].value(), table.name[i].value(), table.series[i].value());
-    if (!seen.try_emplace(key, true).second) continue;
+    const CounterOwner owner = counter_owner(trace, table.track[i]);
+    const auto key = std::tuple(owner.process.value(), owner.track.value(), table.name[i].value(),
+                                table.series[i].value());
+    if (!seen.insert(key).second) continue;
     Curve curve;
-    curve.track = table.track[i];
-    curve.process = curve.track.valid() ? trace.tracks().process[curve.track] : ProcessId();
+    curve.track = owner.track;
+    curve.process = owner.process;
     curve.counter = table.name[i];
     curve.counter_series = table.series[i];
     curve.name = readable_line(trace.string(table.name[i]));
@@ -239,8 +251,9 @@ std::vector<float> counter_values(const TraceAnswers& answers, const Curve& curv
   const CounterTable& table = answers.trace().counters();
   std::vector<std::pair<Nanos, double>> values;
   for (std::size_t i = 0; i < table.size(); ++i)
-    if (table.track[i] == curve.track && table.name[i] == curve.counter &&
-        table.series[i] == curve.counter_series && std::isfinite(table.value[i]))
+    if (table.name[i] == curve.counter && table.series[i] == curve.counter_series &&
+        std::isfinite(table.value[i]) &&
+        counter_owner(answers.trace(), table.track[i]) == CounterOwner{curve.process, curve.track})
       values.emplace_back(table.time_ns[i] - answers.trace().first_ns(), table.value[i]);
   std::stable_sort(values.begin(), values.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

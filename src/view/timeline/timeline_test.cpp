@@ -163,6 +163,27 @@ TEST(TimelineIndex, PlacesManySpansThatAllOverlap) {
   EXPECT_EQ(TimelineIndex(*std::move(builder).build()).rows(0), 5000u);
 }
 
+TEST(Curves, OfACounterAreOneWhicheverThreadSaysIt) {
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({});
+  const StringId queue = builder.intern("queue");
+  for (int i = 0; i < 4; ++i) {
+    TrackRow thread;
+    thread.process = process;
+    thread.id = i;
+    CounterRow counter;
+    counter.track = builder.tracks().push_back(thread);
+    counter.time_ns = 100 * i;
+    counter.name = queue;
+    counter.value = i + 1;
+    builder.counters().push_back(counter);
+  }
+  const TraceAnswers answers(*std::move(builder).build(), "drawn");
+  const std::vector<Curve> all = curves(answers.trace());
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_THAT(curve_values(answers, all[0], 0, 300, 3), ElementsAre(1, 2, 3));
+}
+
 std::string words(std::initializer_list<std::uint32_t> all) {
   const std::vector<std::uint32_t> list(all);
   return {reinterpret_cast<const char*>(list.data()), list.size() * 4};

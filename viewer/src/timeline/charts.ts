@@ -9,7 +9,7 @@ import type { Stretch } from "../state.ts";
 
 const PIECE = 512;
 const MOST_PIECES = 600;
-export const CAUSES = ["The device waited for the host", "The device's own delay between two pieces of work", "It was launched in time, and waited for something else"];
+export const CAUSES = ["The device waited for the host", "The device's own delay between two pieces of work", "It waited for something else, or its launch is not known"];
 export const DOINGS = ["communicated with other ranks", "had waited for the device", "was running operators", "was in the program's own code"];
 /** As the Overview colours them (style.css). */
 const IDLE = ["--wait0", "--wait1", "--wait2", "--wait3", "--delay", "--other"];

@@ -82,14 +82,9 @@ export function Timeline({ source }: { source: Source }) {
   const layout = useComputed(() => makeLayout(source.trace, { pinned: state.pinned.value, collapsed: state.collapsed.value, filter: state.trackFilter.value }));
 
   const parts = useMemo(() => {
-    let asked = false;
+    // Effects wait for the next frame, once for all that changed until then.
     const changed = () => {
-      if (asked) return;
-      asked = true;
-      requestAnimationFrame(() => {
-        asked = false;
-        redraw.value++;
-      });
+      redraw.value++;
     };
     const names = new NameStore(source, changed);
     return { names, tiles: new TileCache(source, changed, showError), curves: new CurveCache(source, changed), painter: new Painter((id) => names.get(id)) };
@@ -112,7 +107,9 @@ export function Timeline({ source }: { source: Source }) {
     const began = performance.now();
     draw(canvas.current!, stage(), parts.painter, moving.current, drag.value);
     // For tests and measurements.
-    Object.assign(document.body.dataset, { drawn: parts.painter.rects, labels: parts.painter.labels, pending: parts.tiles.pending, frames: ++frames, took: performance.now() - began });
+    const { dataset } = document.body;
+    Object.assign(dataset, { drawn: parts.painter.rects, labels: parts.painter.labels, pending: parts.tiles.pending, frames: ++frames, took: performance.now() - began });
+    if (canvas.current!.dataset.sharp === "true") dataset.sharpAt ??= String(performance.now());
   });
 
   useSignalEffect(() => {
