@@ -28,8 +28,7 @@ export function Ruler({ source, tiles, layout, redraw, size }: Props) {
   const press = useRef<{ at: number; x: number; onMap: boolean } | null>(null);
   useSignalEffect(() => {
     redraw.value;
-    size.value;
-    draw(canvas.current!, source, tiles, layout.value);
+    if (size.value.width > 0) draw(canvas.current!, source, tiles, layout.value);
   });
   const timeAt = (event: PointerEvent & { currentTarget: HTMLCanvasElement }, onMap: boolean) => {
     const view = onMap ? state.wholeOf(source) : state.stretch.value;

@@ -74,7 +74,8 @@ export function Timeline({ source }: { source: Source }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const hover = useSignal<Hover | null>(null);
   const drag = useSignal<{ from: number; to: number; top: number; bottom: number } | null>(null);
-  const size = useSignal({ width: 800, height: 400 });
+  // Not known until it is laid out; nothing is asked for before.
+  const size = useSignal({ width: 0, height: 0 });
   const top = useSignal(0);
   const moving = useRef(false);
   const shownAsked = useRef(state.selectShown.peek());
@@ -104,6 +105,7 @@ export function Timeline({ source }: { source: Source }) {
 
   useSignalEffect(() => {
     redraw.value;
+    if (size.value.width === 0) return;
     const began = performance.now();
     draw(canvas.current!, stage(), parts.painter, moving.current, drag.value);
     // For tests and measurements.
