@@ -156,6 +156,7 @@ void Agent::attach(const char* torch_library) {
 // opening it just now.
 void Agent::end_with_program(int status) {
   // By the agent's thread: the one that ends the program may be confined by a sandbox.
+  if (ended_process_.load() == ::getpid()) return;
   const std::string ending = status == 0 ? "" : "status " + std::to_string(status);
   if (server_.ask(ending.empty() ? "end" : "end " + ending)) return;
   const std::unique_lock lock(mutex_, std::chrono::seconds(2));
@@ -178,6 +179,7 @@ void Agent::note_ending(const std::string& ending) {
 void Agent::close_session() {
   if (auto closed = session_->close(); !closed)
     add_to_report(options_.report, ReportKind::Error, closed.error().message);
+  ended_process_.store(::getpid());
 }
 
 // Called before any session. It does nothing until the program uses CUDA.
@@ -212,6 +214,7 @@ Result<void> Agent::open_session(bool start_due) {
   session.record = options_.record;
   session.record.activities = supported_activities();
   SONDE_TRY(session_, Session::open(std::move(session)));
+  ended_process_.store(0);
   add_to_report(options_.report, ReportKind::Recording, session_->path(), session_->file_id());
   SONDE_TRY_VOID(describe(*session_, options_.record));
   first_start_due_ = start_due;

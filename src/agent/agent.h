@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -78,6 +79,7 @@ class Agent {
   Result<std::string> snapshot(std::string path);
   std::string status() const;
 
+  std::atomic<pid_t> ended_process_{0};  // whose session is closed; a child of fork() has its own
   // Guards everything below except the server, which only the thread uses once it is open.
   std::timed_mutex mutex_;
   bool begun_ = false;

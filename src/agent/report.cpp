@@ -21,6 +21,12 @@ namespace {
 constexpr std::array<std::string_view, 8> kKinds = {
     "recording", "adapter", "error", "execution_trace", "claim", "dump", "steps", "demand"};
 
+// As the run log has it: one field of a line.
+std::string field_of(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return text;
+}
+
 // The run log, locked against other processes while this lives.
 class LockedReport {
  public:
@@ -36,11 +42,10 @@ class LockedReport {
   LockedReport(const LockedReport&) = delete;
   LockedReport& operator=(const LockedReport&) = delete;
 
-  void add(ReportKind kind, std::string text, const std::string& file_id = "") const {
+  void add(ReportKind kind, const std::string& text, const std::string& file_id = "") const {
     if (fd_ < 0) return;
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     const std::string line = std::string(kKinds[static_cast<std::size_t>(kind)]) + '\t' +
-                             std::to_string(::getpid()) + '\t' + text +
+                             std::to_string(::getpid()) + '\t' + field_of(text) +
                              (file_id.empty() ? "" : '\t' + file_id) + '\n';
     const ssize_t written = write_some(fd_, line.data(), line.size());
     static_cast<void>(written);
@@ -64,6 +69,20 @@ bool parse_line(std::string_view line, ReportEntry& entry) {
   entry.text = rest.substr(0, third);
   if (third != std::string_view::npos) entry.file_id = rest.substr(third + 1);
   return true;
+}
+
+// Whether a process has claimed the path. Not by parsing all lines: a run may have thousands of
+// processes, and each asks.
+bool is_claimed(std::string_view log, const std::string& path) {
+  constexpr std::string_view kClaim = "claim\t";
+  static_assert(kKinds[static_cast<std::size_t>(ReportKind::Claim)] == "claim");
+  const std::string field = '\t' + field_of(path) + '\n';
+  for (std::size_t at = log.find(field); at != std::string_view::npos;
+       at = log.find(field, at + 1)) {
+    const std::size_t line = log.rfind('\n', at) + 1;  // npos + 1 is 0
+    if (log.substr(line).starts_with(kClaim)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -109,19 +128,14 @@ std::string dump_path(const std::string& recording, std::int64_t number) {
 
 Result<std::string> claim_output(const std::string& report, const std::string& pattern) {
   const LockedReport lock(report);
-  std::vector<ReportEntry> entries;
-  if (auto known = read_report(report)) entries = *std::move(known);
-  const auto is_taken = [&](const std::string& path) {
-    return std::any_of(entries.begin(), entries.end(), [&](const ReportEntry& entry) {
-      return entry.kind == ReportKind::Claim && entry.text == path;
-    });
-  };
+  std::string log;
+  if (auto known = read_file(report)) log = *std::move(known);
   const bool tells_apart = pattern.find("{pid}") != std::string::npos;
   const std::string apart = tells_apart ? pattern : before_suffix(pattern, "{pid}");
   std::string free = pattern;
   for (int attempt = 1;; ++attempt) {
     SONDE_TRY(const std::string path, fill_output_name(free));
-    if (!is_taken(path)) {
+    if (!is_claimed(log, path)) {
       lock.add(ReportKind::Claim, path);
       return free;
     }

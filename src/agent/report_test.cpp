@@ -55,6 +55,17 @@ TEST_F(Report, GivesEachRecordingANameOfItsOwn) {
   EXPECT_EQ(claim_output(path_, "x-{pid}.sonde").value(), "x-{pid}.2.sonde");
 }
 
+TEST_F(Report, GivesNamesWithTabsAndNewlinesOnlyOnce) {
+  EXPECT_EQ(claim_output(path_, "a\tb\n.sonde").value(), "a\tb\n.sonde");
+  EXPECT_EQ(claim_output(path_, "a\tb\n.sonde").value(), "a\tb\n.{pid}.sonde");
+}
+
+TEST_F(Report, TakesOnlyClaimsForClaims) {
+  add_to_report(path_, ReportKind::Recording, "run.sonde", "0123");
+  add_to_report(path_, ReportKind::Error, "run.sonde");
+  EXPECT_EQ(claim_output(path_, "run.sonde").value(), "run.sonde");
+}
+
 TEST(Suffix, OfAnExecutionTraceHasSeveralParts) {
   EXPECT_EQ(before_suffix("run.et.json.gz", "2"), "run.2.et.json.gz");
   EXPECT_EQ(before_suffix("a/run.et.json", "2"), "a/run.2.et.json");

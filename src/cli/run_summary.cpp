@@ -114,9 +114,11 @@ Recorded outline_of(const BlockFile& file, Recorded result) {
   look_for_gpu(*trace, facts.counts, result);
   const std::uint64_t events = count_of(facts.ledger, LedgerKind::EventsWritten);
   result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, to sort by
-  result.text = (events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes())) +
-                format_text(" in {}, {}", duration_text(windows_ns(*trace)),
-                            losses_text(facts, result.still_runs || !file.sealed()));
+  result.text = events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes());
+  // That of a recording that was cut short is known from its events alone.
+  if (const Nanos time = windows_ns(*trace); time > 0)
+    result.text += format_text(" in {}", duration_text(time));
+  result.text += format_text(", {}", losses_text(facts, result.still_runs || !file.sealed()));
   if (file.sealed()) {
     remove_live_file(file);
   } else if (const auto process = process_of(file); process && !process->live_name.empty()) {
@@ -162,7 +164,7 @@ std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
     if (entry.kind != ReportKind::Recording) continue;
     std::error_code ignored;
     if (!fs::exists(entry.text, ignored)) {
-      lines.push_back(shown(entry.text) + ": was deleted during recording");
+      lines.push_back(shown(entry.text) + ": was moved or deleted during recording");
     } else if (const auto file = own_file(entry); !file && is_replaced(file.error())) {
       lines.push_back(file.error().message);
     }
@@ -170,7 +172,6 @@ std::vector<std::string> missing_files(const std::vector<ReportEntry>& report) {
   return lines;
 }
 
-// Removes the files of processes that ended while opening them. They are empty.
 // A recording is locked while its process writes it. True also where that cannot be known.
 bool is_recorded_to(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -180,6 +181,7 @@ bool is_recorded_to(const std::string& path) {
   return !is_free;
 }
 
+// Removes the files of processes that ended while opening them. They are empty.
 void remove_begun(const std::vector<ReportEntry>& report, std::int64_t run_pid) {
   for (const ReportEntry& claim : report) {
     std::error_code ignored;
@@ -346,7 +348,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   const std::vector<std::string> missing = missing_files(report);
   remove_begun(report, run_pid);
   const std::vector<Recorded> recordings = recorded_in(report, run_pid);
-  const bool problems = !missing.empty() || std::any_of(report.begin(), report.end(), is_problem);
+  const bool problems = std::any_of(report.begin(), report.end(), is_problem);
   add_problems(report, target, lines);
   lines.insert(lines.end(), missing.begin(), missing.end());
   const std::string demanded = add_demanded(report, lines);
@@ -360,6 +362,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
     lines.push_back(why_none);
     return lines;
   }
+  if (recordings.empty() && !missing.empty()) return lines;  // something was
   if (recordings.empty()) {
     lines.push_back("nothing was recorded" +
                     (problems ? "" : ": " + why_nothing(report, target, program, options)));

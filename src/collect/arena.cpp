@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/arena.h"
 
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,14 +39,27 @@ std::uint32_t fitting_chunks(const std::string& output, std::uint32_t wanted) {
   return room == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(room - 1, wanted));
 }
 
-// How many chunks to reserve when threads need `needed`. If the disk has plenty of room, all of
-// them: that costs nothing, and no thread ever waits for more.
-std::uint32_t chunks_in_steps(std::uint32_t needed, std::uint64_t room, std::uint32_t most) {
+// At first, where the disk has plenty of room. It lasts until more are reserved, even if 16 threads
+// record at full speed.
+constexpr std::uint32_t kFirstChunks = 2 * kFewestChunks;
+// At once, in a file system that keeps its files in memory: there, to reserve is to take memory and
+// fill it with zeros.
+constexpr std::uint32_t kMemoryStep = (std::uint32_t{8} << 20) / kChunkBytes;
+
+bool is_kept_in_memory(int fd) {
+  struct statfs facts = {};
+  if (::fstatfs(fd, &facts) != 0) return false;
+  return facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC;
+}
+
+std::uint32_t plenty_of(std::uint64_t room, std::uint32_t most) {
   constexpr std::uint64_t kPlenty = 8;
-  const std::uint64_t free_step = room / kPlenty / kChunkBytes;
-  const std::uint64_t steps = (std::uint64_t{needed} + kFewestChunks - 1) / kFewestChunks;
-  const std::uint64_t wanted = std::max<std::uint64_t>(steps * kFewestChunks, free_step);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, most));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(room / kPlenty / kChunkBytes, most));
+}
+
+std::uint32_t in_steps(std::uint32_t chunks, std::uint32_t step, std::uint32_t most) {
+  const std::uint64_t steps = (std::uint64_t{chunks} + step - 1) / step;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(steps * step, most));
 }
 
 std::string why_so_few(const std::string& output) {
@@ -97,8 +112,22 @@ bool Arena::reserve(std::uint32_t chunks) {
   const int fd = file_.descriptor();
   // Blocks that the file already has no longer count as free space.
   const std::uint64_t room = room_beside(live_path_, range_bytes(reserved_chunks_));
-  const std::uint32_t wanted = chunks_in_steps(chunks, room, chunk_count_);
+  // All there are, where the disk has plenty of room, so that no thread ever waits for more.
+  const std::uint32_t wanted = in_memory_ ? in_steps(chunks, kMemoryStep, chunk_count_)
+                                          : std::max(in_steps(chunks, kFewestChunks, chunk_count_),
+                                                     plenty_of(room, chunk_count_));
   return fd >= 0 && range_bytes(wanted) <= room && extend(fd, wanted);
+}
+
+std::uint32_t Arena::ahead(std::uint32_t ready) const {
+  constexpr std::uint32_t kTimesReady = 8;  // the drainer may have to wait for a processor
+  if (!in_memory_) return std::max(kFewestChunks, ready);
+  return std::clamp(kTimesReady * ready, kMemoryStep, std::max(reserved_chunks_, kFewestChunks));
+}
+
+std::uint32_t Arena::plenty() const {
+  if (in_memory_ || !file_backed()) return 0;
+  return plenty_of(room_beside(live_path_, range_bytes(reserved_chunks_)), chunk_count_);
 }
 
 bool Arena::extend(int fd, std::uint32_t chunks) {
@@ -129,7 +158,11 @@ Result<void> Arena::map_file(const std::string& output, std::uint64_t stream) {
 
 Result<void> Arena::fill_and_map(KeptFile& file, const std::string& path, std::uint64_t stream) {
   const int fd = file.descriptor();
-  const std::uint32_t first = chunks_in_steps(1, room_beside(path), chunk_count_);
+  in_memory_ = is_kept_in_memory(fd);
+  std::uint32_t first = kMemoryStep;
+  if (!in_memory_)
+    first = std::clamp(plenty_of(room_beside(path), chunk_count_), kFewestChunks, kFirstChunks);
+  first = std::min(first, chunk_count_);
   reserved_chunks_ = 0;
   // Done first: if the process is killed after this, the file can be recognised as left over.
   const LiveFileHead head = live_file_head(stream, chunk_count_);

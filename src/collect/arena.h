@@ -27,7 +27,8 @@ class Arena {
   std::uint32_t max_chunks() const { return max_chunks_; }
   char* chunks() const;  // the first chunk, aligned to kChunkBytes
 
-  // Maps a new live file beside `output`. Its first blocks are reserved on disk; reserve() reserves
+  // Maps a new live file beside `output`. Its first blocks are reserved on disk, no more than a
+  // short program needs, because each block takes time to reserve and to free; reserve() reserves
   // the rest. The file has room for fewer chunks than `chunk_count` if the process may not write as
   // much or the disk does not have the space. Uses plain memory if `output` is empty or the file
   // cannot be made. In both cases `why` gets the reason.
@@ -46,6 +47,11 @@ class Arena {
   std::uint32_t reserved_chunks() const { return reserved_chunks_; }
   // Reserves up to `chunks`, in large steps, if the disk has the space now. False if it has not.
   bool reserve(std::uint32_t chunks);
+  // How many should be reserved beyond those that threads use, if they need `ready` from one look
+  // to the next.
+  std::uint32_t ahead(std::uint32_t ready) const;
+  // How many chunks cost the disk little compared with the space it has now.
+  std::uint32_t plenty() const;
 
   // Brings the chunks from `first` to before `last` into memory, so that no recording thread takes
   // a page fault. Nobody may be using them: they are filled with zeros, which makes this cheap
@@ -65,7 +71,8 @@ class Arena {
   std::uint32_t max_chunks_ = 0;
   std::uint32_t chunk_count_ = 0;
   std::uint32_t reserved_chunks_ = 0;
-  KeptFile file_;  // the live one
+  bool in_memory_ = false;  // the file system of the live file
+  KeptFile file_;           // the live one
   std::string live_path_;
 };
 

@@ -59,7 +59,9 @@ void ChunkDrain::live_chunks(detail::Pool& pool, const Take& take) {
 }
 
 void ChunkDrain::chunk(const detail::Pool& pool, ChunkHeader* chunk, const Take& take) {
-  Taken& taken = taken_[pool.index_of(chunk)];
+  const std::uint32_t index = pool.index_of(chunk);
+  if (index >= taken_.size()) taken_.resize(index + 1);
+  Taken& taken = taken_[index];
   EventsHead head;
   head.thread = __atomic_load_n(&chunk->thread, __ATOMIC_RELAXED);
   head.sequence = __atomic_load_n(&chunk->sequence, __ATOMIC_RELAXED);

@@ -24,8 +24,8 @@ class ChunkDrain {
   // Called before chunks are handed out again. What was taken must be safe by then.
   using Flush = std::function<void()>;
 
-  // For a stream of `chunk_count` chunks.
-  void reset(std::uint32_t chunk_count) { taken_.assign(chunk_count, {}); }
+  // Where a stream begins.
+  void reset() { taken_.clear(); }
 
   // False if some full chunks could not be taken.
   bool full_chunks(Stream& stream, const Take& take, const Flush& flush);
@@ -41,7 +41,7 @@ class ChunkDrain {
 
   void chunk(const detail::Pool& pool, detail::ChunkHeader* chunk, const Take& take);
 
-  std::vector<Taken> taken_;
+  std::vector<Taken> taken_;  // by the chunk's number, up to the greatest that was seen
   std::vector<std::uint64_t> words_;
 };
 

@@ -70,10 +70,13 @@ Collector& Collector::instance() {
 
 Result<void> Collector::start_stream(const SessionOptions& options, const std::string& path) {
   SONDE_TRY_VOID(stream_.start(options, path));
-  drain_.reset(stream_.pool().chunk_count());
+  drain_.reset();
   last_fresh_ = 0;
   anchor_interval_ns_ = kFirstAnchorNs;
-  last_rotation_ns_ = monotonic_ns();
+  const std::int64_t now = monotonic_ns();
+  last_anchor_ns_ = now;  // add() writes the first
+  last_look_ns_ = now;
+  last_rotation_ns_ = now;
   return {};
 }
 
@@ -85,7 +88,6 @@ void Collector::start_drainer() {
   try {
     drainer_ = std::thread([this] { run(); });
     drainer_running_ = true;
-    await_drainer();
   } catch (const std::system_error&) {
     drainer_running_ = false;
   }
@@ -104,12 +106,10 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
     return suits || std::any_of(sessions_.begin(), sessions_.end(),
                                 [](const auto& s) { return !s->closing; });
   });
-  if (!stream_.is_on()) SONDE_TRY_VOID(start_stream(session->options, session->path));
   start_drainer();
-  if (!drainer_running_) {
-    if (sessions_.empty()) stream_.end();
+  if (!drainer_running_)
     return Failure(ErrorCode::Io, "cannot start a thread to write the recording");
-  }
+  if (!stream_.is_on()) SONDE_TRY_VOID(start_stream(session->options, session->path));
   session->facts.process = this_process();
   ProcessBlock process = session->facts.process;
   stream_.describe(process);
@@ -135,6 +135,8 @@ Result<void> Collector::add(const std::shared_ptr<SessionState>& session) {
   session->drainer_ns_at_open = drainer_ns_.load(std::memory_order_relaxed);
   sessions_.push_back(session);
   work_.notify_one();
+  lock.unlock();
+  await_drainer();
   return {};
 }
 
@@ -168,6 +170,7 @@ Result<void> Collector::begin_window(SessionState& session, std::int64_t first_s
     session.file->add_anchor(take_anchor());
     SessionState::Window window;
     window.start_ticks = read_ticks();
+    window.start_ns = monotonic_ns();
     window.first_step = first_step;
     if (session.options.policy == BufferPolicy::Ring) {
       // Chunks of this window hold nothing else, so overwritten events can be counted.

@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kPartialEveryNs = 200'000'000;
 constexpr std::int64_t kAnchorEveryNs = 1'000'000'000;
 constexpr std::int64_t kLookEveryNs = 100'000'000;
+constexpr std::int64_t kFirstSchedulingNs = 20'000'000;
 constexpr std::int64_t kSchedulingEveryNs = 500'000'000;
 constexpr std::int64_t kRotationEveryNs = 600'000'000'000;
 constexpr auto kBusyInterval = std::chrono::milliseconds(2);
@@ -77,7 +78,8 @@ void Collector::run() {
       // Whoever opens another session starts another drainer.
       if (!work_.wait_for(lock, kIdleTime, [&] { return quit_ || !sessions_.empty(); })) break;
     } else {
-      work_.wait_for(lock, busy ? kBusyInterval : kCalmInterval, [&] { return urgent_ || quit_; });
+      const bool soon = busy || stream_.is_young();
+      work_.wait_for(lock, soon ? kBusyInterval : kCalmInterval, [&] { return urgent_ || quit_; });
     }
     if (quit_ && sessions_.empty()) break;
     urgent_ = false;
@@ -110,6 +112,7 @@ void Collector::pass() {
   const std::int64_t now = monotonic_ns();
   bool draining = false;
   bool ended = false;
+  bool recording = false;
   std::vector<std::shared_ptr<SessionState>> sessions;
   {
     const std::lock_guard guard(mutex_);
@@ -117,12 +120,13 @@ void Collector::pass() {
     refresh_flags();
     sessions = sessions_;
     for (const auto& session : sessions_) {
+      recording = recording || session->recording();
       if (!session->all_written() && session->options.policy != BufferPolicy::Ring) draining = true;
       ended = ended || (!session->windows.empty() && session->windows.back().end_ticks != 0 &&
                         !session->windows.back().written);
     }
   }
-  stream_.prepare_ahead();
+  if (recording) stream_.prepare_ahead();
   if (draining) {
     const auto take_live = [this](const EventsHead& head, std::span<const std::uint64_t> words) {
       distribute(head, words, true);
@@ -165,15 +169,17 @@ void Collector::pass() {
   last_fresh_ = stream_.pool().fresh_used();
 }
 
-// Looks when a window has begun, and from time to time while one is open. Not with the mutex held:
-// a program may have many threads.
+// Looks when a window has lasted a while, and from time to time while it is open. Most programs end
+// soon, and a process whose threads were looked at takes the system milliseconds longer to end. Not
+// with the mutex held: a program may have many threads.
 void Collector::watch_scheduling(std::int64_t now_ns) {
   bool has_begun = false;
   bool is_open = false;
   {
     const std::lock_guard guard(mutex_);
     for (const auto& session : sessions_) {
-      if (!session->recording()) continue;
+      if (!session->recording() || now_ns - session->windows.back().start_ns < kFirstSchedulingNs)
+        continue;
       is_open = true;
       has_begun = has_begun || !session->windows.back().share_at_begin;
     }
@@ -182,20 +188,27 @@ void Collector::watch_scheduling(std::int64_t now_ns) {
   last_scheduling_ns_ = now_ns;
   scheduling_.look(now_ns);
   const std::lock_guard guard(mutex_);
-  for (const auto& session : sessions_)
-    if (session->recording() && !session->windows.back().share_at_begin)
-      session->windows.back().share_at_begin = scheduling_.total();
+  for (const auto& session : sessions_) {
+    if (!session->recording()) continue;
+    SessionState::Window& window = session->windows.back();
+    if (!window.share_at_begin && now_ns - window.start_ns >= kFirstSchedulingNs)
+      window.share_at_begin = scheduling_.total();
+  }
 }
 
 // Of a window that has just ended; the mutex is not held.
 void Collector::write_share(SessionState& session, std::size_t window) {
+  std::optional<ProcessorShare> begin;
+  {
+    const std::lock_guard guard(mutex_);
+    begin = session.windows[window].share_at_begin;
+  }
+  if (!begin) return;  // it was too short
   scheduling_.look(monotonic_ns());
   if (!scheduling_.has_looked()) return;
   std::string json;
   {
     const std::lock_guard guard(mutex_);
-    const std::optional<ProcessorShare> begin = session.windows[window].share_at_begin;
-    if (!begin) return;  // it was too short
     session.share = session.share.plus(scheduling_.total().minus(*begin));
     json = scheduling_.json(session.share);
   }

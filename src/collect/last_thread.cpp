@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <system_error>
@@ -16,6 +18,8 @@ namespace sonde {
 namespace {
 
 std::atomic<int> own_threads{0};
+// Their ids, 0 where there is none. A thread that finds no place is not known.
+std::array<std::atomic<std::int64_t>, 8> own_ids{};
 std::atomic<bool> is_ending{false};
 
 [[noreturn]] void end_program(const EndedLeader& leader) {
@@ -30,14 +34,24 @@ std::atomic<bool> is_ending{false};
 
 OwnThread::OwnThread() {
   own_threads.fetch_add(1);
+  for (std::int64_t none = 0; place_ < own_ids.size(); ++place_, none = 0) {
+    if (own_ids[place_].compare_exchange_strong(none, ::gettid())) break;
+  }
 }
 
 OwnThread::~OwnThread() {
+  if (place_ < own_ids.size()) own_ids[place_].store(0);
   own_threads.fetch_sub(1);
+}
+
+bool is_own_thread(std::int64_t kernel_id) {
+  return std::any_of(own_ids.begin(), own_ids.end(),
+                     [&](const auto& id) { return id.load() == kernel_id; });
 }
 
 void forget_own_threads() {
   own_threads.store(0);
+  for (auto& id : own_ids) id.store(0);
   is_ending.store(false);
 }
 

@@ -5,6 +5,9 @@
 // ends the process with its last thread, but it counts our threads too, so the process would never
 // end.
 
+#include <cstddef>
+#include <cstdint>
+
 namespace sonde {
 
 // Marks the calling thread as one of ours while it lives.
@@ -14,7 +17,12 @@ class OwnThread {
   ~OwnThread();
   OwnThread(const OwnThread&) = delete;
   OwnThread& operator=(const OwnThread&) = delete;
+
+ private:
+  std::size_t place_ = 0;
 };
+// Whether the thread with that id is one of them.
+bool is_own_thread(std::int64_t kernel_id);
 // Call it in a child of fork(), which has none of them.
 void forget_own_threads();
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/own_process.h"
+#include "collect/last_thread.h"
 
 namespace sonde {
 namespace {
@@ -76,12 +77,12 @@ void SchedulingWatch::look(std::int64_t now_ns) {
   }
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/task"));
   if (folder == nullptr) return;
-  const std::int64_t own = ::gettid();
   std::unordered_map<std::int64_t, Counters> now;
   while (const dirent* const entry = ::readdir(folder.get())) {
     std::int64_t id = 0;
     const char* const name_end = entry->d_name + std::strlen(entry->d_name);
-    if (std::from_chars(entry->d_name, name_end, id).ec != std::errc() || id == own) continue;
+    if (std::from_chars(entry->d_name, name_end, id).ec != std::errc() || is_own_thread(id))
+      continue;
     Counters counters;
     if (!read_thread(entry->d_name, counters)) continue;
     now.emplace(id, counters);

@@ -37,7 +37,7 @@ struct ProcessorShare {
 
 class SchedulingWatch {
  public:
-  // Reads the counters of all threads but the calling one. Does nothing in a sandbox, and where the
+  // Reads the counters of all threads but ours. Does nothing in a sandbox, and where the
   // system does not count.
   void look(std::int64_t now_ns);
   bool has_looked() const { return has_looked_; }

@@ -38,6 +38,7 @@ struct SessionFacts {
 struct SessionState {
   struct Window {
     std::uint64_t start_ticks = 0;
+    std::int64_t start_ns = 0;
     std::uint64_t end_ticks = 0;  // 0 while open
     std::int64_t first_step = 0;
     bool written = false;  // the file has all its events

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +20,7 @@
 #include "file/trace_file.h"
 #include "sonde/record.h"
 #include "sonde/source/source.h"
+#include "trace/known_names.h"
 #include "trace/testing/deep.h"
 #include "trace/testing/temp_dir.h"
 
@@ -273,6 +277,44 @@ TEST(Session, LeavesAWholeFileAndNoLiveBuffers) {
   EXPECT_EQ(ledger_sum(*trace, LedgerKind::Truncated), 0u);
   EXPECT_EQ(ledger_sum(*trace, LedgerKind::EventsWritten), 2u);
   EXPECT_GT(ledger_sum(*trace, LedgerKind::DrainerNs), 0u);
+}
+
+// In such a file system, reserving a block takes memory.
+TEST(Session, TakesLittleOfADiskThatIsMemory) {
+  struct statfs disk = {};
+  if (::statfs("/dev/shm", &disk) != 0 || disk.f_type != TMPFS_MAGIC)
+    GTEST_SKIP() << "/dev/shm is not in memory";
+  const std::string path = "/dev/shm/sonde-test-" + std::to_string(::getpid()) + ".sonde";
+  const auto session = open_session({.output = path});
+  EXPECT_TRUE(session->begin_window(-1));
+  {
+    SONDE_SCOPE("work");
+  }
+  struct stat live = {};
+  ASSERT_EQ(::stat((path + ".live").c_str(), &live), 0);
+  EXPECT_LE(live.st_blocks * 512, 10 << 20);
+  EXPECT_TRUE(session->close());
+  std::filesystem::remove(path);
+}
+
+// The system takes milliseconds longer to end a process whose threads were looked at.
+TEST(Session, LeavesTheSchedulerAloneInAShortWindow) {
+  const auto session = open_session({});
+  const auto has_share = [&] {
+    const Trace trace = session->read_all().value();
+    const auto& keys = trace.metadata().key;
+    for (std::size_t i = 0; i < trace.metadata().size(); ++i)
+      if (trace.string(keys[i]) == kProcessorTimeKey) return true;
+    return false;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  record_window(*session, [] { SONDE_SCOPE("work"); });
+  const bool was_short = std::chrono::steady_clock::now() < begin + std::chrono::milliseconds(15);
+  EXPECT_FALSE(was_short && has_share());
+  for (auto time = std::chrono::milliseconds(50); !has_share(); time *= 2) {
+    ASSERT_LT(time, std::chrono::seconds(10));
+    record_window(*session, [&] { let_the_clock_go_on(time); });
+  }
 }
 
 TEST(Session, FillsThePatternOfItsName) {

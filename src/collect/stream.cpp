@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "record/recorder.h"
@@ -18,9 +19,11 @@ using detail::kChunkBytes;
 namespace {
 
 constexpr std::uint32_t kMinChunks = 32;
-// How much memory is kept ready ahead of the recording threads: at first, and at most, which is
-// enough for two of them at full speed for 20 ms.
-constexpr std::uint32_t kFirstReadyChunks = (std::uint32_t{1} << 20) / kChunkBytes;
+constexpr std::int64_t kYoungNs = 20'000'000;
+// How much memory is kept ready ahead of the recording threads: in a young stream, later, and at
+// most, which is enough for two threads at full speed for 20 ms.
+constexpr std::uint32_t kYoungReadyChunks = (std::uint32_t{128} << 10) / kChunkBytes;
+constexpr std::uint32_t kLeastReadyChunks = (std::uint32_t{1} << 20) / kChunkBytes;
 constexpr std::uint32_t kReadyChunks = (std::uint32_t{32} << 20) / kChunkBytes;
 // In steps, so that threads can use the first chunks early.
 constexpr std::uint32_t kPrepareChunks = (std::uint32_t{4} << 20) / kChunkBytes;
@@ -42,8 +45,8 @@ Result<void> Stream::choose_arena(std::uint32_t chunk_count, std::uint64_t budge
   }
   arena_ = new Arena(chunk_count);
   if (!arena_->reserved()) {
-    return Failure(ErrorCode::Io,
-                   "cannot reserve address space for a budget of " + bytes_text(budget_bytes));
+    return Failure(ErrorCode::Io, "cannot reserve address space for a budget of " +
+                                      bytes_text(budget_bytes) + "; choose a smaller one");
   }
   arenas_.push_back(arena_);
   return {};
@@ -70,10 +73,12 @@ Result<void> Stream::start(const SessionOptions& options, const std::string& pat
               detail::held_chunks(arena_->chunks(), chunk_count), &arena_->ledger().losses);
   pool_.set_reserved(arena_->reserved_chunks());
   why_not_larger_.clear();
-  ready_chunks_ = kFirstReadyChunks / 2;  // which is doubled at once, as none are ready
+  ready_chunks_ = kYoungReadyChunks / 2;  // which is doubled at once, as none are ready
+  started_ns_ = monotonic_ns();
+  has_taken_plenty_ = false;
+  is_on_ = true;
   prepare_ahead();
   detail::attach_pool(&pool_);
-  is_on_ = true;
   return {};
 }
 
@@ -102,8 +107,15 @@ void Stream::describe(ProcessBlock& process) const {
   process.live_path = std::filesystem::absolute(live, ignored).string();
 }
 
+bool Stream::is_young() const {
+  return is_on_ && monotonic_ns() - started_ns_ < kYoungNs;
+}
+
 void Stream::reserve_ahead() {
-  const std::uint32_t wanted = std::min(pool_.fresh_used() + kReadyChunks, pool_.chunk_count());
+  std::uint32_t wanted =
+      std::min(pool_.fresh_used() + arena_->ahead(ready_chunks_), pool_.chunk_count());
+  if (!is_young() && !std::exchange(has_taken_plenty_, true))
+    wanted = std::max(wanted, arena_->plenty());
   if (wanted <= pool_.reserved()) return;
   if (arena_->reserve(wanted)) {
     pool_.set_reserved(arena_->reserved_chunks());
@@ -127,8 +139,9 @@ void Stream::make_ready(std::uint32_t first, std::uint32_t last) {
 
 void Stream::prepare_ahead() {
   reserve_ahead();
-  if (pool_.free_count() < ready_chunks_ / 2 || ready_chunks_ < kFirstReadyChunks)
+  if (pool_.free_count() < ready_chunks_ / 2)
     ready_chunks_ = std::min(2 * ready_chunks_, kReadyChunks);
+  if (!is_young()) ready_chunks_ = std::max(ready_chunks_, kLeastReadyChunks);
   while (pool_.free_count() < ready_chunks_) {
     const auto missing = ready_chunks_ - static_cast<std::uint32_t>(pool_.free_count());
     std::uint32_t first = 0;

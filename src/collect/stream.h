@@ -52,8 +52,11 @@ class Stream {
   std::uint64_t scope_ticks() const { return scope_ticks_; }
 
   // Reserves blocks and faults memory in ahead of the recording threads, so that they take no page
-  // fault. It begins with little and takes more if threads use it, because most programs end soon.
+  // fault. It begins with little and takes more if threads use it or the stream is no longer young,
+  // because most programs end soon.
   void prepare_ahead();
+  // Whether it began so recently that the program may end at once. Look after it often.
+  bool is_young() const;
   // Why the buffers did not become as large as they could; empty if nobody needed them to.
   const std::string& why_not_larger() const { return why_not_larger_; }
 
@@ -63,6 +66,7 @@ class Stream {
   void make_ready(std::uint32_t first, std::uint32_t last);
 
   bool is_on_ = false;
+  std::int64_t started_ns_ = 0;
   std::uint64_t id_ = 0;
   detail::Pool pool_;
   Arena* arena_ = nullptr;
@@ -70,6 +74,7 @@ class Stream {
   std::uint32_t wanted_chunks_ = 0;
   std::string why_not_as_wanted_;
   std::string why_not_larger_;
+  bool has_taken_plenty_ = false;
   std::uint32_t ready_chunks_ = 0;  // how many are kept free for threads
   std::uint64_t scope_ticks_ = 0;
   ClockAnchor first_anchor_;

@@ -3,7 +3,9 @@
 
 // A bounded queue of chunk numbers for many producers and many consumers that never waits: a push
 // or pop that meets one half done by another thread fails instead. After Dmitry Vyukov's bounded
-// MPMC queue: each cell carries the turn at which it may be written or read.
+// MPMC queue: each cell carries the turn at which it may be written or read. Turns are counted from
+// the cell's own number, so a queue of zeros is empty, and cells that are never used take no
+// memory.
 
 #include <atomic>
 #include <cstddef>
@@ -19,11 +21,10 @@ class IndexQueue {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t value;
   };
 
-  // `cells` must outlive the queue; `capacity` is a power of two. Not thread-safe.
+  // `cells` must be zeros and outlive the queue; `capacity` is a power of two. Not thread-safe.
   void reset(Cell* cells, std::uint64_t capacity) noexcept {
     cells_ = cells;
     mask_ = capacity - 1;
-    for (std::uint64_t i = 0; i < capacity; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
     head_.store(0, std::memory_order_relaxed);
     tail_.store(0, std::memory_order_release);
   }
@@ -32,14 +33,15 @@ class IndexQueue {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint64_t at = tail_.load(std::memory_order_relaxed);
     for (;;) {
       Cell& cell = cells_[at & mask_];
+      const std::uint64_t round = at & ~mask_;
       const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);  // pairs with pop
-      if (turn == at) {
+      if (turn == round) {
         if (tail_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) {
           cell.value = value;
-          cell.turn.store(at + 1, std::memory_order_release);  // pairs with pop
+          cell.turn.store(round + 1, std::memory_order_release);  // pairs with pop
           return true;
         }
-      } else if (turn < at) {
+      } else if (turn < round) {
         return false;
       } else {
         at = tail_.load(std::memory_order_relaxed);
@@ -51,14 +53,15 @@ class IndexQueue {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint64_t at = head_.load(std::memory_order_relaxed);
     for (;;) {
       Cell& cell = cells_[at & mask_];
+      const std::uint64_t round = at & ~mask_;
       const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);  // pairs with push
-      if (turn == at + 1) {
+      if (turn == round + 1) {
         if (head_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) {
           value = cell.value;
-          cell.turn.store(at + mask_ + 1, std::memory_order_release);  // pairs with push
+          cell.turn.store(round + mask_ + 1, std::memory_order_release);  // pairs with push
           return true;
         }
-      } else if (turn < at + 1) {
+      } else if (turn < round + 1) {
         return false;
       } else {
         at = head_.load(std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace sonde::detail {
 namespace {
@@ -21,13 +22,17 @@ std::uint64_t records_in(const ChunkHeader* chunk) noexcept {
 
 }  // namespace
 
+Pool::Cells Pool::new_cells(std::uint64_t count) {
+  void* const cells = std::calloc(count, sizeof(IndexQueue::Cell));
+  if (cells == nullptr) throw std::bad_alloc();
+  return Cells(static_cast<IndexQueue::Cell*>(cells));
+}
+
 void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
                  const std::vector<std::uint32_t>& held, LiveLosses* losses) {
   const std::uint64_t capacity = std::bit_ceil(std::uint64_t{chunk_count} * 2);
-  if (chunk_count > chunk_count_ || free_cells_ == nullptr) {
-    free_cells_ = std::make_unique<IndexQueue::Cell[]>(capacity);
-    full_cells_ = std::make_unique<IndexQueue::Cell[]>(capacity);
-  }
+  free_cells_ = new_cells(capacity);
+  full_cells_ = new_cells(capacity);
   memory_ = static_cast<char*>(memory);
   chunk_count_ = chunk_count;
   stream_ = stream;

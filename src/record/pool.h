@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -93,6 +94,13 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   }
 
  private:
+  struct FreeCells {
+    void operator()(IndexQueue::Cell* cells) const noexcept { std::free(cells); }
+  };
+  // From the system, which provides zeros: most cells are never touched.
+  using Cells = std::unique_ptr<IndexQueue::Cell[], FreeCells>;
+  static Cells new_cells(std::uint64_t count);
+
   bool take_fresh(std::uint32_t& index) noexcept;
   void put(IndexQueue& queue, ChunkHeader* chunk) noexcept;
 
@@ -108,8 +116,8 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   LiveLosses own_losses_;
   LiveLosses* losses_ = &own_losses_;
   std::vector<bool> held_;
-  std::unique_ptr<IndexQueue::Cell[]> free_cells_;
-  std::unique_ptr<IndexQueue::Cell[]> full_cells_;
+  Cells free_cells_;
+  Cells full_cells_;
   IndexQueue free_;
   IndexQueue full_;
 };

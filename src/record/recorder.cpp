@@ -143,7 +143,7 @@ void refresh_thread_names() {
 std::uint64_t measure_scope_ticks() {
   if (tick_source() != TickSource::Counter) return 0;
   constexpr int kBatches = 15;
-  constexpr int kScopes = 200;
+  constexpr int kScopes = 50;
   alignas(64) static unsigned char spare[kChunkBytes];
   static sonde_site site = {"", "", "", 0, 1};
   auto* chunk = reinterpret_cast<ChunkHeader*>(spare);

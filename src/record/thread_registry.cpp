@@ -99,21 +99,20 @@ bool read_thread_name(ThreadRecord& record) noexcept {
 }
 
 ThreadRecord* ThreadRegistry::allocate() noexcept {
-  if (free_ == nullptr) {
-    constexpr std::size_t kSlabBytes = std::size_t{64} << 10;
+  if (free_ != nullptr) {
+    ThreadRecord* const record = free_;
+    free_ = record->next;
+    return new (record) ThreadRecord;
+  }
+  constexpr std::size_t kSlabBytes = std::size_t{64} << 10;
+  if (fresh_ == fresh_end_) {
     void* slab =
         ::mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (slab == MAP_FAILED) return nullptr;
-    auto* records = static_cast<ThreadRecord*>(slab);
-    for (std::size_t i = 0; i < kSlabBytes / sizeof(ThreadRecord); ++i) {
-      auto* record = new (records + i) ThreadRecord;
-      record->next = free_;
-      free_ = record;
-    }
+    fresh_ = static_cast<ThreadRecord*>(slab);
+    fresh_end_ = fresh_ + kSlabBytes / sizeof(ThreadRecord);
   }
-  ThreadRecord* record = free_;
-  free_ = record->next;
-  return new (record) ThreadRecord;
+  return new (fresh_++) ThreadRecord;
 }
 
 ThreadRecord* ThreadRegistry::enter(ThreadCursor* cursor, const ThreadPast& past) noexcept {

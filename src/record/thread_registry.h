@@ -92,6 +92,8 @@ class ThreadRegistry {
   std::mutex mutex_;
   ThreadRecord* first_ = nullptr;
   ThreadRecord* free_ = nullptr;
+  ThreadRecord* fresh_ = nullptr;  // those of the last slab that were never used
+  ThreadRecord* fresh_end_ = nullptr;
   std::uint64_t next_thread_ = 1;
 };
 

@@ -204,8 +204,17 @@ TEST_F(Run, SaysThatItsFileWasRemoved) {
   std::filesystem::remove(file());
   ::kill(program_of(launched, RUN_SCOPES), SIGTERM);
   launched.wait();
-  EXPECT_NE(launched.errors().find("run.sonde: was deleted during recording"), std::string::npos)
+  EXPECT_NE(launched.errors().find("run.sonde: was moved or deleted during recording"),
+            std::string::npos)
       << launched.errors();
+  EXPECT_EQ(launched.errors().find("nothing was recorded"), std::string::npos) << launched.errors();
+}
+
+// Its events are not read, and its end is not known without them.
+TEST_F(Run, DoesNotSayHowLongALargeRecordingOfAKilledProgramIs) {
+  EXPECT_EQ(run({RUN_SCOPES, "trap", "2000000"}), 128 + SIGILL);
+  EXPECT_TRUE(said("keep the two files together")) << errors_;
+  EXPECT_FALSE(said("0 ns")) << errors_;
 }
 
 // Nor /dev/null, which would be gone for everyone.
