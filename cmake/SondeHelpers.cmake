@@ -85,15 +85,14 @@ macro(sonde_find_sdt)
 endmacro()
 
 # Names and lines of native stacks.
+# Only its headers: the library is opened when it is first used, because it takes long to load.
 macro(sonde_find_libdw)
   find_path(SONDE_LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
-  find_library(SONDE_LIBDW_LIBRARY dw)
-  mark_as_advanced(SONDE_LIBDW_INCLUDE_DIR SONDE_LIBDW_LIBRARY)
+  mark_as_advanced(SONDE_LIBDW_INCLUDE_DIR)
   set(sonde_libdw_found FALSE)
-  if(SONDE_LIBDW_INCLUDE_DIR AND SONDE_LIBDW_LIBRARY)
+  if(SONDE_LIBDW_INCLUDE_DIR)
     set(sonde_libdw_found TRUE)
   endif()
-  option(SONDE_OPEN_LIBDW "Open libdw when it is first used, for machines that may not have it" OFF)
   sonde_optional(LIBDW libdw-dev ${sonde_libdw_found} "names and lines of native stacks")
 endmacro()
 

@@ -59,6 +59,7 @@ endfunction()
 
 set(this_version "(= ${PROJECT_VERSION}-1)")
 sonde_package(sonde sonde devel
+  DEPENDS libdw1  # which is opened, not linked
   TEXT "Sonde records LibTorch, PyTorch, CUDA and OpenCL programs as they are,
 and opens the traces of PyTorch's profiler. It shows operator tables,
 timelines, memory, and what could be faster.")

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -12,16 +13,30 @@ namespace {
 
 constexpr int kNoMemoryStatus = 1;
 
+// Whether `new` has refused memory to any thread.
+std::atomic<bool> was_refused{false};
+
+void on_refusal() {
+  was_refused = true;
+  throw std::bad_alloc();
+}
+
+[[noreturn]] void end_without_memory() {
+  say_out_of_memory();
+  ::_exit(kNoMemoryStatus);
+}
+
 // For exceptions that nobody caught.
 void on_terminate() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
-    say_out_of_memory();
-    ::_exit(kNoMemoryStatus);
+    end_without_memory();
   } catch (...) {
     std::abort();
   }
+  // g++ ends some functions that may not throw without letting the exception be known.
+  if (was_refused && std::uncaught_exceptions() > 0) end_without_memory();
   std::abort();
 }
 
@@ -36,6 +51,7 @@ void say_out_of_memory() {
 
 void end_if_memory_runs_out() {
   std::set_terminate(on_terminate);
+  std::set_new_handler(on_refusal);
 }
 
 }  // namespace sonde::cli

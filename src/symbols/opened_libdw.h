@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// elfutils' libdw, opened when it is first used: for packages that run on machines without it
-// (SONDE_OPEN_LIBDW). Included after libdw's own headers, it puts the opened functions in place of
-// theirs. Without the library, dwfl_begin() returns null, and nothing else is called.
-
-#ifdef SONDE_OPEN_LIBDW
+// elfutils' libdw, opened when it is first used: a recorded process, which does not need it, starts
+// sooner, and packages run on machines without it. Included after libdw's own headers, it puts the
+// opened functions in place of theirs. Without the library, dwfl_begin() returns null, and nothing
+// else is called.
 
 #include <dlfcn.h>
 
@@ -104,5 +103,3 @@ inline const OpenedLibdw& libdw() {
 #define dwfl_report_end ::sonde::libdw().opened_dwfl_report_end
 #define dwfl_report_offline ::sonde::libdw().opened_dwfl_report_offline
 #define dwfl_standard_find_debuginfo ::sonde::libdw().opened_dwfl_standard_find_debuginfo
-
-#endif

@@ -53,6 +53,19 @@ TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
   }
 }
 
+TEST(Commands, SayThatMemoryRanOut) {
+  const TempDir dir;
+  Launched recorded(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "work", "4000000"}));
+  ASSERT_EQ(recorded.wait(), 0);
+  for (const std::string limit : {"200000", "300000"}) {  // KiB
+    Launched table(
+        dir, {"/bin/sh", "-c", "ulimit -v " + limit + "; '" SONDE_PROGRAM "' table run.sonde"});
+    EXPECT_EQ(table.wait(), 1) << limit;
+    EXPECT_NE(table.errors().find("sonde: not enough memory"), std::string::npos)
+        << limit << ": " << table.errors();
+  }
+}
+
 // A summary in constant memory can say no more than that.
 TEST(Summary, OfALargeRecordingComesFromItsCounts) {
   const TempDir dir;
