@@ -21,7 +21,7 @@ def load(path: Path) -> dict:
         return json.load(file)
 
 
-def repeated(events: list[dict], copies: int, offset: float) -> list[dict]:
+def repeated(events: list[dict], copies: int) -> list[dict]:
     timed = [e for e in events if "ts" in e and e.get("ph") != "M"]
     first = min(e["ts"] for e in timed)
     length = max(e["ts"] + e.get("dur", 0) for e in timed) - first + 1000
@@ -30,7 +30,7 @@ def repeated(events: list[dict], copies: int, offset: float) -> list[dict]:
     out = [e for e in events if "ts" not in e or e.get("ph") == "M"]
     for copy in range(copies):
         for event in timed:
-            event = dict(event, ts=event["ts"] + copy * length + offset)
+            event = dict(event, ts=event["ts"] + copy * length)
             if event["name"].startswith("ProfilerStep#"):
                 event["name"] = f"ProfilerStep#{int(event['name'][13:]) + copy * count}"
             if "id" in event:
@@ -52,15 +52,19 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     sources = sorted(options.source.glob("*rank*.json*"))
     chance = random.Random(1)
-    for rank in range(options.ranks):
-        trace = load(sources[rank % len(sources)])
-        copies = max(1, round(options.megabytes * 1e6 / len(json.dumps(trace))))
-        trace["traceEvents"] = repeated(trace["traceEvents"], copies, chance.uniform(-5000, 5000))
-        info = trace["distributedInfo"]
-        info.update(rank=rank, world_size=options.ranks)
-        info["pg_config"] = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": options.ranks,
-                              "ranks": list(range(options.ranks))}]
-        (options.out / f"rank{rank}.json").write_text(json.dumps(trace), encoding="utf-8")
+    for place, source in enumerate(sources):
+        trace = load(source)
+        events = trace.pop("traceEvents")
+        copies = max(1, round(options.megabytes * 1e6 / len(json.dumps(events))))
+        text = json.dumps(repeated(events, copies))
+        base = trace.get("baseTimeNanoseconds", 0)
+        for rank in range(place, options.ranks, len(sources)):
+            trace["distributedInfo"].update(rank=rank, world_size=options.ranks)
+            trace["distributedInfo"]["pg_config"] = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": options.ranks,
+                                                      "ranks": list(range(options.ranks))}]
+            trace["baseTimeNanoseconds"] = base + round(chance.uniform(-5e6, 5e6))
+            with open(options.out / f"rank{rank}.json", "w", encoding="utf-8") as file:
+                file.write(json.dumps(trace)[:-1] + ', "traceEvents": ' + text + "}")
 
 
 if __name__ == "__main__":
