@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "decode/collective_rows.h"
 #include "decode/device_rows.h"
 #include "decode/event_numbers.h"
 #include "decode/gradient_flows.h"
@@ -234,7 +235,10 @@ class Assembler {
     }
   }
 
-  void add_devices(bool cut_short) { devices_.finish(cut_short); }
+  void add_devices(bool cut_short) {
+    devices_.finish(cut_short);
+    collectives_.add_kernels();
+  }
 
   void spread_modules() {
     if (has_modules_) sonde::spread_modules(builder_);
@@ -539,6 +543,9 @@ class Assembler {
     }
     for (const DecodedNotes::Argument& argument : decoded.notes.arguments) {
       const auto [row, is_instant] = argument.owner;
+      if (!is_instant &&
+          collectives_.add(SpanId(first + row), recording_.names[argument.key].name, argument))
+        continue;
       builder_.extras().push_back({is_instant ? TableKind::Instants : TableKind::Spans,
                                    row + (is_instant ? first_instant : first),
                                    recording_.names[argument.key].name,
@@ -578,6 +585,7 @@ class Assembler {
   std::vector<AsyncBegin> async_begins_;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, TrackId>> async_ends_;
   std::map<std::uint64_t, std::vector<FlowEnd>> flows_;
+  CollectiveRows collectives_{builder_};
   std::unordered_map<std::string, ArgumentListId> lists_;
   PlaceReader places_;
   DeviceRows devices_;

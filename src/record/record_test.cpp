@@ -417,6 +417,35 @@ TEST(Arguments, KeepTheirTypesAndValues) {
   EXPECT_EQ(ledger_sum(trace, LedgerKind::TextsCut), 0u);
 }
 
+// As the source of operators records what torch tells of a collective of NCCL.
+TEST(Arguments, OfACollectiveAreARowOfTheCollectives) {
+  const Trace trace = record([] {
+    constexpr std::string_view kName = "record_param_comms";
+    for (const std::int64_t elements : {4, 8}) {
+      const sonde_op op = {sizeof(op), sonde_name(kName.data(), kName.size()), 0, -1, 0, 0};
+      ASSERT_NE(sonde_op_begin(&op), 0);
+      sonde_arg_text("name", "allreduce", 9);
+      sonde_arg_int("in_elements", elements);
+      sonde_arg_text("group_ranks", "[0, 1]", 6);
+      sonde_arg_int("is_async", 1);
+      sonde_arg_text("in_split", "", 0);
+      sonde_arg_int("unknown", 3);
+      sonde_end();
+    }
+  });
+  const CollectiveTable& rows = trace.collectives();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(trace.name(rows.span[1]), "record_param_comms");
+  EXPECT_EQ(trace.string(rows.name[0]), "allreduce");
+  EXPECT_EQ(rows.in_elements[0], 4);
+  EXPECT_EQ(rows.in_elements[1], 8);
+  EXPECT_EQ(rows.out_elements[1], -1);
+  EXPECT_EQ(trace.string(rows.group_ranks[1]), "[0, 1]");
+  EXPECT_EQ(rows.is_async[0], 1);
+  EXPECT_EQ(arguments_of(trace, TableKind::Spans, rows.span[0].index()),
+            (Arguments{{"unknown", "3"}}));
+}
+
 void function_with_arguments(int batch) {
   SONDE_FUNCTION("batch", batch, SONDE_CATEGORY, "io");
 }

@@ -14,6 +14,9 @@ inline constexpr std::string_view kEvaluateFunction = "autograd::engine::evaluat
 // The gradient that adds to a parameter's .grad.
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 
+// The operator in which torch tells of a collective of NCCL and others (the table `collectives`).
+inline constexpr std::string_view kCollectiveOperator = "record_param_comms";
+
 // A call of a module, as Python's profilers name it; its class and number follow: "Linear_2".
 inline constexpr std::string_view kModulePrefix = "nn.Module: ";
 

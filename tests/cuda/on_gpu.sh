@@ -68,6 +68,11 @@ for rank in 0 1 2 3; do
   "$sonde" export "$work/rank$rank.sonde" -o "$work/rank$rank.json" || failed=1
   python3 "$root/tests/cuda/compare_traces.py" "$work/torch$rank.json" "$work/rank$rank.json" || failed=1
 done
+echo "== collectives of NCCL"
+python3 "$root/tests/cuda/collectives.py" --torch "$work/torch_nccl.json" || failed=1
+"$sonde" run --gpu=full -o "$work/nccl.sonde" -- python3 "$root/tests/cuda/collectives.py" || failed=1
+"$sonde" export "$work/nccl.sonde" -o "$work/nccl.json" || failed=1
+python3 "$root/tests/cuda/compare_collectives.py" "$work/torch_nccl.json" "$work/nccl.json" || failed=1
 echo "== operators behind the work, as external correlation has them"
 g++ -std=c++20 -shared -fPIC -I"$root/src" -o "$work/libtag_ranges.so" "$root/tests/cuda/tag_ranges.cpp" -ldl || failed=1
 for level in linked full; do

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 
 #include <cstdint>
 #include <set>
@@ -51,6 +52,31 @@ TEST(TorchSource, AProfilerKeepsItsWishesWhenAnotherRanInBetween) {
       EXPECT_EQ(event.stack().empty(), !asked);
       EXPECT_EQ(event.cpu_memory_bytes() > 0, asked);
     }
+  }
+}
+
+TEST(TorchSource, ACollectiveIsDescribed) {
+  sonde::torch::attach();
+  Profiler prof;
+  prof.start();
+  for (int call = 0; call < 2; ++call) {
+    RECORD_PARAM_COMMS(3, "allreduce", 64, 32, at::kFloat, std::vector<std::int64_t>(),
+                       std::vector<std::int64_t>({1, 2}));
+  }
+  prof.stop();
+  const Trace& trace = prof.trace();
+  const CollectiveTable& rows = trace.collectives();
+  ASSERT_EQ(rows.size(), 2u);
+  for (std::size_t row = 0; row < 2; ++row) {
+    EXPECT_EQ(trace.name(rows.span[row]), "record_param_comms");
+    EXPECT_EQ(trace.string(rows.name[row]), "allreduce");
+    EXPECT_EQ(trace.string(rows.dtype[row]), "Float");
+    EXPECT_EQ(rows.in_elements[row], 64);
+    EXPECT_EQ(rows.out_elements[row], 32);
+    EXPECT_EQ(trace.string(rows.in_split[row]), "[]");
+    EXPECT_EQ(trace.string(rows.out_split[row]), "[1, 2]");
+    EXPECT_EQ(rows.rank[row], 3);
+    EXPECT_EQ(rows.group_size[row], -1);
   }
 }
 

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "collect/torch/node_attributes.h"
 
-#include <c10/util/ThreadLocalDebugInfo.h>
-
-#include <cstring>
 #include <vector>
 
+#include "collect/torch/collective_facts.h"
 #include "collect/torch/keywords.h"
-
-#if __has_include(<torch/csrc/distributed/c10d/ParamCommsUtils.hpp>)
-#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
-#define SONDE_TORCH_TELLS_OF_COLLECTIVES 1
-#else
-#define SONDE_TORCH_TELLS_OF_COLLECTIVES 0
-#endif
 
 namespace sonde::torch {
 namespace {
-
-constexpr const char* kCollectiveName = "record_param_comms";
 
 // The list of a node's additional attributes.
 class Attributes {
@@ -54,45 +43,20 @@ class Attributes {
   std::string text_;
 };
 
-// Later versions of torch have more fields. The first overload that compiles is used.
-template <typename Info>
-auto add_async_flag(const Info& info, Attributes& attributes, int /*later*/)
-    -> decltype(info.getIsAsynchronizedOp(), void()) {
-  attributes.add("is_asynchronized_op", static_cast<bool>(info.getIsAsynchronizedOp()));
-}
-template <typename Info>
-void add_async_flag(const Info& /*info*/, Attributes& /*attributes*/, long /*earlier*/) {}
-
-template <typename Info>
-auto add_facts(const Info& info, Attributes& attributes, int /*later*/)
-    -> decltype(info.getProcessGroupDesc(), void()) {
-  attributes.add("collective_name", std::string(info.getCollectiveName()));
-  attributes.add("dtype", std::string(c10::toString(info.getDType())));
-  attributes.add("in_msg_nelems", static_cast<std::int64_t>(info.getInMessageNelems()));
-  attributes.add("out_msg_nelems", static_cast<std::int64_t>(info.getOutMessageNelems()));
-  attributes.add("in_split_size", info.getInputSplitSizes());
-  attributes.add("out_split_size", info.getOutputSplitSizes());
-  attributes.add("global_rank_start", static_cast<std::int64_t>(info.getGlobalRankStart()));
-  attributes.add("global_rank_stride", static_cast<std::int64_t>(info.getGlobalRankStride()));
-  attributes.add("pg_name", std::string(info.getProcessGroupName()));
-  attributes.add("pg_desc", std::string(info.getProcessGroupDesc()));
-  attributes.add("pg_size", static_cast<std::int64_t>(info.getWorldSize()));
-  add_async_flag(info, attributes, 0);
-}
-// torch 1.13 has no groups.
-template <typename Info>
-auto add_facts(const Info& info, Attributes& attributes, long /*earlier*/)
-    -> decltype(info.getColumnName(), void()) {
-  attributes.add("collective_name", std::string(info.getColumnName()));
-  attributes.add("dtype", std::string(c10::toString(info.getDType())));
-  attributes.add("in_msg_nelems", static_cast<std::int64_t>(info.getInMessageSize()));
-  attributes.add("out_msg_nelems", static_cast<std::int64_t>(info.getOutMessageSize()));
-  attributes.add("in_split_size", info.getInputSplitSizes());
-  attributes.add("out_split_size", info.getOutputSplitSizes());
-}
-template <typename Info>
-void add_facts(const Info& /*info*/, Attributes& attributes, ... /*in between*/) {
-  attributes.add("debug", std::string("unknown comms info"));
+void add(Attributes& attributes, const CollectiveFacts& facts) {
+  attributes.add("collective_name", facts.name);
+  attributes.add("dtype", facts.dtype);
+  attributes.add("in_msg_nelems", facts.in_elements);
+  attributes.add("out_msg_nelems", facts.out_elements);
+  attributes.add("in_split_size", facts.in_split);
+  attributes.add("out_split_size", facts.out_split);
+  if (facts.group_size < 0) return;  // torch 1.13 has no groups
+  attributes.add("global_rank_start", facts.rank_start);
+  attributes.add("global_rank_stride", facts.rank_stride);
+  attributes.add("pg_name", facts.group_name);
+  attributes.add("pg_desc", facts.group_description);
+  attributes.add("pg_size", facts.group_size);
+  if (facts.is_async >= 0) attributes.add("is_asynchronized_op", facts.is_async != 0);
 }
 
 template <typename Keywords>
@@ -118,17 +82,13 @@ TritonKernel kernel_in(const NoKeywords& /*keywords*/) {
 }  // namespace
 
 std::string collective_attributes(const at::RecordFunction& fn) {
-  if (std::strcmp(fn.name(), kCollectiveName) != 0) return "";
+  if (!is_collective(fn)) return "";
   Attributes attributes;
-#if SONDE_TORCH_TELLS_OF_COLLECTIVES
-  const auto* const info = static_cast<const ::torch::ParamCommsDebugInfo*>(
-      c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PARAM_COMMS_INFO));
-  if (info != nullptr) {
-    add_facts(*info, attributes, 0);
-    return attributes.text();
+  if (const auto facts = collective_facts()) {
+    add(attributes, *facts);
+  } else {
+    attributes.add("debug", std::string("missing comms info"));
   }
-#endif
-  attributes.add("debug", std::string("missing comms info"));
   return attributes.text();
 }
 

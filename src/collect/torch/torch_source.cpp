@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "collect/torch/call_stack.h"
+#include "collect/torch/collective_facts.h"
 #include "collect/torch/execution_trace.h"
 #include "collect/torch/inputs.h"
 #include "collect/torch/keywords.h"
@@ -23,6 +25,7 @@
 #include "sonde/detail/put_record.h"
 #include "sonde/source/op.h"
 #include "sonde/source/plugin.h"
+#include "sonde/source/process_groups.h"
 #include "sonde/torch.h"
 
 namespace sonde::torch {
@@ -34,6 +37,8 @@ constexpr unsigned kTensors = 2;
 constexpr unsigned kStacks = 4;
 constexpr unsigned kModules = 8;
 std::atomic<unsigned> wishes{0};
+// Whether an operator of torch.distributed was seen.
+std::atomic<bool> communicates{false};
 // Counts windows, so that every thread records its number in each.
 std::atomic<std::uint32_t> window{0};
 
@@ -129,6 +134,7 @@ __attribute__((noinline)) void begin_window(ThreadState& state, std::uint32_t nu
   state.window = number;
   state.stacks.forget_all();
   sonde_thread_is(at::RecordFunction::currentThreadId());
+  if (communicates.load(std::memory_order_relaxed)) sonde_process_groups_used();
 }
 
 // For a child of fork(), which has our callback but no session yet.
@@ -156,12 +162,23 @@ inline __attribute__((always_inline)) bool begin_op(const at::RecordFunction& fn
                                 fn.seqNr(), fn.forwardThreadId(), fn.handle());
 }
 
+// Whether it is an operator of torch.distributed. Those that the dispatcher calls are rare cases
+// only the first time that a thread calls them.
+bool is_distributed(const at::RecordFunction& fn) {
+  return std::strncmp(fn.name(), "c10d::", 6) == 0;
+}
+void tell_of_groups() {
+  communicates.store(true, std::memory_order_relaxed);
+  sonde_process_groups_used();
+}
+
 // Handles the rare cases of on_begin.
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
     const at::RecordFunction& fn, ThreadState& state) {
   const std::uint32_t number = window.load(std::memory_order_relaxed);
   if (state.window != number) begin_window(state, number);
   const OpNames::Found name = state.names.find(fn);
+  if (is_distributed(fn)) tell_of_groups();
   const unsigned wished = wishes.load(std::memory_order_relaxed);
   if (may_end_elsewhere(fn, name)) return begin_range(fn, state, name, wished);
   bool recorded = !state.open.is_full() && begin_op(fn, state, name.number);
@@ -170,6 +187,7 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
   state.open.push(recorded);
   if (!recorded) state.stacks.forget(depth);
   if (recorded && wished != 0) record_more(fn, state, wished, depth);
+  if (recorded && is_collective(fn)) record_collective();
   return nullptr;
 }
 

@@ -16,6 +16,7 @@
 #include "convert/json/json_number.h"
 #include "convert/json/json_text.h"
 #include "trace/execution_trace_tensors.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 namespace {
@@ -24,7 +25,6 @@ using namespace detail;  // NOLINT(google-build-using-namespace)
 
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 constexpr std::string_view kVersion = "0.0.4";
-constexpr std::string_view kCollectiveNode = "record_param_comms";
 constexpr Nanos kNsPerMicro = 1000;
 
 // A collective's kind as Chakra numbers it, found in its name: "allreduce_coalesced", "_all_gather"
@@ -211,7 +211,7 @@ class ChakraExport {
   void write_node(std::size_t i) {
     const ExecutionTraceNode& node = et_.nodes[i];
     last_id_ = std::max(last_id_, node.id);
-    const bool is_collective = node.name == kCollectiveNode;
+    const bool is_collective = node.name == kCollectiveOperator;
     const CollectiveFacts facts = is_collective ? facts_of(node) : CollectiveFacts();
     NodeMessage message(node.id, node.name, is_collective ? type_of(facts) : type_of(node));
     if (node.id != node.parent) message.depends_on(node.parent, dependencies_[i]);
