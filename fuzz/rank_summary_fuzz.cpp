@@ -33,7 +33,8 @@ void read(std::span<const std::uint8_t> bytes) {
 std::vector<std::uint8_t> repaired(std::span<const std::uint8_t> input) {
   std::vector<std::uint8_t> bytes(input.begin(), input.end());
   if (bytes.size() < kHeader) return bytes;
-  std::memcpy(bytes.data(), "SONDESUM\1\0\0", 12);
+  static const std::vector<std::uint8_t> kEmpty = encode(RankSummary());  // has the version
+  std::memcpy(bytes.data(), kEmpty.data(), kChecksumAt);
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::size_t i = kHeader; i < bytes.size(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
   std::memcpy(bytes.data() + kChecksumAt, &hash, sizeof(hash));
