@@ -70,6 +70,7 @@ Result<Summaries> shared_summaries(const std::vector<JobFile>& files, const JobC
   const auto process = static_cast<std::size_t>(processes.process());
   const Share share{process, static_cast<std::size_t>(processes.processes())};
   SONDE_TRY(Summaries all, make_summaries(share_of(files, share), command));
+  all.list = list_number(files);
   if (process != 0) {
     SONDE_TRY_VOID(processes.send(encode_summaries(all), command.timeout_s));
     return Summaries();
@@ -77,6 +78,11 @@ Result<Summaries> shared_summaries(const std::vector<JobFile>& files, const JobC
   SONDE_TRY(const auto messages, processes.receive_all(command.timeout_s));
   for (std::size_t i = 1; i < messages.size(); ++i) {
     SONDE_TRY(Summaries more, decode_summaries(messages[i]));
+    if (more.list != all.list)
+      return Failure(ErrorCode::Invalid,
+                     format_text("process {} sees other files than process 0: each reads a share "
+                                 "of the same list; see docs/clusters.md for local disks",
+                                 i));
     for (RankSummary& rank : more.ranks) all.ranks.push_back(std::move(rank));
     all.problems.insert(all.problems.end(), more.problems.begin(), more.problems.end());
     all.skipped.insert(all.skipped.end(), more.skipped.begin(), more.skipped.end());
@@ -145,7 +151,7 @@ Result<JobPageView> job_view_of(const std::vector<std::string>& files, const Ope
 
 Result<void> run_job(const JobCommand& command, Output& out) {
   SONDE_TRY(const std::string format, job_format(command));
-  SONDE_TRY(std::vector<JobFile> files, find_job_files(command.inputs));
+  SONDE_TRY(std::vector<JobFile> files, find_job_files(command.inputs, true));
   for (const JobFile& file : files) SONDE_TRY_VOID(not_onto_itself(file.path, command.output));
   Summaries summaries;
   if (!command.share.empty()) {

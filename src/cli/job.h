@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/output.h"
@@ -37,14 +38,20 @@ struct JobFile {
   std::uint64_t bytes = 0;
   bool is_named = false;  // by itself or by a pattern, not by its folder
 };
-Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inputs);
+// `with_summaries`: of a folder without traces, the summaries that an earlier run left.
+Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inputs,
+                                            bool with_summaries = false);
+inline constexpr std::string_view kSummarySuffix = ".sum";
 
 // Summaries of files: made, or taken from the folder where an earlier run left them.
 struct Summaries {
   std::vector<RankSummary> ranks;
   std::vector<std::string> problems;  // of files that could not be read, a sentence each
   std::vector<std::string> skipped;   // files of a folder that are no traces of a rank
+  std::uint64_t list = 0;             // list_number() of all files, not only of these
 };
+// The same for processes that see the same files.
+std::uint64_t list_number(const std::vector<JobFile>& files);
 Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCommand& command);
 
 // A file of a job: whose it is, and what puts its times on the job's clock.

@@ -23,7 +23,10 @@ bool may_be_trace(const std::string& name) {
   return false;
 }
 
-Result<void> add_folder(const std::string& folder, std::map<std::string, JobFile>& files) {
+Result<void> add_folder(const std::string& folder, std::map<std::string, JobFile>& files,
+                        bool with_summaries) {
+  std::map<std::string, JobFile> traces;
+  std::map<std::string, JobFile> summaries;
   std::error_code error;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
   if (error) return Failure(ErrorCode::Io, folder + ": cannot be listed: " + error.message());
@@ -32,10 +35,14 @@ Result<void> add_folder(const std::string& folder, std::map<std::string, JobFile
     const std::string name = at->path().filename().string();
     if (name.starts_with('.') || at.depth() >= kDeepestFolder) at.disable_recursion_pending();
     std::error_code ignored;
-    if (name.starts_with('.') || !at->is_regular_file(ignored) || !may_be_trace(name)) continue;
-    files.try_emplace(at->path().string(),
-                      JobFile{at->path().string(), at->file_size(ignored), false});
+    const bool is_summary = name.ends_with(kSummarySuffix);
+    if (name.starts_with('.') || !at->is_regular_file(ignored)) continue;
+    if (!is_summary && !may_be_trace(name)) continue;
+    (is_summary ? summaries : traces)
+        .try_emplace(at->path().string(),
+                     JobFile{at->path().string(), at->file_size(ignored), false});
   }
+  files.merge(traces.empty() && with_summaries ? summaries : traces);
   return {};
 }
 
@@ -50,7 +57,8 @@ std::vector<std::string> matching(const std::string& pattern) {
 
 }  // namespace
 
-Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inputs) {
+Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inputs,
+                                            bool with_summaries) {
   std::map<std::string, JobFile> files;
   for (const std::string& input : inputs) {
     std::error_code error;
@@ -61,7 +69,7 @@ Result<std::vector<JobFile>> find_job_files(const std::vector<std::string>& inpu
                      input + ": no such file or folder, and no file matches it");
     for (const std::string& path : paths) {
       if (fs::is_directory(path, error)) {
-        SONDE_TRY_VOID(add_folder(path, files));
+        SONDE_TRY_VOID(add_folder(path, files, with_summaries));
       } else {
         const auto bytes = fs::file_size(path, error);
         files[path] = {path, error ? 0 : bytes, true};

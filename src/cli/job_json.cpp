@@ -2,12 +2,27 @@
 
 // The answer of `sonde job` for programs. Keys are stable: add keys, but do not rename them.
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/format.h"
 #include "cli/job.h"
 #include "cli/json_writer.h"
 
 namespace sonde::cli {
 namespace {
+
+// Mean and standard deviation of a sample.
+struct Spread {
+  double mean = 0;
+  double deviation = 0;
+  Spread(std::uint64_t count, double sum, double squares) {
+    if (count == 0) return;
+    const auto n = static_cast<double>(count);
+    mean = sum / n;
+    if (count > 1) deviation = std::sqrt(std::max(0.0, squares - sum * mean) / (n - 1));
+  }
+};
 
 class JobJson {
  public:
@@ -25,6 +40,7 @@ class JobJson {
     json_.key("total_ns").value(job_.total_ns);
     json_.key("step_ns").value(job_.step_ns);
     json_.key("noise_ns").value(job_.noise_ns);
+    json_.key("sends_without_peers").value(job_.pairs_unknown);
     json_.key("contradictions").value(job_.contradictions);
     json_.key("worst_contradiction_ns").value(job_.worst_contradiction_ns);
     list("clocks", job_.clocks, [&](const JobClock& one) { clock(one); });
@@ -32,6 +48,7 @@ class JobJson {
     list("groups", job_.groups, [&](const JobGroup& one) { group(one); });
     list("collectives", job_.collectives, [&](const JobCollective& one) { collective(one); });
     list("steps", job_.steps, [&](const JobStep& one) { step(one); });
+    devices();
     json_.key("replay");
     job_.replay ? replay(*job_.replay) : json_.null();
     text_or_null("replay_refused", job_.replay_refused);
@@ -167,7 +184,110 @@ class JobJson {
     json_.key("other_idle_ns").value(one.device.other_idle_ns);
     json_.key("communication_ns").value(one.device.communication_ns);
     json_.key("overlapped_ns").value(one.device.overlapped_ns);
+    json_.key("launches");
+    json_.object([&] { launches(one.launches); });
+    list("streams", one.streams, [&](const RankStream& of) { json_.object([&] { stream(of); }); });
+    list("copies", one.copies, [&](const RankCopies& of) { json_.object([&] { copies(of); }); });
     json_.end_object();
+  }
+
+  void launches(const RankLaunches& one) {
+    json_.key("count").value(one.count);
+    json_.key("call_ns").value(one.call_ns);
+    json_.key("device_ns").value(one.device_ns);
+    json_.key("delay_ns").value(one.delay_ns);
+    json_.key("short_kernels").value(one.short_kernels);
+    json_.key("slow_calls").value(one.slow_calls);
+    json_.key("delayed").value(one.delayed);
+  }
+
+  void stream(const RankStream& one) {
+    json_.key("device").value(one.device);
+    json_.key("stream").value(one.stream);
+    json_.key("host_wait_ns").value(one.host_wait_ns);
+    json_.key("kernel_wait_ns").value(one.kernel_wait_ns);
+    json_.key("other_idle_ns").value(one.other_idle_ns);
+    json_.key("queue_changes").value(one.changes);
+    const Spread queue(one.changes, one.queued, one.squares);
+    real("queue_mean", queue.mean);
+    real("queue_std", queue.deviation);
+    json_.key("queue_min").value(one.least_queued);
+    json_.key("queue_max").value(one.most_queued);
+    json_.key("queue_full_ns").value(one.full_ns);
+  }
+
+  void copies(const RankCopies& one) {
+    json_.key("name").value(job_.text(one.name));
+    json_.key("count").value(one.count);
+    json_.key("bytes").value(one.bytes);
+    json_.key("sum_ns").value(one.sum_ns);
+    const Spread bandwidth(one.count, one.sum, one.squares);
+    real("mean_gb_per_s", bandwidth.mean);
+    real("std_gb_per_s", bandwidth.deviation);
+    real("min_gb_per_s", one.least);
+    real("max_gb_per_s", one.most);
+    json_.key("series_gb_per_s").begin_array();
+    for (const double value : one.series) json_.embed(format_text("{:.4g}", value));
+    json_.end_array();
+  }
+
+  // What the devices of all ranks ran.
+  void devices() {
+    json_.key("work_types").begin_array();
+    for (std::size_t types = 1; types < job_.running_ns.size(); ++types) {
+      if (job_.running_ns[types] == 0) continue;
+      json_.object([&] {
+        json_.key("types").begin_array();
+        for (std::uint8_t type = 0; type < kWorkTypes; ++type)
+          if ((types & (std::size_t{1} << type)) != 0)
+            json_.value(to_string(static_cast<WorkType>(type)));
+        json_.end_array();
+        json_.key("sum_ns").value(job_.running_ns[types]);
+      });
+    }
+    json_.end_array();
+    list("kernels", job_.kernels, [&](const JobKernel& one) {
+      json_.object([&] {
+        json_.key("name").value(job_.text(one.all.name));
+        json_.key("type").value(to_string(one.all.type));
+        kernel(one.all);
+        list("ranks", one.ranks, [&](const auto& of) {
+          json_.object([&] {
+            json_.key("rank").value(of.first);
+            kernel(of.second);
+          });
+        });
+      });
+    });
+    list("other_kernels", job_.other_kernels, [&](const RankKernel& one) {
+      if (one.count == 0) return;
+      json_.object([&] {
+        json_.key("type").value(to_string(one.type));
+        kernel(one);
+      });
+    });
+    list("sequences", job_.sequences, [&](const JobSequence& one) {
+      json_.object([&] {
+        json_.key("operator").value(job_.text(one.all.op));
+        json_.key("kernels").begin_array();
+        for (const std::uint32_t name : one.all.kernels) json_.value(job_.text(name));
+        json_.end_array();
+        json_.key("count").value(one.all.count);
+        json_.key("device_ns").value(one.all.device_ns);
+        json_.key("host_ns").value(one.all.host_ns);
+        json_.key("ranks").value(one.ranks);
+      });
+    });
+  }
+
+  void kernel(const RankKernel& one) {
+    json_.key("count").value(one.count);
+    json_.key("sum_ns").value(one.sum_ns);
+    json_.key("min_ns").value(one.least_ns);
+    json_.key("max_ns").value(one.most_ns);
+    const Spread spread(one.count, static_cast<double>(one.sum_ns), one.squares);
+    real("mean_ns", spread.mean);
+    real("std_ns", spread.deviation);
   }
 
   void group(const JobGroup& one) {

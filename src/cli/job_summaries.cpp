@@ -87,6 +87,11 @@ OfFile summarise_file(const JobFile& file, const OpenOptions& open) {
 }
 
 OfFile summary_of(const JobFile& file, const JobCommand& command, const OpenOptions& open) {
+  if (file.path.ends_with(kSummarySuffix)) {
+    Result<std::vector<RankSummary>> ranks = read_summaries(file.path);
+    if (!ranks) return {{}, ranks.error()};
+    return {*std::move(ranks), std::nullopt};
+  }
   if (command.summaries.empty()) return summarise_file(file, open);
   const std::string kept = summary_path(command.summaries, file.path);
   std::error_code ignored;
@@ -140,8 +145,16 @@ std::vector<std::string> read_list(ByteReader& in) {
 
 }  // namespace
 
+std::uint64_t list_number(const std::vector<JobFile>& files) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const JobFile& file : files)
+    hash = hashed(hash, format_text("{}|{}|", file.path, file.bytes));
+  return hash;
+}
+
 std::vector<std::uint8_t> encode_summaries(const Summaries& summaries) {
   ByteWriter out;
+  out.write(summaries.list);
   write_list(out, summaries.problems);
   write_list(out, summaries.skipped);
   for (const RankSummary& rank : summaries.ranks) {
@@ -155,6 +168,7 @@ std::vector<std::uint8_t> encode_summaries(const Summaries& summaries) {
 Result<Summaries> decode_summaries(std::span<const std::uint8_t> bytes) {
   ByteReader in(bytes);
   Summaries all;
+  all.list = in.read<std::uint64_t>();
   all.problems = read_list(in);
   all.skipped = read_list(in);
   while (in.ok() && !in.at_end()) {

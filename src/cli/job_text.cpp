@@ -14,6 +14,7 @@ namespace sonde::cli {
 namespace {
 
 constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostKernels = 8;
 
 std::string percent(double share) {
   return format_text("{:.1f} %", 100 * share);
@@ -116,6 +117,7 @@ class JobText {
     clocks();
     groups();
     collectives();
+    devices();
     steps();
   }
 
@@ -256,6 +258,53 @@ class JobText {
     }
   }
 
+  // The kernels that took longest, and the ranks on which one of them takes longest and shortest.
+  void devices() {
+    Nanos all_ns = 0;
+    for (const Nanos ns : job_.running_ns) all_ns += ns;
+    if (all_ns <= 0) return;
+    out_.line("");
+    std::string line = "  Devices ran";
+    for (std::size_t types = 1; types < job_.running_ns.size(); ++types) {
+      const Nanos ns = job_.running_ns[types];
+      if (ns * 1000 < all_ns) continue;
+      if (line.back() == '%') line += ",";
+      line += " " + types_text(types) + " " +
+              percent(static_cast<double>(ns) / static_cast<double>(all_ns));
+    }
+    out_.line(line + " of the time in which they ran anything.");
+    out_.line(
+        "        total        times  ranks         mean   of the ranks, from and to  kernel or "
+        "copy");
+    std::size_t shown = 0;
+    for (const JobKernel& kernel : job_.kernels) {
+      if (++shown > kMostKernels) break;
+      const auto mean_ns = [](const RankKernel& one) {
+        return one.sum_ns / static_cast<Nanos>(std::max<std::uint64_t>(one.count, 1));
+      };
+      const auto shorter = [&](const auto& a, const auto& b) {
+        return mean_ns(a.second) < mean_ns(b.second);
+      };
+      const auto [least, most] =
+          std::minmax_element(kernel.ranks.begin(), kernel.ranks.end(), shorter);
+      out_.line(format_text(
+          "{:>13} {:>12} {:>6} {:>12} {:>13} {:>12}  {}", duration_text(kernel.all.sum_ns),
+          kernel.all.count, kernel.ranks.size(), duration_text(mean_ns(kernel.all)),
+          duration_text(mean_ns(least->second)), duration_text(mean_ns(most->second)),
+          short_name(job_.text(kernel.all.name), 70)));
+    }
+  }
+
+  static std::string types_text(std::size_t types) {
+    std::string text;
+    for (std::uint8_t type = 0; type < kWorkTypes; ++type) {
+      if ((types & (std::size_t{1} << type)) == 0) continue;
+      if (!text.empty()) text += " with ";
+      text += to_string(static_cast<WorkType>(type));
+    }
+    return text;
+  }
+
   void steps() {
     if (job_.steps.empty()) return;
     out_.line("");
@@ -339,6 +388,10 @@ std::vector<std::string> job_sentences(const JobReport& job) {
         "No rank is seen to hold the others up, but not all collectives could be compared: see the "
         "notes on group {}.",
         short_name(unused->name)));
+  } else if (job.pairs_unknown > 0) {
+    sentences.emplace_back(
+        "No rank is seen to hold the others up, but waits in sends and receives are not seen: see "
+        "the note.");
   } else {
     sentences.push_back(format_text(
         "No rank holds the others up by more than the noise: arrivals vary by {} by themselves.",

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostSteps = 500;
 constexpr std::size_t kMostRanks = 2048;
+constexpr std::size_t kMostArrivals = 512;
 
 class JobPage {
  public:
@@ -24,6 +25,7 @@ class JobPage {
     ranks();
     steps();
     causes();
+    arrivals();
     return json_.done();
   }
 
@@ -89,6 +91,28 @@ class JobPage {
                                  number("others", cause.others_ns);
                                });
                              });
+  }
+
+  // Times from the first arrival.
+  void arrivals() {
+    json_.key("arrivals").list(job_.arrivals, [&](const JobArrivals& one) {
+      json_.object([&] {
+        json_.key("name").text(readable_line(job_.text(one.of.name)));
+        json_.key("group").text(readable_line(job_.groups[one.of.group].name));
+        number("step", one.of.step);
+        number("last", one.of.last_ns - one.of.first_ns);
+        number("late", one.of.late_ns);
+        const std::vector<JobArrivals::Member> some(
+            one.members.begin(), one.members.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                           one.members.size(), kMostArrivals)));
+        number("members", static_cast<std::int64_t>(one.members.size()));
+        json_.key("ranks").list(some, [&](const JobArrivals::Member& member) {
+          const std::int64_t values[] = {member.rank, member.start_ns - one.of.first_ns,
+                                         member.end_ns - one.of.first_ns, member.error_ns};
+          json_.list(values, [&](std::int64_t value) { json_.number(value); });
+        });
+      });
+    });
   }
 
   const JobReport& job_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sonde/analyse/rank_summary.h"
@@ -65,6 +66,18 @@ struct JobCollective {
   Nanos late_ns = 0;          // of the culprits over all others; 0: nobody was late
 };
 
+// When each member came to a collective and left it, on the job's clock.
+struct JobArrivals {
+  struct Member {
+    std::int32_t rank = -1;
+    Nanos start_ns = 0;
+    Nanos end_ns = 0;
+    std::int64_t error_ns = 0;  // of the rank's clock
+  };
+  JobCollective of;
+  std::vector<Member> members;  // ascending by rank
+};
+
 struct JobClock {
   std::int32_t rank = -1;
   std::string host;
@@ -93,6 +106,21 @@ struct JobRank {
   Nanos mean_step_ns = 0;
   bool is_outlier = false;  // its steps or waits differ clearly from those of the others
   RankDeviceTime device;
+  RankLaunches launches;
+  std::vector<RankStream> streams;
+  std::vector<RankCopies> copies;  // their names are places in JobReport::texts
+};
+
+// A kernel, or a kind of copy, on all ranks. `name` is a place in JobReport::texts.
+struct JobKernel {
+  RankKernel all;
+  std::vector<std::pair<std::int32_t, RankKernel>> ranks;  // ascending
+};
+
+// What an operator launched, on all ranks. Names are places in JobReport::texts.
+struct JobSequence {
+  RankSequence all;
+  std::uint64_t ranks = 0;
 };
 
 struct JobStepRank {
@@ -181,8 +209,14 @@ struct JobReport {
   std::vector<JobRank> ranks;        // ascending
   std::vector<JobGroup> groups;
   std::vector<JobCollective> collectives;  // by time
+  std::vector<JobArrivals> arrivals;       // of some to which ranks came latest, the worst first
   std::vector<JobStep> steps;
   std::vector<JobHang> hangs;
+  // Of all ranks together: RankSummary::running_ns, and what their devices ran.
+  std::array<Nanos, 1U << kWorkTypes> running_ns{};
+  std::vector<JobKernel> kernels;                    // ten of each type, the longest first
+  std::array<RankKernel, kWorkTypes> other_kernels;  // of each type; they have no name
+  std::vector<JobSequence> sequences;                // the most frequent first
   std::optional<JobSimulation> replay;
   std::string replay_refused;  // why there is none
   std::vector<std::string> texts;
@@ -192,6 +226,7 @@ struct JobReport {
   Nanos total_ns = 0;                // of all steps, or of the recording
   Nanos step_ns = 0;                 // median; 0: no steps
   Nanos noise_ns = 0;                // how much arrivals vary by themselves
+  std::uint64_t pairs_unknown = 0;   // sends and receives whose other side is not recorded
   std::uint64_t contradictions = 0;  // collectives in which a rank ends before another begins
   Nanos worst_contradiction_ns = 0;
 

@@ -10,6 +10,7 @@
 //
 // All times are those of the rank's own clock. docs/jobs.md defines the figures.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -129,6 +130,72 @@ struct RankDeviceTime {
   Nanos overlapped_ns = 0;  // of the communication, while kernels computed
 };
 
+enum class WorkType : std::uint8_t { Computation, Communication, Memory };
+inline constexpr std::uint8_t kWorkTypes = 3;
+std::string_view to_string(WorkType type) noexcept;  // "computation", …
+
+// All runs of a kernel, or of a kind of copy, by its full name.
+struct RankKernel {
+  std::uint32_t name = 0;
+  WorkType type = WorkType::Computation;
+  std::uint64_t count = 0;
+  Nanos sum_ns = 0;
+  Nanos least_ns = 0;
+  Nanos most_ns = 0;
+  double squares = 0;  // of the durations, added up
+};
+
+// A stream: what it waited for between two pieces of work, and how many were in its queue, at each
+// time that this changed.
+struct RankStream {
+  std::int32_t device = 0;
+  std::int64_t stream = 0;
+  Nanos host_wait_ns = 0;
+  Nanos kernel_wait_ns = 0;
+  Nanos other_idle_ns = 0;
+  std::uint64_t changes = 0;  // of the queue
+  double queued = 0;          // its length at all changes, added up
+  double squares = 0;
+  std::int64_t least_queued = 0;
+  std::int64_t most_queued = 0;
+  Nanos full_ns = 0;  // in which 1,024 and more were queued
+};
+
+// Copies of a kind ("Memcpy HtoD", "Memset"), and their bandwidth in GB/s.
+struct RankCopies {
+  std::uint32_t name = 0;
+  std::uint64_t count = 0;
+  std::int64_t bytes = 0;
+  Nanos sum_ns = 0;
+  double sum = 0;  // of the bandwidths
+  double squares = 0;
+  double least = 0;
+  double most = 0;
+  // That of all copies of the kind together: its mean in equal parts of the recording.
+  std::vector<double> series;
+};
+inline constexpr std::size_t kSeriesParts = 100;
+
+// Calls that launched a kernel or a copy.
+struct RankLaunches {
+  std::uint64_t count = 0;
+  Nanos call_ns = 0;
+  Nanos device_ns = 0;
+  Nanos delay_ns = 0;               // from the end of the call to the begin of the work
+  std::uint64_t short_kernels = 0;  // shorter than their calls
+  std::uint64_t slow_calls = 0;     // longer than 50 us
+  std::uint64_t delayed = 0;        // by more than 100 us
+};
+
+// An outermost operator and the work that it launched.
+struct RankSequence {
+  std::uint32_t op = 0;
+  std::vector<std::uint32_t> kernels;  // by begin
+  std::uint64_t count = 0;
+  Nanos device_ns = 0;
+  Nanos host_ns = 0;
+};
+
 struct RankSummary {
   std::string source;  // the file
   std::int32_t rank = -1;
@@ -144,12 +211,19 @@ struct RankSummary {
   bool is_truncated = false;
   std::uint64_t records_without_work = 0;  // launches of which no kernel was seen
   RankDeviceTime device;
+  // Time in which just these types of work ran, by a bit for each WorkType.
+  std::array<Nanos, 1U << kWorkTypes> running_ns{};
+  RankLaunches launches;
   std::vector<std::string> texts;
   std::vector<RankGroup> groups;
   std::vector<CollectiveKind> kinds;
   std::vector<RankCollective> collectives;
   std::vector<RankStep> steps;
   std::vector<RankActivity> activities;  // in the order of time; they do not overlap
+  std::vector<RankKernel> kernels;       // the longest first
+  std::vector<RankStream> streams;       // by device and stream
+  std::vector<RankCopies> copies;        // by name
+  std::vector<RankSequence> sequences;   // the most frequent first; not all
 
   std::string_view text(std::uint32_t place) const noexcept {
     return place < texts.size() ? std::string_view(texts[place]) : std::string_view();

@@ -53,8 +53,8 @@ class CollectiveScan {
   void run() {
     sort_rows();
     for (const std::uint32_t row : kernel_rows_) add_kernel(rows_.span[row], row);
-    for (const SpanId kernel : view_.communication)
-      if (!row_of_.contains(kernel.value())) add_kernel(kernel, kNoRow);
+    for (const Work& work : view_.communication)
+      if (!row_of_.contains(work.span.value())) add_kernel(work.span, kNoRow);
     const bool on_device = !found_.empty() || !view_.kernels.empty();
     if (view_.host_collectives.empty() || !found_.empty()) add_records_without_work(on_device);
     add_host_collectives();
@@ -232,6 +232,8 @@ class CollectiveScan {
       pool_.try_emplace(track, track);
       if ((one.record.flags & RankCollective::kOnHost) == 0) continue;
       on_host_ = true;
+      // Without sizes, the calls of several groups look alike.
+      if (one.elements < 0 && listed_ > 1) continue;
       const auto [found, is_new] = first_thread.try_emplace(
           {std::string(collective_name(one.recorded_name)), one.elements}, track);
       if (!is_new) pool_[root(track)] = root(found->second);

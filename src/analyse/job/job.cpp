@@ -2,6 +2,7 @@
 #include "sonde/analyse/job.h"
 
 #include "analyse/job/job_data.h"
+#include "base/format.h"
 
 namespace sonde {
 
@@ -25,10 +26,16 @@ Result<JobReport> analyse_job(std::vector<RankSummary> ranks, const JobOptions& 
   detail::find_waits(data);
   detail::find_causes(data);
   detail::replay_job(data);
+  detail::sum_device_work(data);
   for (const JobGroup& group : data.report.groups)
     if (!group.problem.empty())
       data.report.notes.push_back("Not all collectives of group " + group.name +
                                   " are used: " + group.problem + ".");
+  if (data.report.pairs_unknown > 0)
+    data.report.notes.push_back(
+        format_text("Sends and receives ({}): which ranks they are between is not recorded, so "
+                    "waits in them are not seen.",
+                    data.report.pairs_unknown));
   return std::move(data.report);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // What the steps of analyse_job() hand to each other. In this order: match(), align(),
-// find_roles(), find_waits(), find_causes(), replay_job().
+// find_roles(), find_waits(), find_causes(), replay_job(), sum_device_work().
 
 #include <cstdint>
 #include <functional>
@@ -110,6 +110,8 @@ void align(JobData& data);
 void find_roles(JobData& data);
 void find_waits(JobData& data);
 void find_causes(JobData& data);
+// What the devices of all ranks ran.
+void sum_device_work(JobData& data);
 // Part of find_causes().
 void measure_job_steps(JobData& data);
 void replay_job(JobData& data);

@@ -291,6 +291,29 @@ TEST(Job, UsesNoGroupOfWhichOnlyTheSizeIsKnown) {
   EXPECT_TRUE(analysed(ranks).verdict);
 }
 
+TEST(Job, SaysThatWaitsInSendsWithoutPeersAreNotSeen) {
+  DrawnJob drawn(2);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1});
+  for (int step = 0; step < 4; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 2; ++r) drawn.work(r, 3'000'000, "mm", ActivityKind::Kernel);
+    drawn.meet(all);
+    drawn.end_step();
+  }
+  std::vector<RankSummary> ranks = drawn.summaries();
+  RankSummary& first = ranks.front();
+  CollectiveKind send = first.kinds.front();
+  send.of = CollectiveClass::Send;
+  first.kinds.push_back(send);
+  RankCollective call = first.collectives.back();
+  call.kind = static_cast<std::uint32_t>(first.kinds.size() - 1);
+  first.collectives.push_back(call);
+  const JobReport job = analysed(std::move(ranks));
+  EXPECT_EQ(job.pairs_unknown, 1U);
+  ASSERT_EQ(job.notes.size(), 1U);
+  EXPECT_NE(job.notes[0].find("waits in them are not seen"), std::string::npos) << job.notes[0];
+}
+
 TEST(Job, TakesTheMembersOfAGroupFromRanksThatListThem) {
   MadeJob made({.ranks = 8, .ranks_per_host = 1});
   made.delay(5, 20e6, "load_batch");

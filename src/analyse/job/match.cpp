@@ -150,7 +150,10 @@ class Matcher {
       for (std::size_t k = 0; k < rank.kinds.size(); ++k) of_kind.push_back(stream_of(r, k));
       for (std::uint32_t i = 0; i < rank.collectives.size(); ++i) {
         const std::uint32_t kind = rank.collectives[i].kind;
-        if (of_kind[kind] == nullptr) continue;
+        if (of_kind[kind] == nullptr) {
+          ++data_.report.pairs_unknown;
+          continue;
+        }
         of_kind[kind]->records.push_back(i);
         of_kind[kind]->kinds.push_back(kinds_[r][kind]);
       }
@@ -249,8 +252,8 @@ class Matcher {
     if (!group.problem.empty()) return;
     if (is_ambiguous_) {
       group.problem = format_text(
-          "it is unknown which calls of rank {} are those of rank {}: the recordings begin at "
-          "different calls, and no steps or numbers are recorded",
+          "it is unknown which calls of rank {} are those of rank {}: their numbers, or steps "
+          "with the same number of calls, are not recorded",
           data_.ranks[stream.rank].rank, data_.ranks[reference.rank].rank);
       return;
     }

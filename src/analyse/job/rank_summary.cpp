@@ -117,6 +117,7 @@ RankSummary summarise(const Trace& trace, ProcessId process,
   read_steps(view, summary);
   find_collectives(view, texts, summary);
   find_activities(view, texts, summary);
+  find_device_work(view, texts, summary);
   read_device_time(devices, process, summary.device);
   return summary;
 }
@@ -130,6 +131,11 @@ std::vector<RankSummary> summarise_ranks(const Trace& trace) {
   for (const ProcessId process : detail::working_processes(trace))
     ranks.push_back(detail::summarise(trace, process, devices));
   return ranks;
+}
+
+std::string_view to_string(WorkType type) noexcept {
+  constexpr std::string_view kNames[kWorkTypes] = {"computation", "communication", "memory"};
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 std::string_view to_string(ActivityKind kind) noexcept {

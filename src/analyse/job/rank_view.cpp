@@ -74,7 +74,7 @@ void RankView::sort_work() {
       if (is_copy(trace.spans().kind[work.span])) {
         copies.push_back(work);
       } else if (communicates.is(work.span)) {
-        communication.push_back(work.span);
+        communication.push_back(work);
       } else {
         kernels.push_back(work);
       }
@@ -83,6 +83,7 @@ void RankView::sort_work() {
   const auto earlier = [](const Work& a, const Work& b) { return a.begin_ns < b.begin_ns; };
   run_sort(kernels, earlier);  // of several devices
   run_sort(copies, earlier);
+  run_sort(communication, earlier);
   for (const Work& work : kernels) computing.add(work.begin_ns, work.end_ns);
 }
 

@@ -26,7 +26,7 @@ struct RankView {
   std::vector<SpanId> host_collectives;  // by start; on `workers` or any other thread
   std::vector<Work> kernels;             // by begin; those that compute
   std::vector<Work> copies;              // by begin
-  std::vector<SpanId> communication;     // kernels that communicate
+  std::vector<Work> communication;       // kernels that communicate, by begin
   Coverage computing;                    // by kernels
 
  private:
@@ -51,6 +51,8 @@ class SummaryTexts {
 
 // Fill the collectives, groups and kinds of `summary`.
 void find_collectives(const RankView& view, SummaryTexts& texts, RankSummary& summary);
+// What its devices ran, with HTA's definitions.
+void find_device_work(const RankView& view, SummaryTexts& texts, RankSummary& summary);
 // Fill its activities; its collectives must be there.
 void find_activities(const RankView& view, SummaryTexts& texts, RankSummary& summary);
 

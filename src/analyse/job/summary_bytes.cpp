@@ -8,6 +8,8 @@
 //   …  the members of RankSummary in their order: numbers little-endian, texts and lists after their
 //      length as a varint, times in lists as they are
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -19,7 +21,7 @@ namespace sonde {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'O', 'N', 'D', 'E', 'S', 'U', 'M'};
-constexpr std::uint32_t kSummaryVersion = 2;
+constexpr std::uint32_t kSummaryVersion = 3;
 constexpr std::size_t kHeaderBytes = sizeof(kMagic) + sizeof(std::uint32_t) + sizeof(std::uint64_t);
 // Sums and differences of times stay within 64 bits.
 constexpr Nanos kLatest = std::numeric_limits<Nanos>::max() / 2;
@@ -81,6 +83,7 @@ class SummaryWriter {
       out_.write(one.range);
       out_.write(static_cast<std::uint8_t>(one.kind));
     });
+    device_work(summary);
     return framed();
   }
 
@@ -104,6 +107,36 @@ class SummaryWriter {
                               device.non_compute_ns, device.host_wait_ns, device.kernel_wait_ns,
                               device.other_idle_ns, device.communication_ns, device.overlapped_ns})
       out_.write(value);
+    for (const Nanos value : summary.running_ns) out_.write(value);
+    const RankLaunches& launches = summary.launches;
+    all(launches.count, launches.call_ns, launches.device_ns, launches.delay_ns,
+        launches.short_kernels, launches.slow_calls, launches.delayed);
+  }
+
+  void device_work(const RankSummary& summary) {
+    list(summary.kernels, [this](const RankKernel& one) {
+      out_.write(one.name);
+      out_.write(static_cast<std::uint8_t>(one.type));
+      out_.write(one.count);
+      all(one.sum_ns, one.least_ns, one.most_ns, one.squares);
+    });
+    list(summary.streams, [this](const RankStream& one) {
+      all(one.device, one.stream, one.host_wait_ns, one.kernel_wait_ns, one.other_idle_ns);
+      all(one.changes, one.queued, one.squares, one.least_queued, one.most_queued, one.full_ns);
+    });
+    list(summary.copies, [this](const RankCopies& one) {
+      all(one.name, one.count, one.bytes, one.sum_ns, one.sum, one.squares, one.least, one.most);
+      list(one.series, [this](double value) { out_.write(value); });
+    });
+    list(summary.sequences, [this](const RankSequence& one) {
+      all(one.op, one.count, one.device_ns, one.host_ns);
+      list(one.kernels, [this](std::uint32_t name) { out_.write(name); });
+    });
+  }
+
+  template <typename... Values>
+  void all(const Values&... values) {
+    (out_.write(values), ...);
   }
 
   template <typename T, typename Put>
@@ -136,6 +169,10 @@ class SummaryReader {
     list(summary.collectives, 44, [this] { return collective(); });
     list(summary.steps, 24, [this] { return step(); });
     list(summary.activities, 29, [this] { return activity(); });
+    list(summary.kernels, 45, [this] { return kernel(); });
+    list(summary.streams, 84, [this] { return stream(); });
+    list(summary.copies, 61, [this] { return copies(); });
+    list(summary.sequences, 29, [this] { return sequence(); });
     return in_.ok() && in_.at_end() && holds(summary);
   }
 
@@ -160,6 +197,15 @@ class SummaryReader {
           &device.host_wait_ns, &device.kernel_wait_ns, &device.other_idle_ns,
           &device.communication_ns, &device.overlapped_ns})
       *value = in_.read<Nanos>();
+    for (Nanos& value : summary.running_ns) value = in_.read<Nanos>();
+    RankLaunches& launches = summary.launches;
+    all(launches.count, launches.call_ns, launches.device_ns, launches.delay_ns,
+        launches.short_kernels, launches.slow_calls, launches.delayed);
+  }
+
+  template <typename... Values>
+  void all(Values&... values) {
+    ((values = in_.read<Values>()), ...);
   }
 
   // No list is longer than its bytes allow.
@@ -225,6 +271,51 @@ class SummaryReader {
     return one;
   }
 
+  RankKernel kernel() {
+    RankKernel one;
+    one.name = in_.read<std::uint32_t>();
+    const auto type = in_.read<std::uint8_t>();
+    if (type >= kWorkTypes) in_.fail();
+    one.type = in_.ok() ? static_cast<WorkType>(type) : WorkType::Computation;
+    all(one.count, one.sum_ns, one.least_ns, one.most_ns, one.squares);
+    return one;
+  }
+  RankStream stream() {
+    RankStream one;
+    all(one.device, one.stream, one.host_wait_ns, one.kernel_wait_ns, one.other_idle_ns);
+    all(one.changes, one.queued, one.squares, one.least_queued, one.most_queued, one.full_ns);
+    return one;
+  }
+  RankCopies copies() {
+    RankCopies one;
+    all(one.name, one.count, one.bytes, one.sum_ns, one.sum, one.squares, one.least, one.most);
+    list(one.series, sizeof(double), [this] { return in_.read<double>(); });
+    return one;
+  }
+  RankSequence sequence() {
+    RankSequence one;
+    all(one.op, one.count, one.device_ns, one.host_ns);
+    list(one.kernels, sizeof(std::uint32_t), [this] { return in_.read<std::uint32_t>(); });
+    return one;
+  }
+
+  static bool are_finite(std::initializer_list<double> values) {
+    return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
+  }
+
+  static bool holds_device_work(const RankSummary& summary) {
+    for (const RankKernel& one : summary.kernels)
+      if (one.count == 0 || !are_finite({one.squares})) return false;
+    for (const RankStream& one : summary.streams)
+      if (!are_finite({one.queued, one.squares})) return false;
+    for (const RankCopies& one : summary.copies) {
+      if (one.count == 0 || !are_finite({one.sum, one.squares, one.least, one.most})) return false;
+      for (const double value : one.series)
+        if (!std::isfinite(value)) return false;
+    }
+    return true;
+  }
+
   static bool holds(const RankSummary& summary) {
     if (!is_interval(summary.first_ns, summary.last_ns)) return false;
     for (const CollectiveKind& kind : summary.kinds)
@@ -236,6 +327,7 @@ class SummaryReader {
     }
     for (const RankStep& step : summary.steps)
       if (!is_interval(step.begin_ns, step.end_ns)) return false;
+    if (!holds_device_work(summary)) return false;
     Nanos before_ns = -kLatest;
     for (const RankActivity& one : summary.activities) {
       if (!is_interval(one.begin_ns, one.end_ns) || one.begin_ns < before_ns) return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "analyse/job/job_data.h"
 #include "analyse/sum.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kNoiseSamples = 60;  // collectives of a kind
 constexpr std::size_t kComparedRanks = 8;  // that waited
 constexpr double kAboveNoise = 4;
+constexpr std::size_t kArrivalsKept = 12;
 
 // What a link carries for each byte of the collective.
 double bus_factor(std::string_view name, double members) {
@@ -37,6 +39,7 @@ class WaitFinder {
       rank.wait_ns = united_ns(std::move(waits_[r]));
       rank.exposed_ns = std::min(rank.exposed_ns, rank.wait_ns);
     }
+    keep_arrivals();
     std::stable_sort(
         data_.report.collectives.begin(), data_.report.collectives.end(),
         [](const JobCollective& a, const JobCollective& b) { return a.last_ns < b.last_ns; });
@@ -54,6 +57,8 @@ class WaitFinder {
     added.host = rank.host;
     added.collectives = rank.collectives.size();
     added.device = rank.device;
+    added.launches = rank.launches;
+    added.streams = rank.streams;
   }
 
   bool is_timed(const Match& match) const {
@@ -231,6 +236,31 @@ class WaitFinder {
     late.arrival_ns = starts_[order_.back()];
     row.late_ns = late.late_ns;
     data_.late.push_back(std::move(late));
+  }
+
+  // Of the collectives in which somebody was latest, or else others waited longest. Their rows are
+  // still in the order of the matches.
+  void keep_arrivals() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t m = 0; m < data_.matches.size(); ++m)
+      if (is_timed(data_.matches[m]) && !data_.report.collectives[m].is_p2p) order.push_back(m);
+    const auto badness = [&](std::uint32_t m) {
+      const JobCollective& row = data_.report.collectives[m];
+      return std::tuple(row.late_ns, row.wait_ns / row.members);
+    };
+    const std::size_t kept = std::min(order.size(), kArrivalsKept);
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                      [&](std::uint32_t a, std::uint32_t b) {
+                        return std::tuple(badness(b), a) < std::tuple(badness(a), b);
+                      });
+    for (std::size_t i = 0; i < kept; ++i) {
+      JobArrivals arrivals;
+      arrivals.of = data_.report.collectives[order[i]];
+      for (const Member& member : data_.of(data_.matches[order[i]]))
+        arrivals.members.push_back({data_.ranks[member.rank].rank, data_.start_of(member),
+                                    data_.end_of(member), data_.errors[member.rank]});
+      data_.report.arrivals.push_back(std::move(arrivals));
+    }
   }
 
   // Calls that some began and that others, whose recording goes on, never reached.
