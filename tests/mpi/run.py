@@ -200,6 +200,19 @@ def check_unreadable_file(sonde: Path, ranks: Path, env: dict, folder: Path):
     expect(partial.returncode == 0 and partial.stdout == alone.stdout, "--partial answers from the others", partial)
 
 
+def check_other_files(sonde: Path, ranks: Path, env: dict, folder: Path):
+    """As if each node had its own disk."""
+    script = folder / "own_disk"
+    script.write_text(f'#!/bin/bash\ncd {folder}/disk$OMPI_COMM_WORLD_RANK && exec {sonde} "$@"\n')
+    script.chmod(0o755)
+    for number, name in enumerate(sorted(ranks.glob("*.gz"))[:2]):
+        disk = folder / f"disk{number}"
+        disk.mkdir()
+        shutil.copy(name, disk)
+    done = run([*MPIRUN, "-n", 2, script, "job", "."], env)
+    expect(done.returncode != 0 and "process 1 sees other files" in done.stderr, "other files are noticed", done)
+
+
 def check_broken_process(sonde: Path, ranks: Path, env: dict, folder: Path):
     script = folder / "one_dies"
     script.write_text(f'#!/bin/bash\n[[ $OMPI_COMM_WORLD_RANK != 1 ]] || kill -9 $$\nexec {sonde} "$@"\n')
@@ -239,6 +252,7 @@ def main():
             check_processes(options.sonde, options.ranks, env, alone.stdout, MPIRUN, [1, 2, 4])
             check_broken_process(options.sonde, options.ranks, env, folder)
             check_stopped_process(options.sonde, options.ranks, env, folder)
+            check_other_files(options.sonde, options.ranks, env, folder)
             check_unreadable_file(options.sonde, options.ranks, env, folder)
     print("ok")
 
