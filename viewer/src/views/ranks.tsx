@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ranks of a job side by side: who held the others up, when, and what it did longer than they did.
 
+import { useSignal } from "@preact/signals";
 import { selectSpan, showStretch } from "../actions.ts";
 import { countText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
@@ -22,12 +23,27 @@ interface Rank {
   drift: number;
   at: number;
   error: number;
+  low: number;
+  high: number;
 }
 
 interface Step {
   step: number;
   duration: number;
   /** rank, duration, waited, held others up */
+  ranks: [number, number, number, number][];
+}
+
+/** A collective; times count from the first arrival. */
+interface Arrivals {
+  name: string;
+  group: string;
+  /** -1: not in a step */
+  step: number;
+  last: number;
+  late: number;
+  members: number;
+  /** rank, arrival, end, error of its clock */
   ranks: [number, number, number, number][];
 }
 
@@ -41,6 +57,7 @@ interface Data {
   all_steps: number;
   steps: Step[];
   causes: { cause: string; name: string; extra: number; own: number; others: number }[];
+  arrivals: Arrivals[];
 }
 
 export function Ranks({ source }: { source: Source }) {
@@ -68,7 +85,9 @@ export function Ranks({ source }: { source: Source }) {
         </Card>
       )}
       <HeatMap source={source} data={data} />
+      <ArrivalChart data={data} />
       <RankTable source={source} data={data} />
+      <ClockChart data={data} />
       {data.notes.length > 0 && <Card title="Notes"><ul>{data.notes.map((note) => <li key={note}>{note}</li>)}</ul></Card>}
     </div>
   );
@@ -115,6 +134,88 @@ function showStep(source: Source, rank: number, file: string, step: number): voi
   }
   showStretch(source, own[0], own[1]);
   void selectSpan(source, own[3], false);
+}
+
+const WIDTH = 900;
+const LEFT = 70;
+
+/** The lines of a chart with one for each rank. */
+function lines(count: number): { line: number; hasNames: boolean } {
+  return count > 64 ? { line: 6, hasNames: false } : { line: 18, hasNames: true };
+}
+
+function collectiveText(one: Arrivals): string {
+  const step = one.step >= 0 ? ` in step ${one.step}` : "";
+  return `${one.name} of group ${one.group}${step}${one.late > 0 ? `, ${timeText(one.late)} late` : ""}`;
+}
+
+/** Who came when to one collective: waiting in blue, then the transfer. */
+function ArrivalChart({ data }: { data: Data }) {
+  const chosen = useSignal(0);
+  if (data.arrivals.length === 0) return null;
+  const one = data.arrivals[chosen.value] ?? data.arrivals[0];
+  const end = Math.max(1, one.last, ...one.ranks.map(([, , to]) => to));
+  const x = (time: number) => LEFT + (time / end) * WIDTH;
+  const { line, hasNames } = lines(one.ranks.length);
+  return (
+    <Card title="Arrivals">
+      <p class="legend">
+        <label>Collective <select value={chosen.value} onChange={(event) => { chosen.value = Number(event.currentTarget.value); }}>
+          {data.arrivals.map((of, i) => <option key={`${i}.${of.step}`} value={i}>{collectiveText(of)}</option>)}
+        </select></label>
+        <span><i class="swatch waited" /> waited for the last</span><span><i class="swatch sent" /> transfer</span>
+        <span class="quiet">Thin lines are the errors of the clocks.{one.members > one.ranks.length ? ` The first ${countText(one.ranks.length)} of ${countText(one.members)} ranks.` : ""}</span>
+      </p>
+      <svg class="heat" role="img" aria-label={`When each rank came to ${collectiveText(one)}`} width={LEFT + WIDTH + 10} height={24 + line * one.ranks.length}>
+        <text x={LEFT} y={12}>0</text><text x={LEFT + WIDTH} y={12} text-anchor="end">{timeText(end)}</text>
+        {one.ranks.map(([rank, from, to, error], i) => {
+          const y = 20 + i * line;
+          const middle = y + (line - 2) / 2;
+          return (
+            <g key={rank}>
+              <title>{`Rank ${rank} came ${timeText(from)} after the first (± ${timeText(error)}), waited ${timeText(Math.max(0, one.last - from))}`}</title>
+              {hasNames && <text x={62} y={y + 12} text-anchor="end" class={rank === data.blamed ? "blamed" : ""}>rank {rank}</text>}
+              <rect class="waited" x={x(from)} y={y} width={Math.max(1, x(one.last) - x(from))} height={line - 2} />
+              <rect class="sent" x={x(one.last)} y={y} width={Math.max(0, x(to) - x(one.last))} height={line - 2} />
+              <line class="error" x1={Math.max(LEFT, x(from - error))} x2={x(from + error)} y1={middle} y2={middle} />
+            </g>
+          );
+        })}
+        <line class="last" x1={x(one.last)} x2={x(one.last)} y1={18} y2={20 + line * one.ranks.length} />
+      </svg>
+    </Card>
+  );
+}
+
+/** What was added to each rank's times, with its error, and what is possible. */
+function ClockChart({ data }: { data: Data }) {
+  const ranks = data.ranks.filter((rank) => rank.aligned === 1).slice(0, 512);
+  const least = Math.min(0, ...ranks.map((rank) => Math.min(rank.low, rank.offset - rank.error)));
+  const most = Math.max(0, ...ranks.map((rank) => Math.max(rank.high, rank.offset + rank.error)));
+  if (ranks.length < 2 || most - least < 1) return null;
+  const x = (time: number) => LEFT + ((time - least) / (most - least)) * WIDTH;
+  const { line, hasNames } = lines(ranks.length);
+  return (
+    <Card title="Clocks">
+      <p class="legend"><span><i class="swatch held" /> added to the rank's times</span><span><i class="swatch error" /> its error</span><span><i class="swatch bounds" /> possible</span></p>
+      <svg class="heat" role="img" aria-label="Of each rank, what was added to its times; the table above has the figures" width={LEFT + WIDTH + 10} height={24 + line * ranks.length}>
+        <text x={LEFT} y={12}>{timeText(least)}</text><text x={LEFT + WIDTH} y={12} text-anchor="end">{timeText(most)}</text>
+        <line class="last" x1={x(0)} x2={x(0)} y1={18} y2={20 + line * ranks.length} />
+        {ranks.map((rank, i) => {
+          const y = 20 + i * line;
+          return (
+            <g key={rank.rank}>
+              <title>{`Rank ${rank.rank}: ${timeText(rank.offset)} ± ${timeText(rank.error)}, possible from ${timeText(rank.low)} to ${timeText(rank.high)}`}</title>
+              {hasNames && <text x={62} y={y + 12} text-anchor="end" class={rank.rank === data.blamed ? "blamed" : ""}>rank {rank.rank}</text>}
+              <rect class="error" x={x(rank.offset - rank.error)} y={y + 1} width={Math.max(1, x(rank.offset + rank.error) - x(rank.offset - rank.error))} height={Math.max(line - 4, 2)} />
+              <rect class="bounds" x={x(rank.low)} y={y + line / 2 - 2} width={Math.max(1, x(rank.high) - x(rank.low))} height={2} />
+              <rect class="held" x={x(rank.offset) - 1} y={y} width={2} height={line - 2} />
+            </g>
+          );
+        })}
+      </svg>
+    </Card>
+  );
 }
 
 /** The timeline of another rank: at a step, or at the moment that is shown now. */
