@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,21 +61,25 @@ TEST(TorchSource, ACollectiveIsDescribed) {
   Profiler prof;
   prof.start();
   for (int call = 0; call < 2; ++call) {
-    RECORD_PARAM_COMMS(3, "allreduce", 64, 32, at::kFloat, std::vector<std::int64_t>(),
-                       std::vector<std::int64_t>({1, 2}));
+    const auto info = std::make_shared<::torch::ParamCommsDebugInfo>(
+        3, "allreduce", 64, 32, at::kFloat, std::vector<std::int64_t>(),
+        std::vector<std::int64_t>({1, 2}));
+    const c10::DebugInfoGuard tells(c10::DebugInfoKind::PARAM_COMMS_INFO, info);
+    RECORD_FUNCTION(::torch::kParamCommsCallName, std::vector<c10::IValue>());
   }
   prof.stop();
-  const Trace& trace = prof.trace();
-  const CollectiveTable& rows = trace.collectives();
-  ASSERT_EQ(rows.size(), 2u);
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace);
+  const CollectiveTable& rows = trace->collectives();
+  ASSERT_EQ(rows.size(), 2U);
   for (std::size_t row = 0; row < 2; ++row) {
-    EXPECT_EQ(trace.name(rows.span[row]), "record_param_comms");
-    EXPECT_EQ(trace.string(rows.name[row]), "allreduce");
-    EXPECT_EQ(trace.string(rows.dtype[row]), "Float");
+    EXPECT_EQ(trace->name(rows.span[row]), "record_param_comms");
+    EXPECT_EQ(trace->string(rows.name[row]), "allreduce");
+    EXPECT_EQ(trace->string(rows.dtype[row]), "Float");
     EXPECT_EQ(rows.in_elements[row], 64);
     EXPECT_EQ(rows.out_elements[row], 32);
-    EXPECT_EQ(trace.string(rows.in_split[row]), "[]");
-    EXPECT_EQ(trace.string(rows.out_split[row]), "[1, 2]");
+    EXPECT_EQ(trace->string(rows.in_split[row]), "[]");
+    EXPECT_EQ(trace->string(rows.out_split[row]), "[1, 2]");
     EXPECT_EQ(rows.rank[row], 3);
     EXPECT_EQ(rows.group_size[row], -1);
   }
