@@ -18,7 +18,7 @@ from sonde import profiler as ours
 
 theirs = torch.profiler
 CPU = [theirs.ProfilerActivity.CPU]
-TURNS = 9
+TURNS = 7
 
 
 class Net(torch.nn.Module):

@@ -139,7 +139,7 @@ assert [name for name in names if name.startswith("step")] == ["step 2", "step 3
   return "$rc"
 }
 bench_part() {
-  "$python" "$root/bench/python_stacks.py"
+  "$python" "$root/bench/python_stacks.py" 8000
 }
 
 export -f add_packages wheel_part pip_part programs_part bench_part
