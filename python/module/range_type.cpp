@@ -86,10 +86,13 @@ PyObject* fast_begin(PyObject* /*module*/, PyObject* args) {
   int is_annotation = 0;
   if (PyArg_ParseTuple(args, "s#OOp", &name, &name_bytes, &inputs, &keywords, &is_annotation) == 0)
     return nullptr;
-  const sonde_range range = begin_range({name, static_cast<std::size_t>(name_bytes)}, nullptr, 0, 0,
-                                        is_annotation != 0 ? kUserScope : kFunctionScope);
+  // PyTorch reads keywords, of which the kind of range is one, only with the inputs of operators.
+  const bool with_inputs = inputs_wanted.load(std::memory_order_relaxed);
+  const sonde_range range =
+      begin_range({name, static_cast<std::size_t>(name_bytes)}, nullptr, 0, 0,
+                  with_inputs && is_annotation != 0 ? kUserScope : kFunctionScope);
   if (range.position == 0) return none();
-  if (inputs_wanted.load(std::memory_order_relaxed)) record_python_inputs(inputs, keywords);
+  if (with_inputs) record_python_inputs(inputs, keywords);
   return hold(range_type, range);
 }
 

@@ -76,7 +76,10 @@ class _Tensors(_Switch):
         if is_traced() or module in self._modules:
             return
         self._modules.add(module)
-        for name, parameter in module._parameters.items():
+        # torch.compile keeps the module, whose own parts it does not call.
+        compiled = module.__dict__.get("_modules", {}).get("_orig_mod")
+        parameters = module._parameters.items() if compiled is None else compiled.named_parameters()
+        for name, parameter in parameters:
             if parameter is not None:
                 _tell_parameter(parameter, name)
 

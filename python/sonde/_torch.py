@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import Any, Optional, Sequence
+from typing import Any
 
 from sonde._record_function import _RecordFunctionFast
 
@@ -26,9 +26,9 @@ def _replace(module: Any, name: str, ours: Any) -> None:
 def _fast_range(its_own: Any, is_profiled: Any) -> Any:
     """torch's own fast range does nothing unless a profiler of torch's runs."""
 
-    def fast_range(name: str, input_values: Optional[Sequence[Any]] = None, keyword_values: Any = None) -> Any:
-        kind = its_own if is_profiled() else _RecordFunctionFast
-        return kind(name, input_values, keyword_values)
+    def fast_range(*arguments: Any, **named: Any) -> Any:
+        # torch's own takes no None for what is not given.
+        return (its_own if is_profiled() else _RecordFunctionFast)(*arguments, **named)
 
     return fast_range
 

@@ -67,7 +67,7 @@ def events(prof, folder):
 
 
 CASES = {(mode + (", shapes" if shapes else "") + (", compiled while recording" if inside else "")): (mode, shapes, inside)
-         for mode in ["eager", "compile", "graph break", "script"] + (["CUDA graphs"] if DEVICE == "cuda" else [])
+         for mode in (["eager", "compile", "graph break", "script", "CUDA graphs"] if DEVICE == "cuda" else ["eager", "compile", "script"])
          for shapes, inside in [(False, False), (True, False)] + ([(False, True)] if mode == "compile" else [])}
 
 

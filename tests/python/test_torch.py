@@ -249,6 +249,7 @@ def run_of(program, tmp_path, *options):
     return sonde.open(tmp_path / "run.sonde")
 
 
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
 def test_sonde_run_records_the_steps_that_one_asks_for(tmp_path):
     trace = run_of(TRAINING, tmp_path, "--from-step", "3", "--steps", "2")
     names = [event.trace_name for event in trace.events()]
@@ -258,6 +259,7 @@ def test_sonde_run_records_the_steps_that_one_asks_for(tmp_path):
     assert trace.metadata["steps_inferred_from"] == "Optimizer.step#SGD.step"
 
 
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
 def test_sonde_run_knows_the_steps_of_a_program_without_optimizers(tmp_path):
     trace = run_of(INFERENCE, tmp_path)
     steps = [event.trace_name for event in trace.events() if event.trace_name.startswith("ProfilerStep")]

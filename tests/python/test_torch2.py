@@ -294,3 +294,14 @@ def test_fast_ranges_of_torch_are_seen():
         with torch._C._profiler._RecordFunctionFast("both"):
             pass
     assert names(theirs.events()).count("both") == names(ours.events()).count("both") == 1
+
+
+def test_parameters_of_compiled_modules_are_known():
+    net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+    work = torch.compile(net, backend="aot_eager")
+    with torch.no_grad():
+        work(torch.ones(2, 8))
+        with profile(activities=CPU, record_shapes=True, profile_memory=True) as prof:
+            work(torch.ones(2, 8))
+    roles = prof.trace().tensor_roles
+    assert sum(roles["purpose"][row] == "parameter" for row in range(len(roles))) == 4
