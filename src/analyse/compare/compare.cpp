@@ -354,10 +354,11 @@ void Comparer::warn() {
         "missing.");
   warn_of_order();
   if (std::min(base_.size(), now_.size()) < detail::kFewestRuns)
-    result_.warnings.push_back(format_text(
-        "With fewer than {} runs a side, host times are shown but not tested: runs of an unchanged "
-        "program differ too.",
-        detail::kFewestRuns));
+    result_.warnings.push_back(
+        format_text("With fewer than {} runs of each version, host times are shown but not tested: "
+                    "runs of an unchanged "
+                    "program differ too.",
+                    detail::kFewestRuns));
 }
 
 }  // namespace

@@ -94,14 +94,15 @@ class Judge {
   GateResult time_of_few(const Gate& gate) const {
     if (gate.metric == "step")
       return {gate, Verdict::Undecided,
-              format_text("host times need {} runs a side to be tested; {} against {} are given",
-                          detail::kFewestRuns, base_.size(), now_.size())};
+              format_text(
+                  "host times need {} runs of each version to be tested; {} against {} are given",
+                  detail::kFewestRuns, base_.size(), now_.size())};
     const double change = result_.device.change;
     const double floor = std::max(gate.limit, detail::kDeviceFloorOfOneRun);
     return {gate, change > floor ? Verdict::Failed : Verdict::Passed,
             percent(change) +
                 ", judged by the medians alone because there are fewer than three "
-                "runs a side; changes below 2 % do not count"};
+                "runs of each version; changes below 2 % do not count"};
   }
 
   GateResult time(const Gate& gate, double adjusted_p, const detail::Shift& shift) const {

@@ -24,7 +24,7 @@ struct Shift {
   Interval interval;    // 95 %: Welch's, or Moses' where both sides have six values
   double p_welch = 1;   // two-sided
   double p_more = 1;    // of Welch's test, one-sided: that the new side is not larger
-  double p_ranks = -1;  // Mann and Whitney's, exact; -1: fewer than five values a side
+  double p_ranks = -1;  // Mann and Whitney's, exact; -1: fewer than five values on each side
   double spread = 0;    // standard deviation of the logarithms, of both sides together
   double freedom = 1;   // of Welch's test
 };
