@@ -48,6 +48,16 @@ bool is_harmless_pragma(const char* name) {
           std::strcmp(name, "table_list") == 0);
 }
 
+// SQLite's functions that load code, take addresses, or belong to tables that cannot exist here.
+bool is_harmful_function(const char* name) {
+  constexpr std::array<std::string_view, 9> kBegin = {"load_extension", "fts3_",      "fts5",
+                                                      "rtree",          "sqlite_log", "matchinfo",
+                                                      "offsets",        "optimize",   "snippet"};
+  return name != nullptr && std::any_of(kBegin.begin(), kBegin.end(), [&](std::string_view begin) {
+           return std::string_view(name).starts_with(begin);
+         });
+}
+
 // Allows reading and nothing else.
 int allow_reading(void* /*unused*/, int action, const char* first, const char* second,
                   const char* /*database*/, const char* /*trigger*/) {
@@ -57,8 +67,7 @@ int allow_reading(void* /*unused*/, int action, const char* first, const char* s
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return second != nullptr && std::strcmp(second, "load_extension") == 0 ? SQLITE_DENY
-                                                                             : SQLITE_OK;
+      return is_harmful_function(second) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
       return is_harmless_pragma(first) ? SQLITE_OK : SQLITE_DENY;
     default:
@@ -142,6 +151,8 @@ void SqlDatabase::Data::lock() {
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  // The tables of JSON are made when they are first used, which is not allowed later.
+  sqlite3_exec(db, "SELECT 1 FROM json_each('[]'), json_tree('[]')", nullptr, nullptr, nullptr);
   sqlite3_set_authorizer(db, allow_reading, nullptr);
   constexpr int kStepsBetween = 10'000;
   sqlite3_progress_handler(db, kStepsBetween, stop_if_over, &deadline);

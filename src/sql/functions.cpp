@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyse/events/module_path.h"
 #include "analyse/events/stacks.h"
 #include "analyse/operators/shapes.h"
 #include "base/cpp_names.h"
@@ -89,7 +90,7 @@ void in_unit(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
 // The trace that an id of the database belongs to, and its row there.
 template <typename Make>
 void of_row(sqlite3_context* result, TableKind table, sqlite3_value* value, Make&& make) {
-  if (is_null(value)) return;
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return;
   const auto& sources = *static_cast<const Sources*>(sqlite3_user_data(result));
   const std::int64_t id = sqlite3_value_int64(value);
   for (const auto& source : sources) {
@@ -112,12 +113,7 @@ void stack_text(sqlite3_context* result, int /*count*/, sqlite3_value** values) 
 
 void module_path(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
   of_row(result, TableKind::Modules, values[0], [](const Trace& trace, std::uint32_t row) {
-    std::string path;
-    for (ModuleId at(row); at.valid(); at = trace.modules().parent[at]) {
-      if (!path.empty()) path.insert(0, ".");
-      path.insert(0, trace.string(trace.modules().name[at]));
-    }
-    return path;
+    return detail::module_path(trace, ModuleId(row));
   });
 }
 

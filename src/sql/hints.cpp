@@ -86,6 +86,7 @@ std::string with_hint(const std::string& message, std::string_view query,
                       const std::vector<SqlTable>& tables) {
   constexpr std::string_view kNoTable = "no such table: ";
   constexpr std::string_view kNoColumn = "no such column: ";
+  constexpr std::string_view kNotMade = "vtable constructor failed: ";
   const std::string small = lower(query);
   if (message.starts_with(kNoTable)) {
     std::set<std::string> names;
@@ -93,6 +94,8 @@ std::string with_hint(const std::string& message, std::string_view query,
     const std::string near = nearest(after(message, kNoTable), names);
     return message + (near.empty() ? "; `.tables` lists them" : meant(near));
   }
+  if (message.starts_with(kNotMade))
+    return std::string(kNoTable) + after(message, kNotMade) + "; `.tables` lists them";
   if (message.starts_with(kNoColumn)) {
     const std::string near = nearest(after(message, kNoColumn), column_names(small, tables));
     return message + (near.empty() ? "; `.schema` lists them" : meant(near));

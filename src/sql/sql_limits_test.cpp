@@ -50,7 +50,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "PRAGMA temp_store_directory = '/tmp'", "SELECT load_extension('x.so')",
                       "SELECT readfile('/etc/passwd')", "SELECT writefile('x', 'y')",
                       "CREATE VIRTUAL TABLE x USING fts5(a)", "BEGIN", "SAVEPOINT a", "ANALYZE",
-                      "DETACH main", "ALTER TABLE spans RENAME TO x", "SELECT fts3_tokenizer('x')",
+                      "DETACH main", "ALTER TABLE spans RENAME TO x",
+                      "SELECT fts3_tokenizer('simple')",
+                      "SELECT fts3_tokenizer('simple', x'0000000000000000')", "SELECT fts5(1)",
+                      "SELECT rtreenode(2, x'00')", "SELECT name FROM spans WHERE matchinfo(name)",
                       "PRAGMA writable_schema = 1", "SELECT * FROM sqlite_dbpage",
                       "SELECT * FROM dbstat"));
 
@@ -65,6 +68,8 @@ TEST(SqlErrors, NameWhatWasProbablyMeant) {
   EXPECT_EQ(problem("SELECT nmae FROM spans"), "no such column: nmae; did you mean name?");
   EXPECT_THAT(problem("SELEC 1"), HasSubstr("syntax error"));
   EXPECT_THAT(problem("INCLUDE PERFETTO MODULE slices"), HasSubstr("leave out INCLUDE"));
+  EXPECT_EQ(problem("SELECT * FROM dbstat"), "no such table: dbstat; `.tables` lists them");
+  EXPECT_THAT(problem("SELECT percentile(id, 'x') FROM spans"), HasSubstr("must be a number"));
   EXPECT_EQ(problem(""), "there is no query in the text");
 }
 
@@ -81,7 +86,8 @@ TEST(SqlLimits, AQueryCanBeInterrupted) {
 }
 
 TEST(SqlLimits, ReadingAndExplainingIsAllowed) {
-  for (const char* const text : {"SELECT 1", "VALUES (1)", "WITH a AS (SELECT 1) SELECT * FROM a",
+  for (const char* const text : {"SELECT 1", "VALUES (1)", "SELECT value FROM json_each('[1, 2]')",
+                                 "WITH a AS (SELECT 1) SELECT * FROM a",
                                  "EXPLAIN QUERY PLAN SELECT * FROM spans WHERE id = 1",
                                  "PRAGMA table_info(spans)", "SELECT name FROM sqlite_master"})
     EXPECT_EQ(problem(text), "") << text;

@@ -19,6 +19,11 @@ struct Group {
   double percent = 50;
 };
 
+bool is_numeric(sqlite3_value* value) {
+  const int type = sqlite3_value_numeric_type(value);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
 Group* group_of(sqlite3_context* context, bool make) {
   auto** const kept =
       static_cast<Group**>(sqlite3_aggregate_context(context, make ? sizeof(Group*) : 0));
@@ -30,12 +35,10 @@ Group* group_of(sqlite3_context* context, bool make) {
 void add_value(sqlite3_context* context, int count, sqlite3_value** values) {
   Group* const group = group_of(context, true);
   if (group == nullptr) return sqlite3_result_error_nomem(context);
-  if (count == 2) group->percent = sqlite3_value_double(values[1]);
+  if (count == 2) group->percent = is_numeric(values[1]) ? sqlite3_value_double(values[1]) : -1;
   if (!(group->percent >= 0 && group->percent <= 100))
     return sqlite3_result_error(context, "percentile: p must be a number from 0 to 100", -1);
-  if (sqlite3_value_numeric_type(values[0]) != SQLITE_INTEGER &&
-      sqlite3_value_numeric_type(values[0]) != SQLITE_FLOAT)
-    return;
+  if (!is_numeric(values[0])) return;
   try {
     group->values.push_back(sqlite3_value_double(values[0]));
   } catch (const std::bad_alloc&) {
