@@ -110,14 +110,16 @@ Result<int> run_diff(const DiffCommand& command, Output& out) {
     return 0;
   }
   SONDE_TRY(const std::vector<Gate> gates, gates_of(command));
-  SONDE_TRY(const std::vector<RunSummary> base, read_runs(command.base, command.open));
+  SONDE_TRY(const std::vector<RunSummary> base,
+            read_runs(command.base, command.open, command.grouping));
   if (!command.record.empty()) {
     SONDE_TRY_VOID(write_file_whole(command.record, baseline_text(base)));
     out.line(format_text("{}: {} with {} figures each", command.record,
                          counted_text(base.size(), "run"), base.front().items.size()));
     return 0;
   }
-  SONDE_TRY(const std::vector<RunSummary> now, read_runs(command.now, command.open));
+  SONDE_TRY(const std::vector<RunSummary> now,
+            read_runs(command.now, command.open, command.grouping));
   const Comparison result = compare_runs(base, now, gates);
   if (command.output.empty()) {
     SONDE_TRY_VOID(write_as(command, result, out));
@@ -160,6 +162,8 @@ std::string time_sentence(const TimeChange& change) {
 std::string item_text(const ItemChange& item) {
   std::string text = shown_name(item.item.name);
   if (!item.item.owner.empty()) text += " in " + item.item.owner;
+  if (!item.item.shapes.empty()) text += " " + shown_name(item.item.shapes);
+  if (!item.item.module.empty()) text += " of " + item.item.module;
   if (item.status == ItemStatus::New) text += " (new)";
   if (item.status == ItemStatus::Gone) text += " (gone)";
   if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";

@@ -24,6 +24,7 @@ struct DiffCommand {
   std::string history;          // add the base's runs here, and show changes; empty: compare
   std::string commit;           // of the runs that are added; empty: as CI says
   int row_limit = 10;           // of each explanation; -1: all
+  RunGrouping grouping;
 };
 Result<void> check(const DiffCommand& command);
 // The exit status: 0, 1 if a gate failed, 3 if one is undecided.
@@ -33,7 +34,8 @@ PageView diff_view(const Comparison& result);
 
 // The runs that files, folders and baselines hold; the ranks of a run are one.
 Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
-                                          const OpenOptions& open);
+                                          const OpenOptions& open,
+                                          const RunGrouping& grouping = {});
 
 // The version that the runs are of; empty: nobody says.
 std::string commit_of(const DiffCommand& command);

@@ -126,7 +126,8 @@ std::string commit_of(const DiffCommand& command) {
 Result<void> run_history(const DiffCommand& command, Output& out) {
   SONDE_TRY(std::vector<HistoryValue> values, read_history(command.history));
   if (!command.base.empty()) {
-    SONDE_TRY(const std::vector<RunSummary> runs, read_runs(command.base, command.open));
+    SONDE_TRY(const std::vector<RunSummary> runs,
+              read_runs(command.base, command.open, command.grouping));
     const std::vector<HistoryValue> added =
         not_yet_known(history_values(runs, commit_of(command)), values);
     values.insert(values.end(), added.begin(), added.end());

@@ -56,6 +56,8 @@ void write_item(JsonWriter& json, const ItemChange& item) {
   json.key("name").value(item.item.name);
   if (item.item.is_device) json.key("operator").value(item.item.owner);
   json.key("status").value(status_text(item.status));
+  if (!item.item.shapes.empty()) json.key("shapes").value(item.item.shapes);
+  if (!item.item.module.empty()) json.key("module").value(item.item.module);
   if (item.status == ItemStatus::Replaced) json.key("replaces").value(item.replaces);
   if (!item.item.place.empty()) json.key("place").value(item.item.place);
   write_number(json, "delta_ns", item.delta_ns());

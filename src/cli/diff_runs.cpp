@@ -46,7 +46,7 @@ Result<std::vector<std::string>> files_below(const std::string& path) {
 }  // namespace
 
 Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
-                                          const OpenOptions& open) {
+                                          const OpenOptions& open, const RunGrouping& grouping) {
   std::vector<RunSummary> runs;
   std::vector<std::string> order;
   std::map<std::string, std::vector<RunSummary>> ranks;
@@ -55,6 +55,11 @@ Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
       SONDE_TRY(const std::string text, read_file(path));
       Result<std::vector<RunSummary>> kept = parse_baseline(text);
       if (!kept) return Failure(kept.error().code, path + ": " + kept.error().message);
+      if (kept->front().grouping != grouping)
+        return Failure(ErrorCode::Invalid,
+                       path +
+                           ": groups operators by other things than this command; record it "
+                           "again with the same --group-by options");
       for (const RunSummary& run : *kept)
         if (run.steps == 0 || run.step_mean_ns <= 0)
           return Failure(ErrorCode::Corrupt, path + ": the run '" + run.name + "' has no time");
@@ -66,7 +71,7 @@ Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
       SONDE_TRY(const Trace trace, open_to_answer(file, open));
       std::vector<RunSummary>& of_run = ranks[run_name(file)];
       if (of_run.empty()) order.push_back(run_name(file));
-      of_run.push_back(run_summary(trace, file));
+      of_run.push_back(run_summary(trace, file, grouping));
       if (of_run.back().steps == 0 || of_run.back().step_mean_ns <= 0)
         return Failure(ErrorCode::Invalid, file + ": there is nothing to compare in this trace");
     }

@@ -73,7 +73,7 @@ enum class ItemStatus : std::uint8_t { Both, New, Gone, Replaced };
 struct ItemChange {
   RunItem item;  // by its name in the new runs, if it is there
   ItemStatus status = ItemStatus::Both;
-  std::string replaces;     // of Replaced: the kernel that was there before
+  std::string replaces;     // of Replaced: the kernel, or the shapes, that were there before
   double base_mean_ns = 0;  // per step, average of the runs
   double now_mean_ns = 0;
   double base_count = 0;

@@ -19,15 +19,24 @@
 
 namespace sonde {
 
+// What tells operators of one name apart, and their kernels.
+struct RunGrouping {
+  bool by_shapes = false;  // the sizes of their inputs
+  bool by_module = false;  // the module that ran them
+  bool operator==(const RunGrouping&) const = default;
+};
+
 // Part of a step's time: of the host, or of the device.
 struct RunItem {
   bool is_device = false;
-  std::string name;      // of an operator, or of a kernel with # in place of its sizes
-  std::string owner;     // of device work: the operator that launched it
-  std::string place;     // "train.py:12", where the trace says it; not part of its identity
-  double median_ns = 0;  // over the steps
-  double mean_ns = 0;    // over the steps; those of the host add up to step_mean_ns
-  double count = 0;      // median over the steps
+  std::string name;         // of an operator, or of a kernel with # in place of its sizes
+  std::string owner;        // of device work: the operator that launched it
+  std::string place;        // "train.py:12", where the trace says it; not part of its identity
+  double median_ns = 0;     // over the steps
+  double mean_ns = 0;       // over the steps; those of the host add up to step_mean_ns
+  double count = 0;         // median over the steps
+  std::string shapes = {};  // of the operator's inputs, if grouped by them: "[[64, 3], []]"
+  std::string module = {};  // that ran the operator, if grouped by it: "model.encoder.layer0"
 };
 
 struct RunSummary {
@@ -39,6 +48,7 @@ struct RunSummary {
   std::size_t steps = 0;       // that were counted
   bool has_steps = false;      // else the whole recording counts as one
   bool is_incomplete = false;  // the trace's ledger says that something is missing
+  RunGrouping grouping;
 
   double step_median_ns = 0;
   double step_mean_ns = 0;
@@ -50,7 +60,7 @@ struct RunSummary {
   std::vector<RunItem> items;
 };
 
-RunSummary run_summary(const Trace& trace, std::string name);
+RunSummary run_summary(const Trace& trace, std::string name, const RunGrouping& grouping = {});
 
 // One run from its ranks: counts and bytes are added up, memory is the largest, times are averages.
 RunSummary joined_ranks(const std::vector<RunSummary>& ranks);

@@ -7,6 +7,9 @@
 //   step_median_ns <TAB> 1200000 <TAB> 1201000
 //   exact kernels <TAB> 42 <TAB> 42
 //   item device <TAB> name <TAB> owner <TAB> place <TAB> median mean count <TAB> median mean count
+//
+// If the runs are grouped by shapes or modules, there is a line "grouped_by", and items have both
+// before the place.
 
 #include <charconv>
 #include <cmath>
@@ -15,6 +18,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "analyse/compare/run_item_key.h"
 #include "base/format.h"
 #include "sonde/analyse/run_summary.h"
 
@@ -62,13 +66,22 @@ std::string devices_text(const RunSummary& run) {
   return text;
 }
 
-using ItemName = std::tuple<bool, std::string, std::string>;
+std::string grouping_text(const RunSummary& run) {
+  const auto [by_shapes, by_module] = run.grouping;
+  return std::string(by_shapes ? "shapes" : "") + (by_shapes && by_module ? "," : "") +
+         (by_module ? "module" : "");
+}
+
+bool is_grouped(const RunSummary& run) {
+  return run.grouping != RunGrouping{};
+}
 
 void add_items(std::string& out, const std::vector<RunSummary>& runs) {
-  std::map<ItemName, std::vector<const RunItem*>> items;
+  std::map<detail::RunItemKey, std::vector<const RunItem*>> items;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const RunItem& item : runs[i].items) {
-      auto& row = items[{item.is_device, plain(item.name), plain(item.owner)}];
+      auto& row = items[{item.is_device, plain(item.name), plain(item.owner), plain(item.shapes),
+                         plain(item.module)}];
       row.resize(runs.size());
       row[i] = &item;
     }
@@ -77,8 +90,10 @@ void add_items(std::string& out, const std::vector<RunSummary>& runs) {
     std::string place;
     for (const RunItem* const item : row)
       if (item != nullptr && place.empty()) place = plain(item->place);
-    out += std::string("item ") + (std::get<0>(key) ? "device" : "host") + '\t' + std::get<1>(key) +
-           '\t' + std::get<2>(key) + '\t' + place;
+    out += std::string("item ") + (key.is_device ? "device" : "host") + '\t' + key.name + '\t' +
+           key.owner + '\t';
+    if (is_grouped(runs.front())) out += key.shapes + '\t' + key.module + '\t';
+    out += place;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const RunItem* const item = i < row.size() ? row[i] : nullptr;
       out += '\t';
@@ -166,6 +181,10 @@ class BaselineReader {
     if (name == "started_ns") return read_number(text, run.started_ns);
     if (name == "ranks") return read_number(text, run.ranks);
     if (name == "steps") return read_number(text, run.steps);
+    if (name == "grouped_by") {
+      const auto has = [&](std::string_view word) { return text.find(word) != text.npos; };
+      run.grouping = {has("shapes"), has("module")};
+    }
     if (name == "has_steps") run.has_steps = text == "1";
     if (name == "is_incomplete") run.is_incomplete = text == "1";
     constexpr std::string_view kExact = "exact ";
@@ -173,16 +192,21 @@ class BaselineReader {
     return text.empty() || read_number(text, run.exact[std::string(name.substr(kExact.size()))]);
   }
   bool add_item(const std::vector<std::string_view>& cells) {
-    constexpr std::size_t kBefore = 4;
-    if (cells.size() != runs_.size() + kBefore) return false;
+    const bool with_groups = is_grouped(runs_.front());
+    const std::size_t before = with_groups ? 6 : 4;
+    if (cells.size() != runs_.size() + before) return false;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (cells[i + kBefore].empty()) continue;
+      if (cells[i + before].empty()) continue;
       RunItem item;
       item.is_device = cells[0] == "item device";
       item.name = cells[1];
       item.owner = cells[2];
-      item.place = cells[3];
-      if (!read_item(cells[i + kBefore], item)) return false;
+      if (with_groups) {
+        item.shapes = cells[3];
+        item.module = cells[4];
+      }
+      item.place = cells[before - 1];
+      if (!read_item(cells[i + before], item)) return false;
       runs_[i].items.push_back(std::move(item));
     }
     return true;
@@ -203,6 +227,7 @@ std::string baseline_text(const std::vector<RunSummary>& runs) {
            [](const RunSummary& run) { return std::to_string(run.started_ns); });
   add_line(out, runs, "ranks", [](const RunSummary& run) { return std::to_string(run.ranks); });
   add_line(out, runs, "steps", [](const RunSummary& run) { return std::to_string(run.steps); });
+  if (is_grouped(runs.front())) add_line(out, runs, "grouped_by", grouping_text);
   add_line(out, runs, "has_steps", [&](const RunSummary& run) { return flag(run.has_steps); });
   add_line(out, runs, "is_incomplete",
            [&](const RunSummary& run) { return flag(run.is_incomplete); });

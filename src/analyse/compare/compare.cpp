@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analyse/compare/gates.h"
+#include "analyse/compare/run_item_key.h"
 #include "analyse/compare/statistics.h"
 #include "base/format.h"
 
@@ -66,18 +67,16 @@ bool exceeds_floor(const TimeChange& change, bool is_device, const std::vector<d
   return excludes_zero && std::abs(change.change) > floor;
 }
 
-using ItemName = std::tuple<bool, std::string, std::string>;
-
 struct ItemValues {
   std::vector<double> base_median, now_median, base_mean, now_mean, base_count, now_count;
   RunItem item;
 };
 
-void add_side(const Runs& runs, bool is_now, std::map<ItemName, ItemValues>& items,
+void add_side(const Runs& runs, bool is_now, std::map<detail::RunItemKey, ItemValues>& items,
               std::size_t base_runs, std::size_t now_runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const RunItem& item : runs[i].items) {
-      ItemValues& values = items[{item.is_device, item.name, item.owner}];
+      ItemValues& values = items[detail::RunItemKey::of(item)];
       for (auto* const of_base : {&values.base_median, &values.base_mean, &values.base_count})
         of_base->resize(base_runs);
       for (auto* const of_now : {&values.now_median, &values.now_mean, &values.now_count})
@@ -107,13 +106,21 @@ ItemChange change_of(const ItemValues& values) {
   return change;
 }
 
-// If an operator lost one kernel and gained another, this is one change.
+// Whether one may have come in place of the other: a kernel of one operator, or an operator with
+// inputs of other sizes.
+bool may_replace(const RunItem& added, const RunItem& gone) {
+  const bool is_same_call = added.module == gone.module && added.owner == gone.owner;
+  if (added.is_device) return is_same_call && !added.owner.empty();
+  return is_same_call && added.name == gone.name && !added.shapes.empty();
+}
+
+// One that is gone and one that came in its place are one change.
 void pair_replaced(std::vector<ItemChange>& items) {
   for (ItemChange& added : items) {
-    if (added.status != ItemStatus::New || added.item.owner.empty()) continue;
+    if (added.status != ItemStatus::New) continue;
     ItemChange* best = nullptr;
     for (ItemChange& gone : items) {
-      if (gone.status != ItemStatus::Gone || gone.item.owner != added.item.owner) continue;
+      if (gone.status != ItemStatus::Gone || !may_replace(added.item, gone.item)) continue;
       const auto distance = [&](const ItemChange& item) {
         return std::abs(item.base_mean_ns - added.now_mean_ns);
       };
@@ -121,7 +128,7 @@ void pair_replaced(std::vector<ItemChange>& items) {
     }
     if (best == nullptr) continue;
     added.status = ItemStatus::Replaced;
-    added.replaces = best->item.name;
+    added.replaces = best->item.name == added.item.name ? best->item.shapes : best->item.name;
     added.base_mean_ns = best->base_mean_ns;
     added.base_count = best->base_count;
     added.time.base_ns = best->time.base_ns;
@@ -230,7 +237,7 @@ class Comparer {
   }
 
   void compare_items() {
-    std::map<ItemName, ItemValues> items;
+    std::map<detail::RunItemKey, ItemValues> items;
     add_side(base_, false, items, base_.size(), now_.size());
     add_side(now_, true, items, base_.size(), now_.size());
     std::vector<ItemChange> changes;
@@ -246,13 +253,13 @@ class Comparer {
     const std::vector<bool> found = detail::discoveries(p, kDiscoveryRate);
     for (std::size_t i = 0; i < tested.size(); ++i) {
       ItemChange& change = changes[tested[i]];
-      const ItemValues& values =
-          items[{change.item.is_device, change.item.name, change.item.owner}];
+      const ItemValues& values = items[detail::RunItemKey::of(change.item)];
       change.time.is_finding = found[i] && exceeds_floor(change.time, change.item.is_device,
                                                          values.base_median, values.now_median);
     }
     for (ItemChange& change : changes)
       (change.item.is_device ? result_.device_work : result_.host).push_back(std::move(change));
+    pair_replaced(result_.host);
     pair_replaced(result_.device_work);
     sort_by_delta(result_.host);
     sort_by_delta(result_.device_work);
@@ -267,21 +274,27 @@ class Comparer {
   Comparison result_;
 };
 
-// The share of the base's host time in items that the new side has too.
-double common_share(const std::vector<ItemChange>& host) {
+// The share of the base's host time in operators that the new side has too, by their names.
+double common_share(const Runs& base, const Runs& now) {
+  std::set<std::string> names;
+  for (const RunSummary& run : now)
+    for (const RunItem& item : run.items)
+      if (!item.is_device) names.insert(item.name);
   double all = 0;
   double common = 0;
-  for (const ItemChange& item : host) {
-    if (item.item.name.starts_with('(')) continue;
-    all += item.base_mean_ns;
-    if (item.status == ItemStatus::Both) common += item.base_mean_ns;
+  for (const RunSummary& run : base) {
+    for (const RunItem& item : run.items) {
+      if (item.is_device || item.name.starts_with('(')) continue;
+      all += item.mean_ns;
+      if (names.contains(item.name)) common += item.mean_ns;
+    }
   }
   return all > 0 ? common / all : 1;
 }
 
 void Comparer::warn_of_different_programs() {
   constexpr double kSameProgram = 0.5;
-  const double share = common_share(result_.host);
+  const double share = common_share(base_, now_);
   if (share < kSameProgram)
     result_.warnings.push_back(
         format_text("These do not look like runs of the same program: only {:.0f} % of the base's "
@@ -303,6 +316,10 @@ void Comparer::warn_of_different_programs() {
           before.started_ns > 0 && same.empty())
         same = before.name;
   if (!same.empty()) result_.warnings.push_back("The same run is on both sides: " + same + ".");
+  if (a.grouping != b.grouping)
+    result_.warnings.emplace_back(
+        "The sides group operators by different things, so their rows cannot be matched: record "
+        "the baseline again with the same options.");
   if (a.ranks != b.ranks)
     result_.warnings.push_back(
         format_text("The sides have different numbers of ranks: {} and {}.", a.ranks, b.ranks));

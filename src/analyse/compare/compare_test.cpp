@@ -183,6 +183,25 @@ TEST(Compare, AKernelThatReplacesAnotherIsOneChange) {
   EXPECT_EQ(result.device_work[0].delta_ns(), -100);
 }
 
+TEST(Compare, AnOperatorWithOtherShapesIsOneChange) {
+  RunSummary base = run_of(1000, 1);
+  RunSummary now = run_of(1000, 1);
+  const auto product = [](std::string shapes, double ns) {
+    RunItem item = {false, "aten::mm", "", "", ns, ns, 1};
+    item.shapes = std::move(shapes);
+    return item;
+  };
+  base.items = {product("[[64, 256], [256, 8]]", 400), product("[[8, 8], [8, 8]]", 100)};
+  now.items = {product("[[64, 264], [264, 8]]", 410), product("[[8, 8], [8, 8]]", 100)};
+  const Comparison result = compare_runs({base}, {now});
+  ASSERT_EQ(result.host.size(), 2);
+  EXPECT_EQ(result.host[0].status, ItemStatus::Replaced);
+  EXPECT_EQ(result.host[0].replaces, "[[64, 256], [256, 8]]");
+  EXPECT_EQ(result.host[0].delta_ns(), 10);
+  for (const std::string& warning : result.warnings)
+    EXPECT_EQ(warning.find("same program"), std::string::npos) << warning;
+}
+
 TEST(Compare, ChangesAddUpToTheWhole) {
   std::mt19937 random(5);
   Sides sides = split_runs(same_runs(), 5, random);

@@ -7,9 +7,12 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analyse/compare/run_item_key.h"
 #include "analyse/compare/statistics.h"
 #include "analyse/compare/step_parts.h"
+#include "analyse/events/module_path.h"
 #include "analyse/operators/flops.h"
+#include "analyse/operators/shapes.h"
 #include "base/cpp_names.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/ledger.h"
@@ -81,14 +84,7 @@ struct Counted {
   std::int64_t count = 0;
 };
 
-struct ItemKey {
-  bool is_device;
-  std::string name;
-  std::string owner;
-  bool operator<(const ItemKey& other) const {
-    return std::tie(is_device, name, owner) < std::tie(other.is_device, other.name, other.owner);
-  }
-};
+using ItemKey = detail::RunItemKey;
 
 struct ItemSteps {
   std::vector<Counted> steps;
@@ -97,8 +93,8 @@ struct ItemSteps {
 
 class Summariser {
  public:
-  Summariser(const Trace& trace, const StepsOfProcess& of)
-      : trace_(trace), of_(of), flops_(trace), exact_(of.steps.size()) {}
+  Summariser(const Trace& trace, const StepsOfProcess& of, const RunGrouping& grouping)
+      : trace_(trace), of_(of), grouping_(grouping), flops_(trace), exact_(of.steps.size()) {}
 
   RunSummary make(const std::vector<GraphBreak>& breaks) {
     add_host_times();
@@ -149,11 +145,28 @@ class Summariser {
   ItemSteps& host_item(SpanId span) {
     const bool is_outside = !span.valid() || trace_.spans().kind[span] == SpanKind::Step ||
                             trace_.spans().kind[span] == SpanKind::PythonFunction;
-    const StringId name = is_outside ? StringId() : trace_.spans().name[span];
-    ItemSteps*& known = host_items_[name];
+    if (is_outside) span = SpanId();
+    const StringId name = span.valid() ? trace_.spans().name[span] : StringId();
+    ItemSteps*& known = host_items_[{name, arguments_of(span), module_of(span)}];
     if (known == nullptr)
-      known = &item({false, std::string(is_outside ? kOutside : trace_.string(name)), ""});
+      known = &item({.is_device = false,
+                     .name = std::string(is_outside ? kOutside : trace_.string(name)),
+                     .owner = "",
+                     .shapes = shapes_of(span),
+                     .module = detail::module_path(trace_, module_of(span))});
     return *known;
+  }
+
+  // What the items are grouped by; invalid: not by this.
+  ArgumentListId arguments_of(SpanId span) const {
+    return grouping_.by_shapes && span.valid() ? trace_.spans().arguments[span] : ArgumentListId();
+  }
+  ModuleId module_of(SpanId span) const {
+    return grouping_.by_module && span.valid() ? trace_.spans().module[span] : ModuleId();
+  }
+  std::string shapes_of(SpanId span) const {
+    const ArgumentListId list = arguments_of(span);
+    return list.valid() ? detail::shapes_text(trace_, list) : "";
   }
 
   void add_spans() {
@@ -177,7 +190,13 @@ class Summariser {
 
   void add_device_work(SpanId span, SpanId launch, std::size_t step) {
     const Nanos duration = trace_.spans().duration_ns[span];
-    ItemSteps& found = item({true, folded(trace_.spans().name[span]), owner_of(launch)});
+    const SpanId owner = owner_of(launch);
+    ItemSteps& found =
+        item({.is_device = true,
+              .name = folded(trace_.spans().name[span]),
+              .owner = owner.valid() ? std::string(trace_.name(owner)) : std::string(),
+              .shapes = shapes_of(owner),
+              .module = detail::module_path(trace_, module_of(owner))});
     found.steps[step].ns += duration;
     ++found.steps[step].count;
     if (launch.valid() && !found.longest.valid()) found.longest = launch;
@@ -191,11 +210,10 @@ class Summariser {
   }
 
   // The innermost operator around a launch, or else the innermost range.
-  std::string owner_of(SpanId launch) const {
+  SpanId owner_of(SpanId launch) const {
     for (SpanId at = launch; at.valid(); at = trace_.spans().parent[at])
-      if (is_operator(trace_.spans().kind[at]) || is_user_range(trace_.spans().kind[at]))
-        return std::string(trace_.name(at));
-    return "";
+      if (is_operator(trace_.spans().kind[at]) || is_user_range(trace_.spans().kind[at])) return at;
+    return SpanId();
   }
 
   void add_host_span(SpanId span, SpanKind kind, std::size_t step) {
@@ -257,6 +275,7 @@ class Summariser {
 
   RunSummary finish() {
     RunSummary run;
+    run.grouping = grouping_;
     run.has_steps = of_.are_steps;
     run.steps = of_.steps.size();
     std::vector<double> host;
@@ -275,9 +294,7 @@ class Summariser {
 
   RunItem finished(const ItemKey& key, const ItemSteps& found, std::vector<double>& device) const {
     RunItem made;
-    made.is_device = key.is_device;
-    made.name = key.name;
-    made.owner = key.owner;
+    key.give_to(made);
     if (found.longest.valid()) made.place = source_location(trace_, found.longest);
     std::vector<double> times;
     std::vector<double> counts;
@@ -317,10 +334,11 @@ class Summariser {
 
   const Trace& trace_;
   const StepsOfProcess& of_;
+  const RunGrouping grouping_;
   detail::FlopsOfCalls flops_;
   std::vector<Exact> exact_;
   std::map<ItemKey, ItemSteps> items_;
-  std::unordered_map<StringId, ItemSteps*> host_items_;
+  std::map<std::tuple<StringId, ArgumentListId, ModuleId>, ItemSteps*> host_items_;
   std::unordered_map<StringId, std::string> folded_;
 };
 
@@ -349,11 +367,11 @@ void describe_trace(const Trace& trace, RunSummary& run) {
 
 }  // namespace
 
-RunSummary run_summary(const Trace& trace, std::string name) {
+RunSummary run_summary(const Trace& trace, std::string name, const RunGrouping& grouping) {
   std::vector<RunSummary> ranks;
   const std::vector<GraphBreak> breaks = graph_coverage(trace).breaks;
   for (const StepsOfProcess& of : steps_by_process(trace)) {
-    RunSummary made = Summariser(trace, of).make(breaks);
+    RunSummary made = Summariser(trace, of, grouping).make(breaks);
     if (!made.items.empty() || of.are_steps) ranks.push_back(std::move(made));
   }
   RunSummary run = joined_ranks(ranks);
@@ -387,7 +405,7 @@ RunSummary joined_ranks(const std::vector<RunSummary>& ranks) {
       sum = name == "peak_memory" ? std::max(sum, value) : sum + value;
     }
     for (const RunItem& item : rank.items) {
-      RunItem& sum = items[{item.is_device, item.name, item.owner}];
+      RunItem& sum = items[ItemKey::of(item)];
       const RunItem before = sum;
       sum = item;
       sum.place = before.place.empty() ? item.place : before.place;

@@ -84,6 +84,31 @@ TEST(RunSummary, ABaselineKeepsIt) {
   EXPECT_EQ(baseline_text(*read), text);
 }
 
+TEST(RunSummary, GroupsTellOperatorsOfOneNameApart) {
+  const Trace trace = recorded("transformer");
+  const RunSummary plain = run_summary(trace, "p");
+  const RunSummary grouped = run_summary(trace, "g", {.by_shapes = true, .by_module = true});
+  EXPECT_GT(grouped.items.size(), plain.items.size());
+  EXPECT_EQ(grouped.step_mean_ns, plain.step_mean_ns);
+  EXPECT_EQ(grouped.exact, plain.exact);
+  for (const bool is_device : {false, true})
+    EXPECT_NEAR(sum_of(grouped, is_device), sum_of(plain, is_device), 0.5);
+  const auto product = std::find_if(
+      grouped.items.begin(), grouped.items.end(),
+      [](const RunItem& item) { return !item.is_device && item.name == "aten::addmm"; });
+  ASSERT_NE(product, grouped.items.end());
+  EXPECT_TRUE(product->shapes.starts_with("[[")) << product->shapes;
+}
+
+TEST(RunSummary, ABaselineKeepsItsGroups) {
+  const RunSummary run = run_summary(recorded("transformer"), "g", {.by_shapes = true});
+  const Result<std::vector<RunSummary>> read = parse_baseline(baseline_text({run, run}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->back().grouping, run.grouping);
+  EXPECT_EQ(read->back().items.size(), run.items.size());
+  EXPECT_EQ(baseline_text(*read), baseline_text({run, run}));
+}
+
 TEST(RunSummary, DamagedBaselinesAreRefused) {
   for (const char* const text :
        {"", "nonsense", "sonde-baseline 2\n", "sonde-baseline 1\n",

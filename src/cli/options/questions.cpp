@@ -95,6 +95,10 @@ void add_diff(Parser& parser) {
       ->add_option("--commit", diff.commit,
                    "The version of the runs (default: GITHUB_SHA or CI_COMMIT_SHA)")
       ->type_name("NAME");
+  command->add_flag("--group-by-input-shape", diff.grouping.by_shapes,
+                    "Tell operators of one name apart by the sizes of their inputs");
+  command->add_flag("--group-by-module", diff.grouping.by_module,
+                    "Tell operators of one name apart by the module that ran them");
   command
       ->add_option("--row-limit", diff.row_limit,
                    "Show at most N rows of each explanation (default 10); -1 shows all")
