@@ -20,17 +20,31 @@ using Names = std::array<std::atomic<std::uint32_t>, kMostCallbacks>;
 Names runtime_names{};
 Names driver_names{};
 
-// How deep this thread is in calls that CUPTI reported, and whether the outermost was recorded. The
-// runtime calls the driver, whose call is then not shown. The loader has room for only few bytes of
-// this kind.
+// How deep this thread is in calls that CUPTI reported, counted from `depth_base`, and whether the
+// outermost was recorded. The runtime calls the driver, whose call is then not shown. The loader
+// has room for only few bytes of this kind.
 __thread std::uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
 __thread bool is_open __attribute__((tls_model("initial-exec"))) = false;
+
+// Another one each time recording starts: whoever was in a call when it stopped does not hear of
+// the call's return, and would otherwise count it for ever.
+constexpr std::uint32_t kDeepest = 256;
+std::atomic<std::uint32_t> depth_base{0};
+
+// 0 too for a thread that has not counted since recording started.
+inline __attribute__((always_inline)) std::uint32_t depth_from(std::uint32_t base) {
+  const std::uint32_t found = depth - base;
+  return found < kDeepest ? found : 0;
+}
 
 // Straight-line code. CUDA's own work for a launch evicts our instructions from the cache, and each
 // cache line costs.
 inline __attribute__((always_inline)) void begin(bool is_driver, std::uint32_t id,
                                                  std::uint32_t correlation) {
-  if (depth++ != 0) return;
+  const std::uint32_t base = depth_base.load(std::memory_order_relaxed);
+  const std::uint32_t before = depth_from(base);
+  depth = base + before + 1;
+  if (before != 0) return;
   sonde_api_call call;
   call.size = sizeof(call);
   call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_relaxed);
@@ -47,7 +61,11 @@ __attribute__((noinline)) void return_first() {
 }
 
 inline __attribute__((always_inline)) void end() {
-  if (depth == 0 || --depth != 0) return;
+  const std::uint32_t base = depth_base.load(std::memory_order_relaxed);
+  const std::uint32_t before = depth_from(base);
+  if (before == 0) return;
+  depth = base + before - 1;
+  if (before != 1) return;
   if (is_open) detail::write_end();
   is_open = false;
   if (__builtin_expect(first_return.load(std::memory_order_relaxed) != nullptr, 0)) return_first();
@@ -181,6 +199,7 @@ void ApiCalls::enable(CallbackDomain domain, Level level, bool on) {
 void ApiCalls::start(Level level) {
   level_ = level;
   if (level == Level::Lean) return;
+  depth_base.fetch_add(kDeepest, std::memory_order_relaxed);
   enable(CallbackDomain::Runtime, level, true);
   enable(CallbackDomain::Driver, level, true);
   get_node_id.store(cupti_->get_graph_node_id);
