@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -212,12 +213,15 @@ TEST(DeviceRecording, InlinedCallsAreTheSame) {
   });
   const SpanTable& spans = trace.spans();
   ASSERT_EQ(spans.size(), kCalls);
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    const SpanId span{static_cast<std::uint32_t>(i)};
-    ASSERT_EQ(spans.correlation[span], i + 1);
+  // A coarse clock gives several of them one start.
+  std::set<std::uint64_t> correlations;
+  for (const SpanId span : trace.all_spans()) {
+    ASSERT_TRUE(correlations.insert(spans.correlation[span]).second);
     ASSERT_EQ(spans.kind[span], SpanKind::CudaDriver);
     ASSERT_EQ(trace.string(spans.name[span]), "cuLaunchKernel");
   }
+  EXPECT_EQ(*correlations.begin(), 1u);
+  EXPECT_EQ(*correlations.rbegin(), kCalls);
   EXPECT_FALSE(
       detail::write_api_begin(cursor, {sizeof(sonde_api_call), 1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
       << "nothing records";
