@@ -184,9 +184,9 @@ class ScopedProfiler : public Profiler {
   }
 };
 
-// For on_trace_ready: exports each cycle as `<dir>/<worker>.<time in ns>.pt.trace.json`, with `.gz`
-// if wanted, and creates the folder. If no worker name is given, it is `<host>_<pid>`, determined
-// at the first cycle and then kept.
+// For on_trace_ready: exports each cycle as DIR/WORKER.TIME.pt.trace.json, with the time in ns and
+// with .gz if wanted, and creates the folder. If no worker name is given, it is HOST_PID,
+// determined at the first cycle and then kept.
 std::function<void(Profiler&)> tensorboard_trace_handler(std::string dir,
                                                          std::string worker_name = "",
                                                          bool use_gzip = false);

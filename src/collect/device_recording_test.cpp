@@ -214,14 +214,14 @@ TEST(DeviceRecording, InlinedCallsAreTheSame) {
   const SpanTable& spans = trace.spans();
   ASSERT_EQ(spans.size(), kCalls);
   // A coarse clock gives several of them one start.
-  std::set<std::uint64_t> correlations;
+  std::set<std::int64_t> correlations;
   for (const SpanId span : trace.all_spans()) {
     ASSERT_TRUE(correlations.insert(spans.correlation[span]).second);
     ASSERT_EQ(spans.kind[span], SpanKind::CudaDriver);
     ASSERT_EQ(trace.string(spans.name[span]), "cuLaunchKernel");
   }
-  EXPECT_EQ(*correlations.begin(), 1u);
-  EXPECT_EQ(*correlations.rbegin(), kCalls);
+  EXPECT_EQ(*correlations.begin(), 1);
+  EXPECT_EQ(*correlations.rbegin(), static_cast<std::int64_t>(kCalls));
   EXPECT_FALSE(
       detail::write_api_begin(cursor, {sizeof(sonde_api_call), 1, SONDE_SPAN_CUDA_DRIVER, 307, 1}))
       << "nothing records";
