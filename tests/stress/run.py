@@ -10,9 +10,11 @@ kills and together in which programs record themselves, without `sonde run`: tho
 fails the case. The last lines are the counts.
 """
 import argparse
+import os
 import random
 import signal
 import sys
+import tempfile
 
 import awkward
 import kills
@@ -41,9 +43,12 @@ def main():
     # If it is ended early, it prints the counts so far.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(bench.report()))
     parts = {"kills": kills.run, "together": together.run} if options.inside else PARTS
-    for part, run in parts.items():
-        if options.part in (part, "all"):
-            run(bench)
+    # Where a `sonde run` that is killed leaves its log.
+    with tempfile.TemporaryDirectory(prefix="sonde-stress-logs-") as logs:
+        os.environ["TMPDIR"] = logs
+        for part, run in parts.items():
+            if options.part in (part, "all"):
+                run(bench)
     sys.exit(bench.report())
 
 
