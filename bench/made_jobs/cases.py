@@ -12,6 +12,8 @@ def cases():
         Case("clean_64", dp=64),
         Case("clean_tails", dp=16, tail=0.02),
         Case("clean_late_ends", dp=16, end_lag_ns=30 * US),
+        Case("clean_tails_64", tp=2, dp=32, tail=0.02),
+        Case("clean_late_ends_64", tp=2, dp=32, end_lag_ns=30 * US),
         Case("clean_noisy", dp=16, jitter=0.08, host_jitter_ns=1 * MS),
         Case("clean_tp_dp_pp", tp=2, dp=4, pp=4, microbatches=4),
         Case("clean_pp_uneven", dp=2, pp=4, microbatches=4, stage_work=(1.1, 1, 1, 1.15)),
@@ -110,6 +112,10 @@ def cases():
         Case("large_loader_1024", tp=8, dp=128, steps=5, faults=[Fault(517, "load")], culprits=(517,), causes=LOADER),
         Case("large_kernel_pp_1024", tp=8, dp=16, pp=8, steps=3, microbatches=8, faults=[Fault(700, "kernel", 24 * MS)],
              culprits=(700,), causes=("kernel",)),
+        Case("large_tails_1024", tp=8, dp=128, steps=5, tail=0.02),
+        Case("large_late_ends_1024", tp=8, dp=128, steps=5, end_lag_ns=30 * US),
+        Case("large_late_ends_pp_1024", tp=8, dp=16, pp=8, steps=3, microbatches=8, end_lag_ns=30 * US,
+             faults=[Fault(700, "kernel", 24 * MS)], culprits=(700,), causes=("kernel",)),
         Case("large_dp_1024", dp=1024, steps=6, faults=[Fault(1000, "gc", 40 * MS)], culprits=(1000,), causes=("gc",)),
     ]
     return some, large

@@ -2,7 +2,7 @@
 #pragma once
 
 // What one rank contributes to the analysis of a job: its collectives, its steps, and what it did
-// with its time. A summary is about a hundredth of a trace, and job.h needs nothing else.
+// with its time. A summary is a few hundredths of a trace, and job.h needs nothing else.
 //
 //   const std::vector<RankSummary> ranks = summarise_ranks(trace);
 //   const std::vector<std::uint8_t> bytes = encode(ranks.front());

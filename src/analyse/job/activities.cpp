@@ -9,7 +9,9 @@
 //   the rest       ################   ranges, waits, steps of the main thread
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analyse/job/rank_view.h"
@@ -20,6 +22,8 @@ namespace {
 
 // Shorter gaps between two kernels are due to the device.
 constexpr Nanos kDeviceGapNs = 5'000;
+// A rank of a job has a few thousand in a second.
+constexpr std::size_t kMostInDetail = 20'000;
 
 using Layer = std::vector<RankActivity>;  // by begin, not overlapping
 
@@ -75,9 +79,69 @@ class ActivityFinder {
       if (thread != view_.main && runs_backward(thread)) all = laid_over(all, operators_of(thread));
     all = laid_over(all, collective_layer());
     summary_.activities = laid_over(all, rest_);
+    if (summary_.activities.size() > kMostInDetail) join_activities();
   }
 
  private:
+  // Where an answer may ask how long a rank did something: collectives and steps begin and end.
+  std::vector<Nanos> cuts() const {
+    std::vector<Nanos> times;
+    for (const RankCollective& one : summary_.collectives) {
+      times.push_back(one.start_ns);
+      times.push_back(one.end_ns);
+    }
+    for (const RankStep& step : summary_.steps) {
+      times.push_back(step.begin_ns);
+      times.push_back(step.end_ns);
+    }
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    return times;
+  }
+
+  // Of a long recording: between two such times, the same activities become one, in the order in
+  // which they first came. How long each took stays the same.
+  void join_activities() {
+    const Layer all = std::move(summary_.activities);
+    summary_.activities.clear();
+    std::vector<Nanos> times = cuts();
+    times.push_back(INT64_MAX);
+    Layer part;
+    Nanos part_begin_ns = INT64_MIN;
+    auto next = times.begin();
+    const auto finish = [&] {
+      Nanos at_ns = part_begin_ns;
+      for (RankActivity one : part) {
+        const Nanos length_ns = one.length_ns();
+        one.begin_ns = at_ns;
+        one.end_ns = at_ns = at_ns + length_ns;
+        append(summary_.activities, one);
+      }
+      part.clear();
+      places_.clear();
+    };
+    for (const RankActivity& one : all) {
+      for (Nanos from_ns = one.begin_ns; from_ns < one.end_ns;) {
+        while (*next <= from_ns) {
+          finish();
+          ++next;
+        }
+        if (part.empty()) part_begin_ns = from_ns;
+        RankActivity piece = one;
+        piece.begin_ns = from_ns;
+        piece.end_ns = from_ns = std::min(one.end_ns, *next);
+        const auto key = std::tuple(piece.kind, piece.name, piece.op, piece.range);
+        const auto [found, is_new] = places_.try_emplace(key, part.size());
+        if (is_new) {
+          part.push_back(piece);
+        } else {
+          part[found->second].end_ns += piece.length_ns();
+        }
+      }
+    }
+    finish();
+  }
+
   // Calls visit(span, from, to) for the self time of each span of a thread. Cuts spans that partly
   // overlap.
   template <typename Visit>
@@ -215,6 +279,8 @@ class ActivityFinder {
   Layer operators_;  // of the main thread
   Layer rest_;
   Layer ranges_;
+  std::map<std::tuple<ActivityKind, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t>
+      places_;  // of the activities of a part
 };
 
 }  // namespace

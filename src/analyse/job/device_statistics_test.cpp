@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the devices of ranks ran, with HTA's definitions.
+// What ranks did and what their devices ran, the latter with HTA's definitions.
 
 #include <gtest/gtest.h>
 
@@ -152,6 +152,34 @@ TEST(DeviceStatistics, ComeBackFromTheBytesOfASummary) {
   EXPECT_EQ(encode(*after), encode(before));
   EXPECT_EQ(after->kernels.size(), 3U);
   EXPECT_EQ(after->launches.delay_ns, before.launches.delay_ns);
+}
+
+Nanos total_of(const RankSummary& rank, std::string_view name, Nanos from_ns, Nanos to_ns) {
+  Nanos sum_ns = 0;
+  for (const RankActivity& one : rank.activities)
+    if (rank.text(one.name) == name && one.begin_ns >= from_ns && one.end_ns <= to_ns)
+      sum_ns += one.length_ns();
+  return sum_ns;
+}
+
+// A step has 30,000 kernels of two kinds in turns; in the summary it has two activities of them.
+TEST(RankActivities, OfALongRecordingAreJoinedWithinSteps) {
+  OpTrace t;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    t.step(step, step * 1'000'000, (step + 1) * 1'000'000);
+    for (std::int64_t i = 0; i < 30'000; ++i)
+      t.kernel(i % 2 == 0 ? "a" : "b", step * 1'000'000 + i * 30,
+               step * 1'000'000 + i * 30 + (i % 2 == 0 ? 10 : 15));
+  }
+  const RankSummary rank = summarised(t);
+  EXPECT_LT(rank.activities.size(), 20U);
+  EXPECT_EQ(total_of(rank, "a", 0, 1'000'000'000), 150'000'000);
+  EXPECT_EQ(total_of(rank, "b", 1'000'000'000, 2'000'000'000), 225'000'000);
+  Nanos before_ns = 0;
+  for (const RankActivity& one : rank.activities) {
+    EXPECT_GE(one.begin_ns, before_ns);
+    before_ns = one.end_ns;
+  }
 }
 
 TEST(DeviceStatistics, OfAllRanksAreAddedUpByName) {
