@@ -32,6 +32,12 @@ def _tell_parameter(parameter: Any, name: str) -> None:
         _tell(gradient, _GRADIENT, name)
 
 
+def _has_compiled() -> bool:
+    """Whether torch.compile has made graphs in this process."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    return bool(counters.get("frames"))
+
+
 class _Tensors(_Switch):
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +58,13 @@ class _Tensors(_Switch):
         modules = sys.modules.get("torch.nn.modules.module")
         if modules is None:
             return
-        self._handles = [modules.register_module_forward_pre_hook(self._module)]
+        if _has_compiled():
+            # A hook for all modules would make torch.compile compile its graphs again.
+            for found in gc.get_objects():
+                if issubclass(type(found), modules.Module):
+                    self._module(found, None)
+        else:
+            self._handles = [modules.register_module_forward_pre_hook(self._module)]
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
         self._hears_optimizers = register is not None
         if register is not None:
@@ -64,7 +76,10 @@ class _Tensors(_Switch):
         self._handles = []
 
     def before_end(self) -> None:
-        """torch 1 does not say when optimizers step: they are looked for."""
+        """What nobody told: gradients of modules without a hook, and, in torch 1, the states of optimizers."""
+        if _has_compiled():
+            for module in list(self._modules):
+                self._tell_parameters(module)
         of_torch = sys.modules.get("torch.optim.optimizer")
         if self._hears_optimizers or of_torch is None or not self._handles:
             return
@@ -73,12 +88,23 @@ class _Tensors(_Switch):
                 self._optimizer(found)
 
     def _module(self, module: Any, inputs: Any) -> None:
-        if is_traced() or module in self._modules:
+        if is_traced():
             return
-        self._modules.add(module)
+        try:
+            if module not in self._modules:
+                self._modules.add(module)
+                self._tell_parameters(module)
+        except TypeError:
+            self._tell_parameters(module)  # one that cannot be in a set
+
+    @staticmethod
+    def _tell_parameters(module: Any) -> None:
         # torch.compile keeps the module, whose own parts it does not call.
         compiled = module.__dict__.get("_modules", {}).get("_orig_mod")
-        parameters = module._parameters.items() if compiled is None else compiled.named_parameters()
+        try:
+            parameters = list(module._parameters.items() if compiled is None else compiled.named_parameters())
+        except Exception:
+            return  # a module whose __init__ did not finish has none
         for name, parameter in parameters:
             if parameter is not None:
                 _tell_parameter(parameter, name)

@@ -418,6 +418,20 @@ def test_states_of_optimizers_are_known_from_the_first_step(make, tensors):
     assert PARAMETER_BYTES <= found["gradient"]
 
 
+def test_modules_of_any_kind_may_be_called():
+    class Unhashable(torch.nn.Linear):
+        def __eq__(self, other):
+            return self is other
+
+        __hash__ = None
+
+    net = Unhashable(2, 2)
+    for options in ({"record_shapes": True, "profile_memory": True}, {"with_calls": True}):
+        with profile(activities=CPU, **options) as prof:
+            net(torch.ones(1, 2))
+        assert "aten::linear" in counts(prof.events())
+
+
 def test_tensors_are_told_to_every_recording_and_to_no_other():
     net = Net()
     gc.collect()  # an optimizer of another test would be reported too
