@@ -98,7 +98,8 @@ std::string verdict_of(const detail::ReportData& data, const Report& report) {
   DeviceShare share = share_of(data, *longest);
   // As long as it would be without the profiler, which made the host slower.
   const auto scaled_ns = [&](Nanos time_ns) {
-    return static_cast<Nanos>(report.without_profiler * static_cast<double>(time_ns));
+    return static_cast<Nanos>(
+        std::min(report.without_profiler * static_cast<double>(time_ns), 9e18));
   };
   const Nanos idle_ns = share.idle_ns();
   share.whole_ns = std::max(scaled_ns(share.whole_ns), share.busy_ns);
@@ -240,8 +241,8 @@ bool is_worth_saying(const Report& report, Nanos saving_ns) {
 void add_known(Report& report, Finding finding, Evidence& seen, Nanos at_most_ns, Nanos saving_ns) {
   // A profiler makes the host slower, and device work no longer.
   const double host = 1 - seen.device_share();
-  const auto bound_ns = static_cast<Nanos>((1 - host * (1 - report.without_profiler)) *
-                                           static_cast<double>(at_most_ns));
+  const double share = 1 - host * (1 - report.without_profiler);
+  const auto bound_ns = static_cast<Nanos>(std::min(share * static_cast<double>(at_most_ns), 9e18));
   if (!is_worth_saying(report, bound_ns)) return;
   finding.at_most_ns = std::min(bound_ns, report.measured_ns);
   finding.saving_ns = std::clamp<Nanos>(saving_ns, 0, finding.at_most_ns);
