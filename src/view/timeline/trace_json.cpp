@@ -31,6 +31,11 @@ std::string_view curve_kind_text(CurveKind kind) {
   return "counter";
 }
 
+std::string_view unquoted(std::string_view json) {
+  const bool is_text = json.size() >= 2 && json.front() == '"' && json.back() == '"';
+  return is_text ? json.substr(1, json.size() - 2) : json;
+}
+
 class TraceJson {
  public:
   TraceJson(const TraceAnswers& answers, std::span<const std::uint32_t> spans_of_track)
@@ -64,8 +69,11 @@ class TraceJson {
     const ProcessTable& table = trace_.processes();
     json_.key("processes").list(rows(table.size()), [&](std::uint32_t row) {
       json_.object([&] {
-        json_.key("pid").number(table.pid[row]);
-        json_.key("name").text(label_text(trace_.string(table.name[row])));
+        // An id that is no number, such as "Spans", is a name.
+        const std::string_view foreign = trace_.string(table.foreign_id[row]);
+        const std::string_view name = trace_.string(table.name[row]);
+        json_.key("pid").number(foreign.empty() ? table.pid[row] : -1);
+        json_.key("name").text(label_text(name.empty() ? unquoted(foreign) : name));
         json_.key("label").text(label_text(trace_.string(table.label[row])));
         json_.key("rank").number(table.rank[row]);
         json_.key("clock_error").number(table.clock_error_ns[row]);

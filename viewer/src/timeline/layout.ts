@@ -15,7 +15,7 @@ const FOLDED_GAP = 3;
 const MOST_RANKS_OPEN = 16;
 
 export type Entry =
-  | { kind: "process"; key: string; y: number; height: number; title: string }
+  | { kind: "process"; key: string; y: number; height: number; title: string; process: number; folded: boolean }
   | { kind: "track"; key: string; y: number; height: number; title: string; track: number; rows: number; lane: number; pinned: boolean; folded: boolean }
   | { kind: "curve"; key: string; y: number; height: number; title: string; curve: number; info: CurveInfo; pinned: boolean; folded: boolean };
 
@@ -57,6 +57,16 @@ export function foldedAtFirst(trace: TraceInfo): ReadonlySet<string> {
   for (let i = 0; ranks > 1 && i < trace.tracks.length; i++) out.add(`t${i}`);
   for (let i = 0; ranks > MOST_RANKS_OPEN && i < trace.processes.length; i++) out.add(`p${i}`);
   return out;
+}
+
+/** What stands for a folded process in its line: how busy its first device was, or else its busiest thread. */
+export function standIn(trace: TraceInfo, process: number): { curve: number; track: number } {
+  const curve = trace.curves.findIndex((one) => one.kind === "busy" && one.process === process);
+  let track = -1;
+  trace.tracks.forEach((one, i) => {
+    if (one.kind === "thread" && one.process === process && one.spans > (track < 0 ? 0 : trace.tracks[track].spans)) track = i;
+  });
+  return { curve, track };
 }
 
 /** Titles of tracks; those of several tracks of a process say their numbers. */
@@ -131,9 +141,9 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
     const start = entries.length;
     const top = y;
     inProcess = processTitle(trace, process).toLowerCase();
-    entries.push({ kind: "process", key: `p${process}`, y, height: HEAD, title: processTitle(trace, process) });
-    y += HEAD;
     const isFolded = options.collapsed.has(`p${process}`);
+    entries.push({ kind: "process", key: `p${process}`, y, height: HEAD, title: processTitle(trace, process), process, folded: isFolded });
+    y += HEAD;
     if (!isFolded) {
       // The host's memory last: that of devices is what runs out.
       const curves = trace.curves.map((curve, i) => ({ curve, i })).filter(({ curve, i }) => curve.process === process && !options.pinned.has(`c${i}`));

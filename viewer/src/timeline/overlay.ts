@@ -46,7 +46,9 @@ export function drawStepsOfProcesses(ctx: CanvasRenderingContext2D, stage: Stage
   for (const [begin, end, number, , process] of stage.source.trace.steps) {
     const y = (stage.layout.regions.get(process)?.top ?? Number.POSITIVE_INFINITY) - stage.top;
     if (end < view.from || begin > view.to || y < -HEAD || y > stage.height) continue;
-    drawStep(ctx, Math.max(0, (begin - view.from) / nsPerPixel), Math.min(stage.width, (end - view.from) / nsPerPixel), y + 7, number, dark);
+    // Folded, the line has more below the steps.
+    const below = state.collapsed.value.has(`p${process}`) ? 1 : 7;
+    drawStep(ctx, Math.max(0, (begin - view.from) / nsPerPixel), Math.min(stage.width, (end - view.from) / nsPerPixel), y + below, number, dark);
   }
 }
 

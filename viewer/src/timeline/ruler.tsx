@@ -75,13 +75,13 @@ function drawMap(ctx: CanvasRenderingContext2D, source: Source, tiles: TileCache
   const whole = state.wholeOf(source);
   const nsPerPixel = (whole.to - whole.from) / width;
   const level = levelOf(nsPerPixel * 2, source.trace.length);
-  const tracks = layout.entries.filter((entry) => entry.kind === "track").slice(0, MOST_MAPPED);
-  tiles.want(tracks.map((entry) => (entry.kind === "track" ? entry.track : 0)), rangeOf(level, 0, source.trace.length));
+  const shown = layout.entries.flatMap((entry) => (entry.kind === "track" ? [entry.track] : []));
+  const tracks = (shown.length > 0 ? shown : source.trace.tracks.flatMap((track, i) => (track.spans > 0 ? [i] : []))).slice(0, MOST_MAPPED);
+  tiles.want(tracks, rangeOf(level, 0, source.trace.length));
   const heat = new Float32Array(width);
   let filled = 0;
-  for (const entry of tracks) {
-    if (entry.kind !== "track") continue;
-    const found = tiles.best(entry.track, level, 0, source.trace.length);
+  for (const track of tracks) {
+    const found = tiles.best(track, level, 0, source.trace.length);
     if (found === null) continue;
     filled++;
     for (const tile of found) {

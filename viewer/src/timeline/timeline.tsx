@@ -12,7 +12,7 @@ import * as state from "../state.ts";
 import { levelOf, rangeOf, TileCache } from "../tiles/cache.ts";
 import { CurveCache, drawCurve, gapAt, idleText, largest, valuesAt, valueText } from "./charts.ts";
 import { startHands } from "./hands.ts";
-import { type Entry, type Layout, makeLayout } from "./layout.ts";
+import { type Entry, type Layout, makeLayout, standIn } from "./layout.ts";
 import { NameStore } from "./names.ts";
 import { drawInstants, drawLinks, drawMarks, drawSteps, drawStepsOfProcesses, instantAt, rectOf } from "./overlay.ts";
 import { type Matches, Painter, type TrackPaint } from "./painter.ts";
@@ -280,7 +280,8 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
   const tracks = visible.filter((entry) => entry.kind === "track");
   const level = levelOf(nsPerPixel, source.trace.length);
   const range = rangeOf(level, view.from, Math.min(view.to, source.trace.length));
-  stage.tiles.want(tracks.map((entry) => entry.track), range);
+  const folded = visible.flatMap((entry) => (entry.kind === "process" && entry.folded ? [{ entry, ...standIn(source.trace, entry.process) }] : []));
+  stage.tiles.want([...tracks.map((entry) => entry.track), ...folded.flatMap(({ curve, track }) => (curve < 0 && track >= 0 ? [track] : []))], range);
   const paints: TrackPaint[] = [];
   const waiting: number[] = [];
   let sharp = true;
@@ -303,6 +304,12 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     } else ctx.fillRect(0, y + entry.height - 1, width, 1);
   }
   drawStepsOfProcesses(ctx, stage, view, dark);
+  for (const { entry, curve, track } of folded) {
+    const y = entry.y - top;
+    const tiles = curve < 0 && track >= 0 ? stage.tiles.best(track, level, Math.max(view.from, 0), Math.min(view.to, source.trace.length)) : null;
+    if (curve >= 0) drawCurve(ctx, source.trace.curves[curve], stage.curves.get(curve, view, width), view, width, y + 12, 14, dark);
+    else if (tiles !== null) paints.push({ tiles, y: y + 14, lane: 4, rows: Math.min(3, source.trace.tracks[track].rows) });
+  }
   for (const entry of visible) {
     if (entry.kind !== "curve") continue;
     const pieces = stage.curves.get(entry.curve, view, width);
