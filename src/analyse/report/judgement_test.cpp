@@ -344,5 +344,22 @@ TEST(Judgement, RecordingItselfIsNotTheProgram) {
   EXPECT_NEAR(static_cast<double>(found.measured_ns), 800'000, 5'000);
 }
 
+// The main thread waits for gradients although their thread is busy for a small part of that time.
+// What is saved before shortens the whole.
+TEST(Judgement, GradientsAreWaitedForWhateverElseTheirThreadDoes) {
+  OpTrace t;
+  const TrackId gradients = t.thread(101);
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.step(i, begin_us, begin_us + 10'000);
+    t.annotation("load_batch", begin_us, begin_us + 4'000);
+    t.op("aten::mm", begin_us + 4'000, begin_us + 5'000);
+    t.span("autograd::engine::evaluate_function: MmBackward0", SpanKind::CpuOp, gradients,
+           begin_us + 6'000, begin_us + 6'500);
+    t.op("aten::_foreach_add_", begin_us + 9'000, begin_us + 10'000);
+  }
+  EXPECT_GT(saving(report(t.build()), "synchronized_data_loader"), 20'000'000) << "of 40 ms";
+}
+
 }  // namespace
 }  // namespace sonde

@@ -68,6 +68,7 @@ std::vector<IdleGap>::iterator gap_at(std::vector<IdleGap>& gaps, Nanos time_ns)
 }
 
 bool is_handover(const IdleGap& gap) {
+  if (gap.is_backward) return true;
   const Nanos length_ns = gap.end_ns - gap.begin_ns;
   return gap.last.valid() && gap.busy_ns >= length_ns / 2 &&
          gap.end_ns - gap.last_ns <= std::max(kLongestReturnNs, length_ns / 5);
@@ -89,6 +90,9 @@ void HostLanes::look_at_threads(bool only_operators) {
   std::vector<bool> communicates(trace_.strings().size());
   for (std::size_t i = 0; i < communicates.size(); ++i)
     communicates[i] = communicates_on_host(trace_.string(StringId(i)));
+  std::vector<bool> is_gradient(trace_.strings().size());
+  for (std::size_t i = 0; i < is_gradient.size(); ++i)
+    is_gradient[i] = trace_.string(StringId(i)).starts_with(kEvaluateFunction);
   const auto is_collective = [&](SpanId span) {
     const StringId name = spans.name[span];
     return name.valid() && communicates[name.index()];
@@ -102,6 +106,8 @@ void HostLanes::look_at_threads(bool only_operators) {
       lane.has_spans = true;
       lane.end_ns = std::max(lane.end_ns, trace_.end_ns(span));
       const SpanKind kind = spans.kind[span];
+      const StringId name = spans.name[span];
+      lane.has_gradients |= name.valid() && is_gradient[name.index()];
       if (kind == SpanKind::Step) lane.cuts.push_back(spans.start_ns[span]);
       if (kind == SpanKind::Step) lane.cuts.push_back(trace_.end_ns(span));
       if (!only_operators || is_operator(kind) || is_call(kind) || is_collective(span))
@@ -185,6 +191,7 @@ void HostLanes::find_workers(const std::vector<Busy>& threads, TrackId waiting,
         if (one.end_ns > gap->end_ns || (gap->last.valid() && one.end_ns <= gap->last_ns)) continue;
         gap->last = thread;
         gap->last_ns = one.end_ns;
+        gap->is_backward = lanes_[thread.index()].has_gradients && one.begin_ns >= gap->begin_ns;
       }
     }
   }

@@ -55,6 +55,7 @@ struct IdleGap {
   Nanos busy_ns = 0;  // of other threads
   TrackId last;       // the thread that worked last in it
   Nanos last_ns = 0;
+  bool is_backward = false;  // that one computed gradients, and nothing before or after the gap
 };
 
 class HostLanes {
@@ -81,6 +82,7 @@ class HostLanes {
  private:
   struct Lane {
     bool has_spans = false;
+    bool has_gradients = false;
     Nanos begin_ns = 0;
     Nanos end_ns = 0;
     std::vector<Nanos> cuts;
