@@ -3,6 +3,7 @@
 // `sonde report` as text.
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,7 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kMostExamples = 3;
 constexpr std::size_t kMostNames = 10;
-constexpr std::size_t kMostSteps = 20;
+constexpr std::size_t kMostSteps = 10;
 
 std::string bytes_or_nothing(std::int64_t bytes) {
   return bytes < 0 ? "" : bytes_text(static_cast<std::uint64_t>(bytes));
@@ -55,8 +56,10 @@ class ReportText : TextLines {
     findings();
     steps();
     devices();
-    names("Operators on the host, by self time", report_.host.operators);
-    names("Device work", report_.device_work);
+    const std::string_view whole =
+        report_.step_rule == StepRule::None ? "" : " (all of the recording, with its start)";
+    names(format_text("Operators on the host, by self time{}", whole), report_.host.operators);
+    names(format_text("Device work{}", whole), report_.device_work);
     copies();
     missing();
   }
@@ -129,6 +132,19 @@ class ReportText : TextLines {
     return std::string(first_whole(text, kWidth - 9)) + "…";
   }
 
+  // Of many steps the slowest, in their order.
+  static std::vector<std::size_t> slowest(const std::vector<StepTime>& steps) {
+    std::vector<std::size_t> rows(steps.size());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    if (rows.size() <= kMostSteps) return rows;
+    std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
+      return steps[a].host_ns() > steps[b].host_ns();
+    });
+    rows.resize(kMostSteps);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
   void steps() {
     const StepTimes& times = report_.steps;
     if (times.steps.empty()) return;
@@ -141,7 +157,7 @@ class ReportText : TextLines {
          has_devices ? format_text("{:>13}{:>13}{:>13}", "device busy", "device idle", "copies")
                      : "",
          has_memory ? format_text("{:>13}", "peak") : "");
-    for (std::size_t i = 0; i < std::min(times.steps.size(), kMostSteps); ++i) {
+    for (const std::size_t i : slowest(times.steps)) {
       const StepTime& step = times.steps[i];
       const auto device = [&](Nanos time_ns) {
         return !has_devices               ? ""
@@ -155,7 +171,7 @@ class ReportText : TextLines {
            step.why.empty() ? "" : "  ", step.why);
     }
     if (times.steps.size() > kMostSteps)
-      line("  … and {} more (--format json shows all)",
+      line("  These are the slowest; {} more took less (--format json shows all)",
            count_text(times.steps.size() - kMostSteps));
     line("  median {}, mean {}, standard deviation {}, {}", duration_text(times.median_ns),
          duration_text(static_cast<Nanos>(times.mean_ns)),

@@ -113,10 +113,18 @@ std::string verdict_of(const detail::ReportData& data, const Report& report) {
 // What took so long until the first step.
 std::string start_reason(const detail::ReportData& data) {
   const detail::SteadyPart& steady = data.steady;
-  if (!steady.start_span.valid()) return {};
-  const Nanos time_ns = data.trace.spans().duration_ns[steady.start_span];
-  if (time_ns < steady.start_ns / 2) return {};
-  return format_text("{}, {}", data.trace.name(steady.start_span), duration_text(time_ns));
+  const Nanos time_ns =
+      steady.start_span.valid() ? data.trace.spans().duration_ns[steady.start_span] : 0;
+  if (time_ns > 0 && time_ns >= steady.start_ns / 2)
+    return format_text("{}, {}", data.trace.name(steady.start_span), duration_text(time_ns));
+  const TrackId main = data.program().main_thread();
+  if (!main.valid() || steady.covers.empty() || steady.start_ns <= 0) return {};
+  const Nanos end_ns = steady.covers.stretches().front().begin_ns - steady.warm_up_ns;
+  const Nanos outside_ns = steady.start_ns - data.all_operators(data.trace.tracks().process[main])
+                                                 .within_ns(end_ns - steady.start_ns, end_ns);
+  if (outside_ns < steady.start_ns / 2) return {};
+  return format_text("code outside operators, {} (imports, loading libraries and data, …)",
+                     duration_text(outside_ns));
 }
 
 // The host may be done with its steps long before the device.

@@ -32,10 +32,39 @@ void Changes::follow(SpanId work, Nanos delay_ns) {
   if (node != kNoNode) delays_.emplace_back(node, delay_ns);
 }
 
+// Of a hole in which the thread waited for something that the trace does not show, what is cut is
+// gone.
+void Changes::shorten_holes(std::vector<Nanos>& most) const {
+  const Graph& graph = program_.graph_;
+  for (const Cut& cut : cuts_) {
+    const auto [first, last] = program_.stints(TrackId(cut.thread));
+    GraphNode low = first;
+    for (GraphNode high = last; low < high;) {
+      const GraphNode middle = low + (high - low) / 2;
+      if (graph.begin_ns(middle) <= cut.begin_ns) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    for (GraphNode node = std::max(low, first + 1); node < last; ++node) {
+      const Nanos hole_ns = graph.begin_ns(node) - graph.end_ns(node - 1);
+      if (graph.end_ns(node - 1) >= cut.end_ns) break;
+      const Nanos both_ns = std::min(cut.end_ns, graph.begin_ns(node)) -
+                            std::max(cut.begin_ns, graph.end_ns(node - 1));
+      if (both_ns <= 0) continue;
+      if (most.empty()) most.resize(graph.size(), std::numeric_limits<Nanos>::max());
+      most[node] = std::max<Nanos>(
+          std::min(most[node], hole_ns) - (both_ns - scaled_ns(both_ns, cut.left)), 0);
+    }
+  }
+}
+
 std::vector<Nanos> Changes::most_delays() const {
   std::vector<Nanos> most;
+  shorten_holes(most);
   if (delays_.empty()) return most;
-  most.resize(program_.graph_.size(), std::numeric_limits<Nanos>::max());
+  if (most.empty()) most.resize(program_.graph_.size(), std::numeric_limits<Nanos>::max());
   for (const auto& [node, delay_ns] : delays_) most[node] = std::min(most[node], delay_ns);
   return most;
 }

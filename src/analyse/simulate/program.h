@@ -133,6 +133,7 @@ class Changes {
   std::vector<Nanos> durations() const;
   std::vector<bool> without() const;
   std::vector<Nanos> most_delays() const;
+  void shorten_holes(std::vector<Nanos>& most) const;
   void shorten_stints(std::vector<Nanos>& durations) const;
 
   const Program& program_;
