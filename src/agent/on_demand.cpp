@@ -109,12 +109,13 @@ std::int64_t OnDemand::next_event_ns() const {
 
 // While something is recorded nothing else is asked for.
 void OnDemand::ask() {
-  if (session_ != nullptr || finished_) return;
+  if (!socket_ || session_ != nullptr || finished_) return;
   const Result<DaemonAddress> daemon = daemon_address(kDaemonName);
   if (daemon) socket_->send({std::string(kDaemonAsks), question()}, *daemon);
 }
 
 void OnDemand::receive(std::int64_t now_ns, const OpenSession& open_session) {
+  if (!socket_) return;
   while (const auto received = socket_->receive()) {
     const DaemonMessage& message = received->message;
     if (message.type != kDaemonAsks || message.body.empty()) continue;
