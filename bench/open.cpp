@@ -4,6 +4,8 @@
 //
 //   build/release/bin/bench_open FOLDER [OPERATORS, default 1000000 [PLAIN_SPANS, default 0]]
 //
+// The recordings stay in FOLDER and are used again by the next run: delete them yourself.
+//
 // For every command: wall time, processor time, the kernel's share of it, peak memory, and the same
 // for each operator or span. The first row is what decompressing the events takes by itself. The
 // table of many plain spans is measured if asked for.
@@ -227,6 +229,7 @@ void print_head(const std::string& path, const std::string& what) {
 // In a process of its own: what a program is charged for includes the peak of whoever started it.
 bool recorded(Result<void> (*record)(const std::string&, std::int64_t), const std::string& path,
               std::int64_t count) {
+  if (std::filesystem::exists(path)) return true;
   const pid_t pid = ::fork();
   if (pid == 0) {
     const Result<void> done = record(path, count);
@@ -239,8 +242,8 @@ bool recorded(Result<void> (*record)(const std::string&, std::int64_t), const st
 
 int run(const std::string& folder, std::int64_t operators, std::int64_t spans) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // also into a file: a run may be stopped
-  const std::string path = folder + "/bench_open.sonde";
   if (operators > 0) {
+    const std::string path = folder + "/operators_" + std::to_string(operators) + ".sonde";
     if (!recorded(record_operators, path, operators)) return 1;
     print_head(path, std::to_string(operators) + " operators with shapes, " +
                          std::to_string(2 * operators) + " allocation events");
@@ -256,13 +259,13 @@ int run(const std::string& folder, std::int64_t operators, std::int64_t spans) {
       measure(path, operators, command);
   }
   if (spans > 0) {
+    const std::string path = folder + "/spans_" + std::to_string(spans) + ".sonde";
     if (!recorded(record_spans, path, spans)) return 1;
     print_head(path, std::to_string(spans) + " plain spans");
     measure_floor(path, spans);
     measure(path, spans, {"info"});
     measure(path, spans, {"table"});
   }
-  std::filesystem::remove(path);
   return 0;
 }
 

@@ -144,6 +144,12 @@ std::unique_ptr<Observer> floor_callback() {
       at::RecordFunctionCallback(&begin_floor, &end_floor).needsIds(true));
 }
 
+std::unique_ptr<Observer> floor_callback_with_inputs() {
+  return std::make_unique<Callback>(
+      "the same, inputs asked for",
+      at::RecordFunctionCallback(&begin_floor, &end_floor).needsIds(true).needsInputs(true));
+}
+
 std::unique_ptr<Observer> sonde_profiler(Wishes wishes) {
   return std::make_unique<SondeProfiler>(wishes);
 }
@@ -157,6 +163,7 @@ std::vector<std::unique_ptr<Observer>> all_observers() {
   all.push_back(nothing());
   all.push_back(empty_callback());
   all.push_back(floor_callback());
+  all.push_back(floor_callback_with_inputs());
   constexpr Wishes kEach[] = {{false, false}, {true, false}, {false, true}, {true, true}};
   for (const Wishes wishes : kEach) all.push_back(sonde_profiler(wishes));
   for (const Wishes wishes : kEach) all.push_back(torch_profiler(wishes));

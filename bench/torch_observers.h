@@ -44,6 +44,8 @@ std::unique_ptr<Observer> nothing();
 std::unique_ptr<Observer> empty_callback();
 // Two reads of the processor's counter and one record of 32 bytes, into warm memory.
 std::unique_ptr<Observer> floor_callback();
+// The same, and LibTorch is asked for the operators' inputs, which nobody looks at.
+std::unique_ptr<Observer> floor_callback_with_inputs();
 std::unique_ptr<Observer> sonde_profiler(Wishes wishes);
 std::unique_ptr<Observer> torch_profiler(Wishes wishes);
 

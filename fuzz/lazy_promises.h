@@ -45,6 +45,11 @@ inline void check_lazy(const BlockFile& file) {
   require(some->spans().arguments == trace->spans().arguments);
   require(some->allocations().time_ns == trace->allocations().time_ns);
   require(some->allocations().bytes == trace->allocations().bytes);
+  const Result<Trace> least = read_trace_lazily(again, nullptr, ReadFor::TableByName);
+  require(least && least->spans().start_ns == trace->spans().start_ns);
+  check_promises(*least);
+  require(least->spans().name == trace->spans().name);
+  require(least->allocations().bytes == trace->allocations().bytes);
   for (const TracePart& part : {TracePart{.from_ns = 1000, .to_ns = 2000}, TracePart{.last_ns = 1},
                                 TracePart{.steps = std::pair(1, 2)}}) {
     const Result<Trace> taken = read_trace_part(copy, part);

@@ -28,6 +28,8 @@ struct OpenOptions {
   // and numbers of operators and steps, and the tensors that operators got. Other files are read
   // whole.
   bool for_operator_table = false;
+  // Besides, the trace may lack the inputs of operators: the table is not grouped by their shapes.
+  bool without_inputs = false;
   // Only this part of the trace; all of it unless something is set.
   TracePart part = {};
 };

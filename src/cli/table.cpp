@@ -14,6 +14,7 @@ namespace sonde::cli {
 Result<void> run_table(const TableCommand& options, Output& out) {
   OpenOptions open = options.open;
   open.for_operator_table = true;
+  open.without_inputs = !options.group_by.group_by_input_shape;
   SONDE_TRY(const EventList events, open_events(options.file, open));
   const KeyAverages averages = events.key_averages(options.group_by);
   if (options.format == Format::Text) {

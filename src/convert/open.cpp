@@ -93,7 +93,9 @@ Result<OpenedFile> read_sonde(PaddedBytes bytes, const std::string& path,
   SONDE_TRY_VOID(check_size(file, options));
   if (!options.limit_size) file.lift_size_limits();
   const bool is_all = options.part.is_all();
-  const ReadFor purpose = options.for_operator_table ? ReadFor::OperatorTable : ReadFor::Everything;
+  const ReadFor purpose = !options.for_operator_table ? ReadFor::Everything
+                          : options.without_inputs    ? ReadFor::TableByName
+                                                      : ReadFor::OperatorTable;
   Result<Trace> trace =
       is_all ? read_trace_lazily(file, kept, purpose) : read_trace_part(file, options.part);
   if (!trace && !is_all) return Failure(trace.error().code, path + ": " + trace.error().message);

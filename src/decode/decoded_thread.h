@@ -14,18 +14,24 @@
 
 namespace sonde {
 
-// Columns of the spans.
+// They are many, so they are packed from the start.
+template <typename... Columns>
+void pack_all(Columns&... columns) {
+  (columns.pack(), ...);
+}
+
+// Columns of the spans, in the form of those that they become. A name is a number of the NameTable,
+// and a parent is a row of this thread.
 struct DecodedSpans {
-  std::vector<std::int64_t> start_ns;
-  std::vector<std::int64_t> duration_ns;
-  // Numbers of the NameTable, and rows of this thread. They already have the form of the columns
-  // they become, because there are too many to copy.
-  std::vector<StringId> name;
-  std::vector<SpanId> parent;
-  std::vector<SpanKind> kind;
+  DecodedSpans() { pack_all(start_ns, duration_ns, name, parent, kind, flags, window); }
+
+  Column<Nanos> start_ns;
+  Column<Nanos> duration_ns;
+  Column<StringId> name;
+  Column<SpanId> parent;
+  Column<SpanKind> kind{SpanKind::Scope};
   Column<std::uint16_t> flags;
-  // Index into DecodeContext::windows; empty if there is only one window.
-  std::vector<std::uint32_t> window;
+  Column<WindowId> window;  // of the windows table; empty if there is only one window
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ended_elsewhere;  // span, thread
 
   std::size_t size() const { return start_ns.size(); }
@@ -65,6 +71,11 @@ struct DecodedNotes {
 };
 
 struct DecodedOps {
+  DecodedOps() {
+    pack_all(scope, sequence_number, forward_thread, record_function_id, external_id, arguments);
+    tensors.visit_columns([](const char*, auto& column) { column.pack(); });
+  }
+
   struct Place {
     std::uint32_t span;
     std::uint32_t stack;  // ids of the dictionary
@@ -88,6 +99,10 @@ struct DecodedOps {
 
 // What happened at one moment.
 struct DecodedMoments {
+  DecodedMoments() {
+    allocations.visit_columns([](const char*, auto& column) { column.pack(); });
+  }
+
   struct Moment {
     std::int64_t time_ns;
     std::uint32_t name;

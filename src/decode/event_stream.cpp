@@ -30,8 +30,9 @@ bool for_each_piece(std::span<const std::uint8_t> payload, Visit&& visit) {
 }  // namespace
 
 EventStream::EventStream(const BlockFile& file, std::vector<std::size_t> blocks,
-                         std::vector<Piece> live, const std::vector<PieceMark>& marks)
-    : file_(file), blocks_(std::move(blocks)), live_(std::move(live)) {
+                         std::vector<Piece> live, const std::vector<PieceMark>& marks,
+                         WordsOfInputs inputs)
+    : file_(file), blocks_(std::move(blocks)), live_(std::move(live)), inputs_(inputs) {
   if (heads_from(marks, marked_)) {
     find_pieces(marked_);
   } else {
@@ -97,38 +98,14 @@ void EventStream::find_pieces(const Heads& heads) {
   }
   for (std::size_t i = 0; i < live_.size(); ++i)
     add(live_[i].head, kLive, i, live_[i].words.size());
-  // A piece states its length, and a damaged one may state any. Reserves no more than the blocks
-  // can hold: two words per stored byte, far more than events compress.
-  std::uint64_t most = 0;
-  for (const std::size_t block : blocks_) most += 2 * file_.blocks()[block].payload_bytes;
   for (auto& [id, places] : by_thread) {
     // Of pieces with the same begin the longest comes first; the others add nothing.
     std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
       return a.position != b.position ? a.position < b.position : a.words > b.words;
     });
-    Thread thread{.id = id};
-    std::uint64_t stored = 0;
-    for (const Place& place : places) (place.block == kLive ? thread.words : stored) += place.words;
-    thread.words += std::min(stored, most);
-    threads_.push_back(thread);
+    threads_.push_back(id);
     places_.push_back(std::move(places));
   }
-}
-
-void EventStream::survey(const Piece& piece, Survey& sum) {
-  const auto& words = piece.words;
-  std::uint64_t last = 0;
-  for (std::size_t i = 0; i < words.size(); i += 1 + detail::payload_words(words[i])) {
-    last = words[i];
-    if (detail::word_kind(last) != detail::WordKind::Extended ||
-        detail::extended_kind(last) != detail::ExtendedKind::EndRangeOf)
-      continue;
-    if (detail::payload_words(last) >= 2 && i + 2 < words.size())
-      sum.foreign_ends[words[i + 2]][words[i + 1]] = {full_ticks(last, piece.head.base_ticks),
-                                                      piece.head.thread};
-  }
-  if (!words.empty())
-    sum.last_ticks = std::max(sum.last_ticks, full_ticks(last, piece.head.base_ticks));
 }
 
 void EventStream::load(std::size_t block, Loaded& loaded) const {
@@ -142,13 +119,12 @@ void EventStream::load(std::size_t block, Loaded& loaded) const {
   const bool is_whole = for_each_piece(*payload, [&](std::span<const std::uint8_t> bytes) {
     if (loaded.count == pieces.size()) pieces.emplace_back();
     Piece& piece = pieces[loaded.count];
-    const auto head = decode_events(bytes, piece.words);
+    const auto head = decode_events(bytes, piece.words, inputs_);
     if (!head) {
       loaded.problem = head.error().message;
       return false;
     }
     piece.head = *head;
-    survey(piece, loaded.survey);
     ++loaded.count;
     return true;
   });
@@ -167,7 +143,7 @@ bool EventStream::is_as_marked(std::size_t block, const Loaded& loaded) const {
   return true;
 }
 
-EventStream::Survey EventStream::run(const Take& take) {
+EventStream::Done EventStream::run(const Take& take) {
   const std::size_t at_once =
       kBlocksPerCore * std::max<std::size_t>(1, std::thread::hardware_concurrency());
   std::vector<Loaded> loaded(blocks_.size());
@@ -198,8 +174,6 @@ EventStream::Survey EventStream::run(const Take& take) {
     spare.push_back(std::exchange(loaded[block].room, {}));
   };
 
-  Survey sum;
-  for (const Piece& piece : live_) survey(piece, sum);
   // Loads the next blocks while the previous ones are used.
   for (std::size_t have = 0, ready = 0; ready < blocks_.size() || have == 0;) {
     const std::size_t until = std::min(blocks_.size(), have + at_once);
@@ -219,9 +193,7 @@ EventStream::Survey EventStream::run(const Take& take) {
       if (is_as_marked(b, loaded[b])) continue;
       marked_.clear();
       find_pieces(read_heads());
-      Survey nothing;
-      nothing.fits_marks = false;
-      return nothing;
+      return {.problems = {}, .fits_marks = false};
     }
     for (std::vector<std::uint32_t>& blocks : used) {
       for (const std::uint32_t block : blocks) {
@@ -233,14 +205,12 @@ EventStream::Survey EventStream::run(const Take& take) {
     have = until;
     if (blocks_.empty()) break;
   }
+  Done done;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    Survey& part = loaded[b].survey;
-    sum.last_ticks = std::max(sum.last_ticks, part.last_ticks);
-    for (auto& [thread, ends] : part.foreign_ends) sum.foreign_ends[thread].merge(ends);
     if (!loaded[b].problem.empty())
-      sum.problems.emplace_back(blocks_[b], std::move(loaded[b].problem));
+      done.problems.emplace_back(blocks_[b], std::move(loaded[b].problem));
   }
-  return sum;
+  return done;
 }
 
 }  // namespace sonde

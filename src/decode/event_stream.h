@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,26 +23,20 @@ class EventStream {
   // `blocks` are the numbers of the events blocks; `live` are pieces of live buffers. If the marks
   // cover all blocks, they say where the pieces are; otherwise the blocks are read twice.
   EventStream(const BlockFile& file, std::vector<std::size_t> blocks, std::vector<Piece> live,
-              const std::vector<PieceMark>& marks = {});
+              const std::vector<PieceMark>& marks = {},
+              WordsOfInputs inputs = WordsOfInputs::Decode);
 
-  struct Thread {
-    std::uint64_t id;
-    std::size_t words = 0;
-  };
   // The ids of the threads that have any words.
-  const std::vector<Thread>& threads() const { return threads_; }
+  const std::vector<std::uint64_t>& threads() const { return threads_; }
 
-  // What is known only after all events were read.
-  struct Survey {
-    std::unordered_map<std::uint64_t, ForeignEnds> foreign_ends;  // by the thread of the begin
-    std::uint64_t last_ticks = 0;
+  struct Done {
     std::vector<std::pair<std::size_t, std::string>> problems;  // by block
     bool fits_marks = true;  // false: discard what was taken, and run again
   };
   // Calls take(number of the thread, piece) for all pieces. Pieces of one thread come in order;
   // several threads run at once. May be called again.
   using Take = std::function<void(std::size_t thread, const Piece& piece)>;
-  Survey run(const Take& take);
+  Done run(const Take& take);
 
  private:
   static constexpr std::uint32_t kLive = 0xffffffff;
@@ -62,7 +55,6 @@ class EventStream {
     Room room;
     std::size_t count = 0;  // of its complete pieces
     std::string problem;
-    Survey survey;
   };
 
   using Heads = std::vector<std::vector<EventsHead>>;  // of the pieces of each block
@@ -71,12 +63,12 @@ class EventStream {
   void find_pieces(const Heads& heads);
   bool is_as_marked(std::size_t block, const Loaded& loaded) const;
   void load(std::size_t block, Loaded& loaded) const;
-  static void survey(const Piece& piece, Survey& sum);
 
   const BlockFile& file_;
   std::vector<std::size_t> blocks_;
   std::vector<Piece> live_;
-  std::vector<Thread> threads_;
+  WordsOfInputs inputs_;
+  std::vector<std::uint64_t> threads_;
   std::vector<std::vector<Place>> places_;  // by thread, in order
   Heads marked_;                            // as the marks say; empty without marks
 };

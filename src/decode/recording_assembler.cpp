@@ -115,30 +115,26 @@ class Assembler {
     const TrackId track = track_of(thread);
     SpanTable& spans = builder_.spans();
     const auto first = static_cast<std::uint32_t>(spans.size());
-    const std::size_t count = decoded.spans.start_ns.size();
+    const std::size_t count = decoded.spans.size();
     name_spans(decoded);
     SpanTable local;
+    local.visit_columns([](const char*, auto& column) { column.pack(); });
     if (recording_.names.has_sites()) {
-      local.source_function.assign(names_of(decoded.spans.name, &NameInfo::function));
-      local.source_file.assign(names_of(decoded.spans.name, &NameInfo::file));
-      local.source_line.assign(names_of(decoded.spans.name, &NameInfo::line));
+      fill_from_names(local.source_function, decoded.spans.name, &NameInfo::function);
+      fill_from_names(local.source_file, decoded.spans.name, &NameInfo::file);
+      fill_from_names(local.source_line, decoded.spans.name, &NameInfo::line);
     }
     // A table shows partial steps by their own name.
     if (context_.purpose == ReadFor::Everything || !partial_steps_.empty())
-      local.step.assign(steps_of(decoded));
-    local.parent.assign(std::move(decoded.spans.parent));
+      fill_steps(local.step, decoded);
+    local.parent = std::move(decoded.spans.parent);
     shift(local.parent, first);
-    local.start_ns.assign(std::move(decoded.spans.start_ns));
-    local.duration_ns.assign(std::move(decoded.spans.duration_ns));
-    local.kind.assign(std::move(decoded.spans.kind));
+    local.start_ns = std::move(decoded.spans.start_ns);
+    local.duration_ns = std::move(decoded.spans.duration_ns);
+    local.kind = std::move(decoded.spans.kind);
     local.flags = std::move(decoded.spans.flags);
-    local.track.assign(std::vector<TrackId>(count, track));
-    if (!decoded.spans.window.empty()) {
-      std::vector<WindowId> windows(count);
-      for (std::size_t i = 0; i < count; ++i)
-        windows[i] = WindowId(context_.windows[decoded.spans.window[i]].row);
-      local.window.assign(std::move(windows));
-    }
+    local.track.fill(track, count);
+    local.window = std::move(decoded.spans.window);
     if (!decoded.spans.ended_elsewhere.empty()) {
       local.end_track.resize(count);
       for (const auto& [row, ender] : decoded.spans.ended_elsewhere) {
@@ -151,8 +147,11 @@ class Assembler {
     devices_.add_calls(decoded.devices.api_calls, local, first, last_external_id_);
     devices_.add_graph_nodes(decoded.devices.graph_nodes, first);
     devices_.add_words(std::move(decoded.devices.words));
-    for (StringId& name : decoded.spans.name) name = recording_.names[name.value()].name;
-    local.name.assign(std::move(decoded.spans.name));
+    decoded.spans.name.change_stretches([this](std::size_t, StringId* names, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i) names[i] = recording_.names[names[i].value()].name;
+      return true;
+    });
+    local.name = std::move(decoded.spans.name);
     rename_partial_steps(local);
     fill_rest(local, count);
     spans.append(std::move(local));
@@ -343,27 +342,30 @@ class Assembler {
       NameInfo info;
       info.name = builder_.intern(named.text);
       info.step = step_number(named.text);
-      if (info.step >= 0) decoded.spans.kind[named.span] = SpanKind::Step;
-      decoded.spans.name[named.span] = StringId(recording_.names.add(info));
+      if (info.step >= 0) decoded.spans.kind.set(named.span, SpanKind::Step);
+      decoded.spans.name.set(named.span, StringId(recording_.names.add(info)));
     }
   }
 
   template <typename T>
-  std::vector<T> names_of(const std::vector<StringId>& numbers, T NameInfo::* member) const {
-    std::vector<T> values(numbers.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      values[i] = recording_.names[numbers[i].value()].*member;
-    return values;
+  void fill_from_names(Column<T>& column, const Column<StringId>& numbers,
+                       T NameInfo::* member) const {
+    numbers.visit_stretches([&](std::size_t, const StringId* number, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i)
+        column.push_back(recording_.names[number[i].value()].*member);
+    });
   }
 
-  std::vector<std::int64_t> steps_of(const DecodedThread& decoded) const {
-    std::vector<std::int64_t> steps;
-    for (std::size_t i = 0; i < decoded.spans.kind.size(); ++i) {
-      if (decoded.spans.kind[i] != SpanKind::Step) continue;
-      if (steps.empty()) steps.resize(decoded.spans.kind.size(), -1);
-      steps[i] = recording_.names[decoded.spans.name[i].value()].step;
-    }
-    return steps;
+  void fill_steps(Column<std::int64_t>& steps, const DecodedThread& decoded) const {
+    decoded.spans.kind.visit_stretches(
+        [&](std::size_t first, const SpanKind* kinds, std::size_t rows) {
+          for (std::size_t i = 0; i < rows; ++i) {
+            if (kinds[i] != SpanKind::Step) continue;
+            steps.resize(first + i);
+            steps.push_back(recording_.names[decoded.spans.name[first + i].value()].step);
+          }
+        });
+    steps.resize(decoded.spans.size());
   }
 
   // A step that did not end does not count as a step.
@@ -403,7 +405,7 @@ class Assembler {
     if (ops.count == 0) return;
     number_evaluations(decoded, local);
     if (recording_.names.has_overloads())
-      local.overload_name.assign(names_of(decoded.spans.name, &NameInfo::overload));
+      fill_from_names(local.overload_name, decoded.spans.name, &NameInfo::overload);
     if (ops.forward_thread.materialised()) {
       for (std::size_t i = 0; i < ops.forward_thread.size(); ++i) {
         if (ops.sequence_number[i] < 0) ops.forward_thread.set(i, 0);
@@ -426,10 +428,10 @@ class Assembler {
   // Each thread counts from 1; here the numbers continue from thread to thread.
   void add_external_ids(DecodedOps& ops) {
     if (last_external_id_ > 0) {
-      std::int64_t* const ids = ops.external_id.mutable_data();
-      for (std::size_t i = 0; i < ops.external_id.size(); ++i) {
-        if (ids[i] != 0) ids[i] += last_external_id_;
-      }
+      ops.external_id.change_stretches([this](std::size_t, std::int64_t* ids, std::size_t rows) {
+        for (std::size_t i = 0; i < rows; ++i) ids[i] += ids[i] != 0 ? last_external_id_ : 0;
+        return true;
+      });
     }
     last_external_id_ += ops.count;
   }
@@ -440,10 +442,13 @@ class Assembler {
     std::vector<ArgumentListId> lists;
     lists.reserve(ops.input_texts.size());
     for (const std::string& text : ops.input_texts) lists.push_back(arguments_of(text));
-    ArgumentListId* const arguments = ops.arguments.mutable_data();
-    for (std::size_t i = 0; i < ops.arguments.size(); ++i) {
-      if (arguments[i].valid()) arguments[i] = lists[arguments[i].index()];
-    }
+    ops.arguments.change_stretches(
+        [&lists](std::size_t, ArgumentListId* arguments, std::size_t rows) {
+          for (std::size_t i = 0; i < rows; ++i) {
+            if (arguments[i].valid()) arguments[i] = lists[arguments[i].index()];
+          }
+          return true;
+        });
   }
 
   void add_places(const DecodedThread& decoded, SpanTable& local, std::size_t count) {
@@ -473,7 +478,8 @@ class Assembler {
   void add_memory(DecodedThread& decoded, TrackId track, std::uint32_t first) {
     AllocationTable& allocations = decoded.moments.allocations;
     shift(allocations.span, first);
-    allocations.track.assign(std::vector<TrackId>(allocations.size(), track));
+    allocations.track.clear();
+    allocations.track.fill(track, allocations.size());
     builder_.allocations().append(std::move(allocations));
     shift(decoded.ops.tensors.span, first);
     builder_.tensor_uses().append(std::move(decoded.ops.tensors));
@@ -487,11 +493,13 @@ class Assembler {
   }
 
   static void shift(Column<SpanId>& spans, std::uint32_t by) {
-    if (by == 0 || !spans.materialised()) return;
-    SpanId* const values = spans.mutable_data();
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      if (values[i].valid()) values[i] = SpanId(values[i].value() + by);
-    }
+    if (by == 0) return;
+    spans.change_stretches([by](std::size_t, SpanId* values, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (values[i].valid()) values[i] = SpanId(values[i].value() + by);
+      }
+      return true;
+    });
   }
 
   // Columns without values only count their rows.

@@ -68,27 +68,6 @@ bool knows_its_numbers(const Recording& recording) {
          make_sense(recording.thread_counts) && recording.counts->steps == recording.steps.size();
 }
 
-using Expected = std::map<std::uint64_t, ExpectedRows>;  // by thread
-
-Expected expected_rows(const Recording& recording) {
-  Expected expected;
-  for (const ThreadCounts& thread : recording.thread_counts) {
-    ExpectedRows& rows = expected[thread.thread];
-    for (const auto& [kind, count] : thread.spans_by_kind) rows.spans += count;
-    rows.allocations = thread.allocations;
-  }
-  return expected;
-}
-
-// From the counts, or else from the number of words: a row takes at least two.
-ExpectedRows rows_of(const EventStream::Thread& thread, const Expected& expected) {
-  const std::size_t most = thread.words / 2;
-  const auto counted = expected.find(thread.id);
-  if (counted == expected.end()) return {.spans = most};
-  return {.spans = std::min(counted->second.spans, most),
-          .allocations = std::min(counted->second.allocations, most)};
-}
-
 struct Decoded {
   std::vector<std::pair<std::uint64_t, DecodedThread>> threads;
   std::vector<std::pair<std::size_t, std::string>> problems;
@@ -96,26 +75,29 @@ struct Decoded {
 
 // Ends recorded on other threads must be known where the ranges begin. Most recordings have none.
 // If one has any, everything is decoded a second time with the ends that were found.
-Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expected& expected) {
-  EventStream::Survey known;
-  bool is_surveyed = false;
+Decoded decode_events_of(EventStream& stream, DecodeContext& context) {
+  std::map<std::uint64_t, ForeignEnds> known;  // by the thread of the begin
   for (;;) {
     const ForeignEnds none;
     std::vector<ThreadDecoding> decodings;
-    for (const EventStream::Thread& thread : stream.threads()) {
-      const auto foreign = known.foreign_ends.find(thread.id);
-      const bool has_any = foreign != known.foreign_ends.end();
-      decodings.emplace_back(has_any ? foreign->second : none, context, rows_of(thread, expected));
+    for (const std::uint64_t thread : stream.threads()) {
+      const auto foreign = known.find(thread);
+      const bool has_any = foreign != known.end();
+      decodings.emplace_back(has_any ? foreign->second : none, context);
     }
-    EventStream::Survey found =
+    EventStream::Done done =
         stream.run([&](std::size_t thread, const Piece& piece) { decodings[thread].add(piece); });
-    if (!found.fits_marks) continue;
-    if (!is_surveyed && !found.foreign_ends.empty()) {
-      known = std::move(found);
-      is_surveyed = true;
-      continue;
+    if (!done.fits_marks) continue;
+    if (known.empty()) {
+      for (const ThreadDecoding& decoding : decodings) {
+        for (const auto& [thread, position, end] : decoding.ends_elsewhere())
+          known[thread].try_emplace(position, end);
+      }
+      if (!known.empty()) continue;
     }
-    context.last_ticks = found.last_ticks;
+    context.last_ticks = 0;
+    for (const ThreadDecoding& decoding : decodings)
+      context.last_ticks = std::max(context.last_ticks, decoding.last_ticks());
     // A window that ended properly extends beyond its last record.
     for (const TickWindow& window : context.windows) {
       if (window.end_ticks != ~std::uint64_t{0})
@@ -124,9 +106,9 @@ Decoded decode_events_of(EventStream& stream, DecodeContext& context, const Expe
     Decoded decoded;
     decoded.threads.resize(decodings.size());
     parallel_for(decodings.size(), [&](std::size_t i) {
-      decoded.threads[i] = {stream.threads()[i].id, decodings[i].finish()};
+      decoded.threads[i] = {stream.threads()[i], decodings[i].finish()};
     });
-    decoded.problems = std::move(found.problems);
+    decoded.problems = std::move(done.problems);
     return decoded;
   }
 }
@@ -140,7 +122,7 @@ void note_problem(Recording& recording, const BlockFile& file, std::size_t block
 
 Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>> live,
                         const RecordingFilter& filter, StringPool strings = {},
-                        const Expected& expected = {}) {
+                        bool has_numbers = false) {
   Recording recording;
   recording.builder.strings() = std::move(strings);
   read_blocks(file, recording, filter.outline ? BlockChoice::Outline : BlockChoice::Events);
@@ -160,13 +142,23 @@ Result<Trace> read_with(const BlockFile& file, std::optional<Result<LiveBuffers>
   context.clock = &clock;
   context.windows = tick_windows(recording, filter);
   // Without counts the marks may not cover all events.
-  EventStream stream(file, recording.events, std::move(recording.pieces),
-                     expected.empty() ? std::vector<PieceMark>() : read_marks(file));
-  Decoded decoded = decode_events_of(stream, context, expected);
+  EventStream stream(
+      file, recording.events, std::move(recording.pieces),
+      has_numbers ? read_marks(file) : std::vector<PieceMark>(),
+      filter.purpose == ReadFor::TableByName ? WordsOfInputs::Skip : WordsOfInputs::Decode);
+  Decoded decoded = decode_events_of(stream, context);
   for (const auto& [block, problem] : decoded.problems)
     note_problem(recording, file, block, problem);
   assemble(recording, context, std::move(decoded.threads), file, filter);
   return std::move(recording.builder).build();
+}
+
+bool has_key(const Trace& trace, std::string_view key) {
+  const MetadataTable& metadata = trace.metadata();
+  for (std::size_t i = 0; i < metadata.size(); ++i) {
+    if (trace.string(metadata.key[i]) == key) return true;
+  }
+  return false;
 }
 
 // The first tick that is not before `time_ns`.
@@ -238,7 +230,7 @@ Result<std::optional<Trace>> read_recording_part(const BlockFile& file, const Tr
   std::vector<std::pair<std::uint64_t, DecodedThread>> threads;
   const ForeignEnds none;
   for (const NeededThread& thread : *needed) {
-    ThreadDecoding decoding(none, context, {});
+    ThreadDecoding decoding(none, context);
     for (const Piece& piece : thread.pieces) decoding.add(piece);
     threads.emplace_back(thread.id, decoding.finish());
   }
@@ -267,14 +259,17 @@ Result<Trace> read_recording_lazily(const BlockFile& file, std::shared_ptr<const
   if (recording.counts) context.last_ticks = recording.counts->last_ticks;
   TraceCounts counts = assemble_counted(recording, context, file);
   SONDE_TRY(const Trace outline, std::move(recording.builder).build());
+  // Floating point operations are worked out from the inputs.
+  if (purpose == ReadFor::TableByName && has_key(outline, "with_flops"))
+    purpose = ReadFor::OperatorTable;
   std::optional<OperatorDetails> operators;
   if (recording.operators)
     operators = {recording.operators->inputs, recording.operators->stacks,
                  recording.operators->gradients};
   return LazyTrace::make(
       outline, std::move(counts),
-      [file, bytes, expected = expected_rows(recording), purpose](StringPool strings) {
-        return read_with(file, std::nullopt, {.purpose = purpose}, std::move(strings), expected);
+      [file, bytes, purpose](StringPool strings) {
+        return read_with(file, std::nullopt, {.purpose = purpose}, std::move(strings), true);
       },
       operators);
 }

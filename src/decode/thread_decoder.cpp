@@ -5,7 +5,6 @@
 #include <bit>
 #include <unordered_set>
 
-#include "base/big_vector.h"
 #include "decode/interned_inputs.h"
 #include "decode/note_decoder.h"
 #include "wire/device.h"
@@ -107,17 +106,6 @@ class ThreadDecoder {
         wants_all_(context.purpose == ReadFor::Everything),
         notes_(*context.names) {}
 
-  // Untouched memory costs nothing.
-  void reserve(const ExpectedRows& expected) {
-    expected_ = expected;
-    const std::size_t spans = expected.spans;
-    reserve_big(out_.spans.start_ns, spans);
-    reserve_big(out_.spans.duration_ns, spans);
-    reserve_big(out_.spans.name, spans);
-    reserve_big(out_.spans.parent, spans);
-    reserve_big(out_.spans.kind, spans);
-  }
-
   void decode(const Piece& piece) {
     const std::uint64_t position = piece.position();
     std::size_t skip = 0;
@@ -134,13 +122,20 @@ class ThreadDecoder {
       if (piece.head.lost_ends_before > 0) cut_open_spans(first_ticks);
     }
     started_ = true;
+    thread_ = piece.head.thread;
     sequence_ = piece.head.sequence;
     base_ticks_ = piece.head.base_ticks;
     position_ = position + skip * 8;
     const std::span<const std::uint64_t> words = std::span(piece.words).subspan(skip);
     for (std::size_t i = 0; i < words.size();) i += record(words.subspan(i));
+    last_ticks_ = std::max(last_ticks_, ticks_);
     next_position_ = position_;
   }
+
+  const std::vector<ThreadDecoding::EndElsewhere>& ends_elsewhere() const {
+    return ends_elsewhere_;
+  }
+  std::uint64_t last_ticks() const { return last_ticks_; }
 
   DecodedThread finish() {
     cut_open_spans(context_.last_ticks);
@@ -216,12 +211,13 @@ class ThreadDecoder {
   std::size_t record(std::span<const std::uint64_t> words) {
     const std::uint64_t word = words[0];
     const std::size_t size = 1 + std::size_t{detail::payload_words(word)};
+    const std::uint64_t ticks = full_ticks(word, base_ticks_);
+    ticks_ = ticks;
     if (size > words.size()) {
       ++out_.counts.undecodable;
       position_ += words.size() * 8;
       return words.size();
     }
-    const std::uint64_t ticks = full_ticks(word, base_ticks_);
     ++out_.counts.records;
     switch (detail::word_kind(word)) {
       case WordKind::Lap:
@@ -255,14 +251,15 @@ class ThreadDecoder {
       }
       return;
     }
-    const auto row = static_cast<std::uint32_t>(out_.spans.start_ns.size());
+    const auto row = static_cast<std::uint32_t>(out_.spans.size());
     last_begun_ = row;
     last_recorded_ = {row, false};
     out_.spans.start_ns.push_back(to_ns(ticks));
     out_.spans.duration_ns.push_back(0);
-    out_.spans.name.emplace_back(name);
-    out_.spans.parent.emplace_back(innermost());
-    if (several_windows_) out_.spans.window.push_back(static_cast<std::uint32_t>(window));
+    out_.spans.name.push_back(StringId(name));
+    out_.spans.parent.push_back(SpanId(innermost()));
+    if (several_windows_)
+      out_.spans.window.push_back(WindowId(context_.windows[static_cast<std::size_t>(window)].row));
     const bool step = range && (*context_.names)[name].step >= 0;
     out_.spans.kind.push_back(step    ? SpanKind::Step
                               : range ? SpanKind::UserAnnotation
@@ -301,7 +298,7 @@ class ThreadDecoder {
       add_flags(row, SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow);
       ++out_.counts.unfinished;
     }
-    out_.spans.duration_ns[row] = duration_between(out_.spans.start_ns[row], to_ns(ticks));
+    out_.spans.duration_ns.set(row, duration_between(out_.spans.start_ns[row], to_ns(ticks)));
   }
 
   void end_scope(std::uint64_t ticks) {
@@ -337,8 +334,8 @@ class ThreadDecoder {
   void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
     add_flags(row, SpanFlags::kUnfinished);
     ++out_.counts.unfinished;
-    out_.spans.duration_ns[row] =
-        duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit)));
+    out_.spans.duration_ns.set(
+        row, duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit))));
   }
 
   // Ends everything open at `until`, after which nothing is known, and marks it as unfinished.
@@ -379,6 +376,7 @@ class ThreadDecoder {
         end_range(ticks, payload[0]);
         break;
       case ExtendedKind::EndRangeOf:  // used where the range began
+        ends_elsewhere_.push_back({payload[1], payload[0], {ticks, thread_}});
         break;
       case ExtendedKind::Text:
         notes_.text(last_begun_, payload);
@@ -401,7 +399,7 @@ class ThreadDecoder {
         op(ticks, false, payload[0], short_op_numbers(payload[1]));
         break;
       case ExtendedKind::OpInputs:
-        if (last_begun_ != kNoRow)
+        if (last_begun_ != kNoRow && context_.purpose != ReadFor::TableByName)
           put(out_.ops.arguments, last_begun_, ArgumentListId(inputs_.number_of(payload)));
         break;
       case ExtendedKind::OpTensors:
@@ -464,17 +462,16 @@ class ThreadDecoder {
     if (last_begun_ == kNoRow) return;
     const auto number = static_cast<std::uint8_t>((name_and_scope >> 32) & 0xff);
     if (number == detail::kPythonCallScope) {
-      out_.spans.kind[last_begun_] = SpanKind::PythonFunction;
+      out_.spans.kind.set(last_begun_, SpanKind::PythonFunction);
       return;
     }
     const auto recorded = static_cast<RecordScope>(number);
     const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
     const bool is_step = (*context_.names)[name].step >= 0;
-    out_.spans.kind[last_begun_] = scope != RecordScope::UserScope ? SpanKind::CpuOp
-                                   : is_step                       ? SpanKind::Step
-                                                                   : SpanKind::UserAnnotation;
+    out_.spans.kind.set(last_begun_, scope != RecordScope::UserScope ? SpanKind::CpuOp
+                                     : is_step                       ? SpanKind::Step
+                                                                     : SpanKind::UserAnnotation);
     DecodedOps& ops = out_.ops;
-    if (ops.count == 0) make_room_for_ops();
     put(ops.scope, last_begun_, scope);
     put(ops.sequence_number, last_begun_, numbers.sequence_number);
     put(ops.forward_thread, last_begun_, numbers.forward_thread);
@@ -486,27 +483,11 @@ class ThreadDecoder {
     ops.has_gradients = ops.has_gradients || scope == RecordScope::BackwardFunction;
   }
 
-  void make_room_for_ops() {
-    DecodedOps& ops = out_.ops;
-    ops.scope.reserve(expected_.spans);
-    ops.sequence_number.reserve(expected_.spans);
-    ops.forward_thread.reserve(expected_.spans);
-    ops.record_function_id.reserve(expected_.spans);
-    ops.external_id.reserve(expected_.spans);
-    ops.arguments.reserve(expected_.spans);
-  }
-
-  // The column gets it when its first value comes.
-  void make_room(AllocationTable& rows) const {
-    rows.visit_columns(
-        [this](const char*, auto& column) { column.reserve(expected_.allocations); });
-  }
-
   void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
     begin(ticks, name_of(payload[0] & 0xffffffff), false);
     if (last_begun_ == kNoRow) return;
     const auto kind = static_cast<SpanKind>((payload[0] >> 32) & 0xff);
-    out_.spans.kind[last_begun_] = is_known(kind) ? kind : SpanKind::Other;
+    out_.spans.kind.set(last_begun_, is_known(kind) ? kind : SpanKind::Other);
     out_.devices.api_calls.push_back(
         {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
   }
@@ -534,7 +515,6 @@ class ThreadDecoder {
 
   void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
     AllocationTable& rows = out_.moments.allocations;
-    if (rows.empty()) make_room(rows);
     rows.time_ns.push_back(time_ns);
     rows.bytes.push_back(static_cast<std::int64_t>(payload[1]));
     const auto type = static_cast<DeviceType>(payload[4] & 0xff);
@@ -597,10 +577,13 @@ class ThreadDecoder {
   std::vector<OpenRange> ranges_;  // ascending by position; the last one is open
   std::size_t ended_ranges_ = 0;
   InternedInputs inputs_;
-  ExpectedRows expected_;
   std::unordered_set<std::uint64_t> unseen_ranges_;  // positions of ranges outside every window
   TickMap::Segment segment_;
   std::size_t window_ = 0;
+  std::vector<ThreadDecoding::EndElsewhere> ends_elsewhere_;
+  std::uint64_t thread_ = 0;
+  std::uint64_t ticks_ = 0;  // of the last record
+  std::uint64_t last_ticks_ = 0;
   std::uint64_t base_ticks_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t position_ = 0;       // of the record being decoded
@@ -611,15 +594,18 @@ class ThreadDecoder {
   bool after_gap_ = false;
 };
 
-ThreadDecoding::ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context,
-                               const ExpectedRows& expected)
-    : decoder_(std::make_unique<ThreadDecoder>(foreign_ends, context)) {
-  decoder_->reserve(expected);
-}
+ThreadDecoding::ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context)
+    : decoder_(std::make_unique<ThreadDecoder>(foreign_ends, context)) {}
 ThreadDecoding::ThreadDecoding(ThreadDecoding&& other) noexcept = default;
 ThreadDecoding::~ThreadDecoding() = default;
 void ThreadDecoding::add(const Piece& piece) {
   decoder_->decode(piece);
+}
+const std::vector<ThreadDecoding::EndElsewhere>& ThreadDecoding::ends_elsewhere() const {
+  return decoder_->ends_elsewhere();
+}
+std::uint64_t ThreadDecoding::last_ticks() const {
+  return decoder_->last_ticks();
 }
 DecodedThread ThreadDecoding::finish() {
   return decoder_->finish();
@@ -632,7 +618,7 @@ DecodedThread decode_thread(std::vector<Piece> pieces, const ForeignEnds& foreig
     return a.position() != b.position() ? a.position() < b.position()
                                         : a.words.size() > b.words.size();
   });
-  ThreadDecoding decoding(foreign_ends, context, {});
+  ThreadDecoding decoding(foreign_ends, context);
   for (const Piece& piece : pieces) decoding.add(piece);
   return decoding.finish();
 }

@@ -82,8 +82,9 @@ using ForeignEnds = std::unordered_map<std::uint64_t, ForeignEnd>;
 // The fewest payload words of a record of this kind; for an unknown kind, more than any record has.
 std::size_t least_payload_words(detail::ExtendedKind kind);
 
-// What the trace is for; OpenOptions::for_operator_table says what is left out.
-enum class ReadFor : std::uint8_t { Everything, OperatorTable };
+// What the trace is for; OpenOptions::for_operator_table says what is left out. The table by name
+// does not need what operators were given.
+enum class ReadFor : std::uint8_t { Everything, OperatorTable, TableByName };
 
 // What several threads share, all of it read only while they are decoded.
 struct DecodeContext {
@@ -96,21 +97,23 @@ struct DecodeContext {
 
 class ThreadDecoder;
 
-// How much a thread recorded, to reserve memory; 0: unknown.
-struct ExpectedRows {
-  std::size_t spans = 0;
-  std::size_t allocations = 0;
-};
-
 // Decodes a thread piece by piece, in order of position.
 class ThreadDecoding {
  public:
   // The arguments must outlive it.
-  ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context,
-                 const ExpectedRows& expected);
+  ThreadDecoding(const ForeignEnds& foreign_ends, const DecodeContext& context);
   ThreadDecoding(ThreadDecoding&& other) noexcept;
   ~ThreadDecoding();
   void add(const Piece& piece);
+  // Ends of ranges of other threads that were in these words: the thread of the begin, its
+  // position, and the end.
+  struct EndElsewhere {
+    std::uint64_t thread;
+    std::uint64_t position;
+    ForeignEnd end;
+  };
+  const std::vector<EndElsewhere>& ends_elsewhere() const;
+  std::uint64_t last_ticks() const;
   // Set context.last_ticks before you call this.
   DecodedThread finish();
 

@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "file/block_layout.h"
 
@@ -213,8 +214,11 @@ Result<std::span<const std::uint8_t>> BlockFile::payload(const Block& block,
   if (crc32_of(stored) != header->stored_crc) return refuse("has a wrong checksum");
   if (!block.compressed) return stored;
   scratch.resize(header->payload_bytes);
-  const std::size_t size =
-      ZSTD_decompress(scratch.data(), scratch.size(), stored.data(), stored.size());
+  static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(
+      ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  if (context == nullptr) return refuse("does not decompress: out of memory");
+  const std::size_t size = ZSTD_decompressDCtx(context.get(), scratch.data(), scratch.size(),
+                                               stored.data(), stored.size());
   if (ZSTD_isError(size) != 0 || size != scratch.size()) return refuse("does not decompress");
   return std::span<const std::uint8_t>(scratch);
 }

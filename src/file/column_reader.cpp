@@ -74,6 +74,7 @@ class ColumnReader {
     add(Target("string_bytes", "byte", string_bytes_));
     builder.tables().visit_tables([this](const char* table_name, auto& table) {
       table.visit_columns([this, table_name](const char* name, auto& column) {
+        column.pack();
         add(Target(table_name, name, column));
       });
     });

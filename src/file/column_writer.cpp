@@ -35,11 +35,12 @@ void add_column(std::vector<Job>& jobs, const char* table, const char* name,
   const ColumnChunk chunk{table, name, element_type<T>(), column.size(), 0, 0};
   add_jobs(jobs, chunk,
            [&column](std::size_t first, std::size_t rows, std::vector<std::uint8_t>& scratch) {
-             if (column.materialised()) return static_cast<const void*>(column.data() + first);
+             if (column.materialised() && !column.packs())
+               return static_cast<const void*>(column.data() + first);
              scratch.resize(rows * sizeof(T));
-             const T null = column.null_value();
              for (std::size_t i = 0; i < rows; ++i) {
-               std::memcpy(scratch.data() + i * sizeof(T), &null, sizeof(T));
+               const T value = column[first + i];
+               std::memcpy(scratch.data() + i * sizeof(T), &value, sizeof(T));
              }
              return static_cast<const void*>(scratch.data());
            });

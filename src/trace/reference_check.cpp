@@ -53,25 +53,26 @@ class Checks {
 // never one, so whole blocks are checked first, in a loop that compilers vectorise.
 template <typename T, typename IsBad, typename Correct>
 std::uint64_t correct_if(Column<T>& column, const IsBad& is_bad, const Correct& correct) {
-  if (!column.materialised()) return 0;
   constexpr std::size_t kBlock = 1024;
-  T* values = column.mutable_data();
-  const std::size_t rows = column.size();
   std::uint64_t corrected = 0;
-  const auto correct_rows = [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      if (!is_bad(values[i])) continue;
-      values[i] = correct(values[i]);
-      ++corrected;
+  column.change_stretches([&](std::size_t, T* values, std::size_t rows) {
+    const std::uint64_t before = corrected;
+    const auto correct_rows = [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (!is_bad(values[i])) continue;
+        values[i] = correct(values[i]);
+        ++corrected;
+      }
+    };
+    std::size_t i = 0;
+    for (; i + kBlock <= rows; i += kBlock) {
+      unsigned bad = 0;
+      for (std::size_t k = 0; k < kBlock; ++k) bad |= is_bad(values[i + k]) ? 1u : 0u;
+      if (bad != 0) correct_rows(i, i + kBlock);
     }
-  };
-  std::size_t i = 0;
-  for (; i + kBlock <= rows; i += kBlock) {
-    unsigned bad = 0;
-    for (std::size_t k = 0; k < kBlock; ++k) bad |= is_bad(values[i + k]) ? 1u : 0u;
-    if (bad != 0) correct_rows(i, i + kBlock);
-  }
-  correct_rows(i, rows);
+    correct_rows(i, rows);
+    return corrected != before;
+  });
   return corrected;
 }
 
@@ -92,6 +93,7 @@ void check_column(Checks& checks, const TraceTables& tables, const StringPool& s
   if constexpr (IsId<T>::value) {
     const std::size_t rows = rows_behind<typename T::TagType>(tables, strings);
     checks.add(table, name, "no such row", column.size(), [&column, to_null, rows] {
+      if (column.is_surely_below(rows)) return std::uint64_t{0};
       return correct_if(column, [rows](T id) { return id.valid() && id.index() >= rows; }, to_null);
     });
   } else if constexpr (std::is_enum_v<T>) {
@@ -128,15 +130,17 @@ void check_times(Checks& checks, TraceTables& tables) {
 
 std::uint64_t correct_durations(SpanTable& spans) {
   if (!spans.duration_ns.materialised()) return 0;
-  Nanos* durations = spans.duration_ns.mutable_data();
-  const std::size_t rows = spans.size();
   std::uint64_t corrected = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
-    const Nanos longest = kLatest - spans.start_ns[i];
-    if (durations[i] >= 0 && durations[i] <= longest) continue;
-    durations[i] = std::clamp(durations[i], Nanos{0}, longest);
-    ++corrected;
-  }
+  spans.duration_ns.change_stretches([&](std::size_t first, Nanos* durations, std::size_t rows) {
+    const std::uint64_t before = corrected;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Nanos longest = kLatest - spans.start_ns[first + i];
+      if (durations[i] >= 0 && durations[i] <= longest) continue;
+      durations[i] = std::clamp(durations[i], Nanos{0}, longest);
+      ++corrected;
+    }
+    return corrected != before;
+  });
   return corrected;
 }
 
@@ -169,14 +173,16 @@ std::uint64_t correct_extras(TraceTables& tables) {
 
 template <typename IdType>
 std::uint64_t correct_parent_column(Column<IdType>& parent) {
-  if (!parent.materialised()) return 0;
-  IdType* values = parent.mutable_data();
   std::uint64_t corrected = 0;
-  for (std::size_t i = 0; i < parent.size(); ++i) {
-    if (!values[i].valid() || values[i].index() < i) continue;
-    values[i] = IdType();
-    ++corrected;
-  }
+  parent.change_stretches([&](std::size_t first, IdType* values, std::size_t rows) {
+    const std::uint64_t before = corrected;
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (!values[i].valid() || values[i].index() < first + i) continue;
+      values[i] = IdType();
+      ++corrected;
+    }
+    return corrected != before;
+  });
   return corrected;
 }
 

@@ -50,9 +50,11 @@ bool in_order(const SpanTable& spans) {
 std::vector<std::uint32_t> count_tracks(const TraceTables& tables) {
   const std::size_t tracks = tables.tracks.size();
   std::vector<std::uint32_t> begin(tracks + 2, 0);
-  for (std::size_t i = 0; i < tables.spans.size(); ++i) {
-    ++begin[bucket_of(tables.spans.track[i], tracks) + 1];
-  }
+  if (!tables.spans.track.materialised())
+    begin[tracks + 1] = static_cast<std::uint32_t>(tables.spans.size());
+  tables.spans.track.visit_stretches([&](std::size_t, const TrackId* track, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i) ++begin[bucket_of(track[i], tracks) + 1];
+  });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   return begin;
 }
@@ -84,18 +86,20 @@ std::vector<std::uint32_t> sorted_order(const TraceTables& tables,
 template <typename T>
 void reorder(Column<T>& column, const std::vector<std::uint32_t>& order) {
   if (!column.materialised()) return;
-  std::vector<T> sorted(order.size());
-  const T* values = column.data();
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
-  column.assign(std::move(sorted));
+  Column<T> sorted(column.null_value());
+  if (column.packs()) sorted.pack();
+  sorted.reserve(order.size());
+  for (const std::uint32_t row : order) sorted.push_back(column[row]);
+  column = std::move(sorted);
 }
 
 void follow(Column<SpanId>& column, const std::vector<std::uint32_t>& new_row) {
-  if (!column.materialised()) return;
-  SpanId* values = column.mutable_data();
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    if (values[i].valid()) values[i] = SpanId(new_row[values[i].index()]);
-  }
+  column.change_stretches([&new_row](std::size_t, SpanId* values, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (values[i].valid()) values[i] = SpanId(new_row[values[i].index()]);
+    }
+    return true;
+  });
 }
 
 void follow_extras(ExtraTable& extras, const std::vector<std::uint32_t>& new_row) {
@@ -117,6 +121,17 @@ void follow_all(TraceTables& tables, const std::vector<std::uint32_t>& new_row) 
   follow_extras(tables.extras, new_row);
 }
 
+struct PlainParents {
+  SpanId* parents;
+  SpanId get(std::uint32_t row) const { return parents[row]; }
+  void set(std::uint32_t row, SpanId parent) const { parents[row] = parent; }
+};
+struct PackedParents {
+  Column<SpanId>& parents;
+  SpanId get(std::uint32_t row) const { return parents[row]; }
+  void set(std::uint32_t row, SpanId parent) const { parents.set(row, parent); }
+};
+
 // A span that may be the parent of the next one.
 struct Open {
   SpanId span;
@@ -126,7 +141,9 @@ struct Open {
 // `open` holds candidates with rising starts and falling ends. A later candidate that reaches as
 // far as an earlier one is the better parent for everything that follows, so the earlier one is
 // dropped. Each span is pushed and popped once, whatever overlaps.
-void find_parents_on(SpanTable& spans, SpanId* parents, std::uint32_t first, std::uint32_t last) {
+template <typename Parents>
+void find_parents_on(const SpanTable& spans, Parents& parents, std::uint32_t first,
+                     std::uint32_t last) {
   std::vector<Open> open;
   for (std::uint32_t row = first; row < last; ++row) {
     if ((spans.flags[row] & SpanFlags::kAsync) != 0) continue;
@@ -135,7 +152,7 @@ void find_parents_on(SpanTable& spans, SpanId* parents, std::uint32_t first, std
     while (!open.empty() && (open.back().end_ns <= start || open.back().end_ns < end)) {
       open.pop_back();
     }
-    if (!parents[row].valid() && !open.empty()) parents[row] = open.back().span;
+    if (!open.empty() && !parents.get(row).valid()) parents.set(row, open.back().span);
     open.push_back({SpanId(row), end});
   }
 }
@@ -156,12 +173,19 @@ std::vector<std::uint32_t> order_spans(TraceTables& tables) {
 void find_parents(TraceTables& tables, const std::vector<std::uint32_t>& track_begin) {
   SpanTable& spans = tables.spans;
   if (spans.empty()) return;
-  SpanId* parents = spans.parent.mutable_data();
-  const auto find_on_track = [&](std::size_t track) {
-    if (tables.tracks.kind[track] != TrackKind::Thread) return;
-    find_parents_on(spans, parents, track_begin[track], track_begin[track + 1]);
+  const auto find_all = [&](auto parents, unsigned threads) {
+    const auto find_on_track = [&](std::size_t track) {
+      if (tables.tracks.kind[track] != TrackKind::Thread) return;
+      find_parents_on(spans, parents, track_begin[track], track_begin[track + 1]);
+    };
+    parallel_for(tables.tracks.size(), find_on_track, threads);
   };
-  parallel_for(tables.tracks.size(), find_on_track, threads_for(spans));
+  // A packed column takes values from one thread at a time. Recordings have most parents already.
+  if (spans.parent.packs()) {
+    find_all(PackedParents{spans.parent}, 1);
+  } else {
+    find_all(PlainParents{spans.parent.mutable_data()}, threads_for(spans));
+  }
 }
 
 }  // namespace sonde

@@ -52,7 +52,10 @@ Extent extent_of(const TraceTables& tables) {
     extent.add(windows.start_ns[i], std::max(windows.start_ns[i], windows.end_ns[i]));
   }
   const auto add_times = [&extent](const Column<Nanos>& times) {
-    for (std::size_t i = 0; i < times.size(); ++i) extent.add(times[i]);
+    if (!times.empty() && !times.materialised()) extent.add(times.null_value());
+    times.visit_stretches([&extent](std::size_t, const Nanos* time, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i) extent.add(time[i]);
+    });
   };
   add_times(tables.instants.time_ns);
   add_times(tables.counters.time_ns);
@@ -95,6 +98,9 @@ Result<Trace> TraceBuilder::build() && {
   const Extent extent = extent_of(data_.tables);
   data_.first_ns = extent.first();
   data_.last_ns = extent.last();
+  data_.tables.visit_tables([](const char*, auto& table) {
+    table.visit_columns([](const char*, auto& column) { column.seal(); });
+  });
   return Trace(std::make_shared<Trace::State>(std::move(data_)));
 }
 

@@ -120,12 +120,13 @@ class Choice {
   template <typename T>
   void thin(Column<T>& column) const {
     if (!column.materialised()) return column.resize(kept_);
-    std::vector<T> values;
-    values.reserve(kept_);
+    Column<T> thinned(column.null_value());
+    if (column.packs()) thinned.pack();
+    thinned.reserve(kept_);
     for (std::size_t row = 0; row < new_row_.size(); ++row) {
-      if (keeps(row)) values.push_back(column[row]);
+      if (keeps(row)) thinned.push_back(column[row]);
     }
-    column.assign(std::move(values));
+    column = std::move(thinned);
   }
 
   std::vector<std::uint32_t> new_row_;
@@ -287,11 +288,12 @@ class Part {
   template <typename T>
   void follow_column(const Column<T>& /*column*/) {}
   void follow_column(Column<SpanId>& column) {
-    if (!column.materialised()) return;
-    SpanId* const values = column.mutable_data();
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      if (values[i].valid()) values[i] = SpanId(spans_.new_row(values[i].index()));
-    }
+    column.change_stretches([this](std::size_t, SpanId* values, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (values[i].valid()) values[i] = SpanId(spans_.new_row(values[i].index()));
+      }
+      return true;
+    });
   }
 
   const TracePart& part_;

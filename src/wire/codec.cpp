@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+using detail::ExtendedKind;
 using detail::WordKind;
 
 namespace {
@@ -19,7 +20,7 @@ constexpr std::size_t kMaxEncodedWord = 13;
 // The records of a piece, whose payloads are stored packed, or as they are in files of version 1.
 template <bool IsPacked>
 Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t ticks,
-                            std::vector<std::uint64_t>& words) {
+                            WordsOfInputs inputs, std::vector<std::uint64_t>& words) {
   const std::uint8_t* at = bytes.data();
   const std::uint8_t* const end = at + bytes.size();
   std::uint64_t* out = words.data();
@@ -41,7 +42,9 @@ Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t t
     if (extra > static_cast<std::size_t>(last - out))
       return Failure(ErrorCode::Corrupt, "a record's payload reaches past its piece");
     PayloadReader in(at, end);
-    if constexpr (IsPacked) {
+    if (inputs == WordsOfInputs::Skip && detail::extended_kind(word) == ExtendedKind::OpInputs) {
+      IsPacked ? in.skip_text(extra) : in.skip(extra);
+    } else if constexpr (IsPacked) {
       pack_payload(in, detail::extended_kind(word), out, extra, earlier);
     } else {
       in.raw(out, extra);
@@ -122,7 +125,7 @@ Result<EventsHead> read_events_head(std::span<const std::uint8_t> piece) {
 }
 
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
-                                 std::vector<std::uint64_t>& words) {
+                                 std::vector<std::uint64_t>& words, WordsOfInputs inputs) {
   SONDE_TRY(const EventsHead head, read_events_head(piece));
   if (head.first_offset % 8 != 0 || head.first_offset < detail::kChunkFirstWord ||
       head.first_offset > detail::kChunkBytes ||
@@ -134,9 +137,9 @@ Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
   const std::span<const std::uint8_t> records = piece.subspan(sizeof(EventsHead));
   const std::uint64_t ticks = head.base_ticks & detail::kTicksMask;
   if ((stored.first_offset & kPackedPiece) != 0) {
-    SONDE_TRY_VOID(decode_records<true>(records, ticks, words));
+    SONDE_TRY_VOID(decode_records<true>(records, ticks, inputs, words));
   } else {
-    SONDE_TRY_VOID(decode_records<false>(records, ticks, words));
+    SONDE_TRY_VOID(decode_records<false>(records, ticks, inputs, words));
   }
   return head;
 }

@@ -40,9 +40,13 @@ inline constexpr std::uint32_t kPackedPiece = 1;
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,
                    std::vector<std::uint8_t>& out);
 
+// Whether the payloads of OpInputs are decoded, or left as anything by who does not need them.
+enum class WordsOfInputs : std::uint8_t { Decode, Skip };
+
 // Decodes one piece, given without its length, into `words`. Accepts any bytes.
 Result<EventsHead> decode_events(std::span<const std::uint8_t> piece,
-                                 std::vector<std::uint64_t>& words);
+                                 std::vector<std::uint64_t>& words,
+                                 WordsOfInputs inputs = WordsOfInputs::Decode);
 
 // The same without its words, whatever follows the head.
 Result<EventsHead> read_events_head(std::span<const std::uint8_t> piece);

@@ -33,6 +33,11 @@ inline bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::u
     value = *at++;
     return true;
   }
+  if (end - at >= 2 && at[1] < 0x80) {
+    value = (at[0] & 0x7fu) | static_cast<std::uint64_t>(at[1]) << 7;
+    at += 2;
+    return true;
+  }
   return take_long_varint(at, end, value);
 }
 
@@ -112,6 +117,18 @@ class PayloadReader {
     std::memcpy(words, at_, count * 8);
     at_ += count * 8;
   }
+  void skip(std::size_t words) {
+    if (words * 8 > left()) return fail();
+    at_ += words * 8;
+  }
+  // Passes over what text() reads.
+  void skip_text(std::size_t count) {
+    std::uint64_t length = 0;
+    number(length);
+    const std::uint64_t bytes = (length & 1) != 0 ? std::uint64_t{count} * 8 : length >> 1;
+    if (bytes > left()) return fail();
+    at_ += bytes;
+  }
   void text(std::uint64_t* words, std::size_t count) {
     number(words[0]);
     if ((words[0] & 1) != 0) return raw(words, count);
@@ -149,8 +166,8 @@ struct EarlierFields {
 // `words` are the payload of a record, `count` of them and at least one: const where they are
 // written.
 template <typename Io, typename Word>
-void pack_payload(Io& io, detail::ExtendedKind kind, Word* words, std::size_t count,
-                  EarlierFields& earlier) {
+[[gnu::always_inline]] inline void pack_payload(Io& io, detail::ExtendedKind kind, Word* words,
+                                                std::size_t count, EarlierFields& earlier) {
   using detail::ExtendedKind;
   const auto near_last = [&io](Word& word, std::uint64_t& last) {
     io.near(word, last);

@@ -45,17 +45,17 @@ class OpInputs {
               const std::int64_t* strides, std::size_t stride_count) noexcept {
     if (!is_next()) return;
     if (!has_room(1 + 5 + 2 * 5 + (dims + stride_count) * kMostOfANumber)) return put(kNone);
-    put(kTensor);
-    number(dtype);
-    numbers(sizes, dims);
-    numbers(strides, stride_count);
+    unsigned char* at = end();
+    *at++ = kTensor;
+    at = numbers(numbers(number(at, dtype), sizes, dims), strides, stride_count);
+    end_at(at);
   }
   // Sets the device of the next tensor(), by PyTorch's DeviceType. Do not call it for host memory.
   void device(std::uint8_t type, std::int32_t index) noexcept {
     if (left_out_ > 0 || !has_room(1 + 2 * kMostOfANumber)) return;
-    put(kDevice);
-    number(type);
-    number(static_cast<std::uint32_t>(index + 1));
+    unsigned char* at = end();
+    *at++ = kDevice;
+    end_at(number(number(at, type), static_cast<std::uint32_t>(index + 1)));
   }
   // An argument that is passed by keyword; these come last. The value is JSON, or a text that is
   // none. False if it does not fit.
@@ -73,8 +73,9 @@ class OpInputs {
       left_out_ = count;
       return;
     }
-    put(kTensorList);
-    number(count);
+    unsigned char* at = end();
+    *at++ = kTensorList;
+    end_at(number(at, count));
     left_in_list_ = count;
   }
 
@@ -83,8 +84,6 @@ class OpInputs {
   void string(std::string_view text) noexcept { text_of(kString, text); }
 
   const std::uint64_t* words() noexcept {
-    const std::size_t whole = (used_ + 7) / 8 * 8;
-    std::memset(bytes() + used_, 0, whole - used_);
     words_[0] = used_;
     return words_;
   }
@@ -110,26 +109,41 @@ class OpInputs {
     return true;
   }
 
+  // The bytes after the last one, up to the end of its word, are always 0.
   void put(std::uint8_t byte) noexcept {
-    if (used_ < kCapacity) bytes()[used_++] = byte;
+    if (used_ == kCapacity) return;
+    if (used_ % 8 == 0) words_[1 + used_ / 8] = 0;
+    bytes()[used_++] = byte;
   }
-  void number(std::uint64_t value) noexcept {
-    for (; value >= 0x80; value >>= 7) put(static_cast<std::uint8_t>(value | 0x80));
-    put(static_cast<std::uint8_t>(value));
+  // What has room is written through a pointer of its own: the members may not be in registers
+  // while bytes are written.
+  unsigned char* end() noexcept { return bytes() + used_; }
+  void end_at(unsigned char* at) noexcept {
+    std::memset(at, 0, 8);  // kReserve is free behind it
+    used_ = static_cast<std::size_t>(at - bytes());
   }
-  void numbers(const std::int64_t* values, std::size_t count) noexcept {
-    number(count);
+  static unsigned char* number(unsigned char* at, std::uint64_t value) noexcept {
+    for (; value >= 0x80; value >>= 7) *at++ = static_cast<unsigned char>(value | 0x80);
+    *at++ = static_cast<unsigned char>(value);
+    return at;
+  }
+  static unsigned char* numbers(unsigned char* at, const std::int64_t* values,
+                                std::size_t count) noexcept {
+    at = number(at, count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t value = values[i];
-      number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+      at = number(
+          at, (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
     }
+    return at;
   }
   void text_of(Tag tag, std::string_view text) noexcept {
     if (!has_room(1 + kMostOfANumber + text.size())) return put(kNone);
-    put(tag);
-    number(text.size());
-    std::memcpy(bytes() + used_, text.data(), text.size());
-    used_ += text.size();
+    unsigned char* at = end();
+    *at++ = tag;
+    at = number(at, text.size());
+    std::memcpy(at, text.data(), text.size());
+    end_at(at + text.size());
   }
 
   std::size_t used_ = 0;

@@ -13,9 +13,12 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "sonde/trace/packed_values.h"
 
 namespace sonde {
 
@@ -84,50 +87,92 @@ class IdRange {
   std::uint32_t last_ = 0;
 };
 
-// The values of one column. While all are null, only their number is stored. Reading is one test
-// and one load. Writing is not thread-safe.
+// The values of one column. While all are null, only their number is stored; after pack() they take
+// a few bytes each. Reading is a test and one load, or three if they are packed. Writing is not
+// thread-safe.
 template <typename T>
 class Column {
   static_assert(std::is_trivially_copyable_v<T>);
+  using Packed = detail::PackedValues<T>;
 
  public:
   using ValueType = T;
 
   explicit Column(T null_value = T{}) : null_(null_value) {}
+  Column(const Column& other) { *this = other; }
+  Column(Column&& other) noexcept = default;
+  ~Column() = default;
+  Column& operator=(Column&& other) noexcept = default;
+  Column& operator=(const Column& other) {
+    if (this == &other) return *this;
+    null_ = other.null_;
+    null_rows_ = other.null_rows_;
+    reserved_ = other.reserved_;
+    packs_ = other.packs_;
+    values_ = other.values_;
+    packed_ = other.packed_ ? std::make_unique<Packed>(*other.packed_) : nullptr;
+    return *this;
+  }
 
-  std::size_t size() const noexcept { return values_.empty() ? null_rows_ : values_.size(); }
+  std::size_t size() const noexcept {
+    if (packed_) return packed_->size();
+    return values_.empty() ? null_rows_ : values_.size();
+  }
   bool empty() const noexcept { return size() == 0; }
   // Whether a value other than null was ever set.
-  bool materialised() const noexcept { return !values_.empty(); }
+  bool materialised() const noexcept { return packed_ || !values_.empty(); }
   T null_value() const noexcept { return null_; }
-  // size() values if materialised(), else null.
-  const T* data() const noexcept { return values_.empty() ? nullptr : values_.data(); }
+  // size() values if materialised(), else null. Of a packed column they are unpacked when this is
+  // first called, and take their full size from then on.
+  const T* data() const {
+    if (packed_) return packed_->flat();
+    return values_.empty() ? nullptr : values_.data();
+  }
 
-  T operator[](std::size_t row) const noexcept { return values_.empty() ? null_ : values_[row]; }
+  T operator[](std::size_t row) const noexcept {
+    if (packed_) return (*packed_)[row];
+    return values_.empty() ? null_ : values_[row];
+  }
   template <typename Tag>
   T operator[](Id<Tag> row) const noexcept {
     return (*this)[row.index()];
   }
 
-  bool is_null_at(std::size_t row) const noexcept {
-    return values_.empty() || is_null(values_[row]);
+  bool is_null_at(std::size_t row) const noexcept { return is_null((*this)[row]); }
+
+  // Keeps the values packed, those that it has and those that come. For columns that are filled in
+  // order, whose neighbours are alike. Does nothing to floating point numbers.
+  void pack() {
+    if constexpr (std::is_floating_point_v<T>) return;
+    packs_ = true;
+    if (!packed_ && values_.size() >= detail::kPackedRows) pack_values();
+  }
+  bool packs() const noexcept { return packs_; }
+  // Packs what is still unpacked because it was written last.
+  void seal() {
+    if (packed_) packed_->seal();
   }
 
   void push_back(T value) {
+    if (packed_) return packed_->push_back(value);
     if (values_.empty()) {
       if (is_null(value)) {
         ++null_rows_;
         return;
       }
-      values_.reserve(reserved_);
-      values_.resize(null_rows_, null_);
+      materialise();
+      if (packed_) return packed_->push_back(value);
     }
     values_.push_back(value);
+    if (packs_ && values_.size() >= detail::kPackedRows) pack_values();
   }
 
   void set(std::size_t row, T value) {
-    if (values_.empty() && is_null(value)) return;
-    materialise();
+    if (!materialised()) {
+      if (is_null(value)) return;
+      materialise();
+    }
+    if (packed_) return packed_->set(row, value);
     values_[row] = value;
   }
   template <typename Tag>
@@ -137,17 +182,22 @@ class Column {
 
   // New rows are null.
   void resize(std::size_t rows) {
-    if (values_.empty()) {
+    if (rows == size()) return;
+    if (rows == 0) return clear();
+    if (!materialised()) {
       null_rows_ = rows;
-    } else if (rows == 0) {
-      clear();
+    } else if (rows > size()) {
+      fill(null_, rows - size());
     } else {
-      values_.resize(rows, null_);
+      unpack();
+      values_.resize(rows);
+      if (packs_) pack();
     }
   }
 
   // Takes effect when the first value is added.
   void reserve(std::size_t rows) {
+    if (packs_) return;
     if (values_.empty()) {
       reserved_ = rows;
     } else {
@@ -157,13 +207,30 @@ class Column {
 
   void clear() {
     values_ = {};
+    packed_ = nullptr;
     null_rows_ = 0;
   }
 
-  // size() writable values; null if there are no rows.
+  // size() writable values; null if there are no rows. They are not packed any more.
   T* mutable_data() {
+    packs_ = false;
+    unpack();
     materialise();
     return values_.empty() ? nullptr : values_.data();
+  }
+
+  // `count` times the same value.
+  void fill(T value, std::size_t count) {
+    if (count == 0) return;
+    if (!materialised() && is_null(value)) {
+      null_rows_ += count;
+      return;
+    }
+    materialise();
+    if (!packed_ && packs_ && values_.size() + count >= detail::kPackedRows) pack_values();
+    if (packed_) return packed_->fill(value, count);
+    grow(count);
+    values_.insert(values_.end(), count, value);
   }
 
   void append(const T* first, std::size_t count) {
@@ -172,6 +239,8 @@ class Column {
       return;
     }
     materialise();
+    if (!packed_ && packs_ && values_.size() + count >= detail::kPackedRows) pack_values();
+    if (packed_) return packed_->append(first, count);
     grow(count);
     values_.insert(values_.end(), first, first + count);
   }
@@ -180,27 +249,53 @@ class Column {
     const std::size_t count = other.size();
     if (count == 0) return;
     if (empty() && same(null_, other.null_)) {
+      packs_ = packs_ || other.packs_;
       values_ = std::move(other.values_);
+      packed_ = std::move(other.packed_);
       null_rows_ = other.null_rows_;
+      if (packs_) pack();
     } else if (other.materialised()) {
-      append(other.data(), count);
-    } else if (!materialised() && same(null_, other.null_)) {
-      null_rows_ += count;
+      if (other.packs_) pack();
+      other.visit_stretches(
+          [this](std::size_t, const T* values, std::size_t rows) { append(values, rows); });
     } else {
-      materialise();
-      grow(count);
-      values_.insert(values_.end(), count, other.null_);
+      fill(other.null_, count);
     }
     other.clear();
   }
 
   // Replaces all values. Frees the memory if all are null.
   void assign(std::vector<T>&& values) {
+    clear();
     null_rows_ = values.size();
-    values_ = all_null(values.data(), values.size()) ? std::vector<T>() : std::move(values);
+    if (!all_null(values.data(), values.size())) values_ = std::move(values);
+    if (packs_) pack();
   }
 
-  std::size_t memory_bytes() const noexcept { return values_.capacity() * sizeof(T); }
+  // Calls visit(first row, values, count) for stretches of neighbouring rows, from the first to the
+  // last; never if not materialised(). Faster than row by row.
+  template <typename Visit>
+  void visit_stretches(Visit&& visit) const {
+    if (!packed_) {
+      if (!values_.empty()) visit(std::size_t{0}, values_.data(), values_.size());
+      return;
+    }
+    T values[detail::kPackedRows];
+    for (std::size_t i = 0; i < packed_->blocks(); ++i)
+      visit(i * detail::kPackedRows, static_cast<const T*>(values), packed_->unpack(i, values));
+  }
+  // The same with writable values; `change` returns whether it changed any.
+  template <typename Change>
+  void change_stretches(Change&& change) {
+    if (packed_) return packed_->change_blocks(change);
+    if (!values_.empty()) change(std::size_t{0}, values_.data(), values_.size());
+  }
+  // Whether it is certain, without reading them all, that every valid id is below `rows`.
+  bool is_surely_below(std::size_t rows) { return packed_ && packed_->highest() < rows; }
+
+  std::size_t memory_bytes() const noexcept {
+    return values_.capacity() * sizeof(T) + (packed_ ? packed_->memory_bytes() : 0);
+  }
 
   friend bool operator==(const Column& a, const Column& b) {
     if (a.size() != b.size()) return false;
@@ -234,9 +329,28 @@ class Column {
   }
 
   void materialise() {
-    if (!values_.empty()) return;
+    if (materialised()) return;
+    if (packs_ && null_rows_ >= detail::kPackedRows) {
+      packed_ = std::make_unique<Packed>(null_);
+      packed_->fill(null_, null_rows_);
+      return;
+    }
     values_.reserve(reserved_);
     values_.resize(null_rows_, null_);
+  }
+
+  void pack_values() {
+    packed_ = std::make_unique<Packed>(null_);
+    packed_->append(values_.data(), values_.size());
+    values_ = {};
+  }
+
+  void unpack() {
+    if (!packed_) return;
+    values_.resize(packed_->size());
+    for (std::size_t i = 0; i < packed_->blocks(); ++i)
+      packed_->unpack(i, values_.data() + i * detail::kPackedRows);
+    packed_ = nullptr;
   }
 
   void grow(std::size_t more) {
@@ -250,7 +364,9 @@ class Column {
   T null_;
   std::size_t null_rows_ = 0;  // counts while values_ is empty
   std::size_t reserved_ = 0;
-  std::vector<T> values_;
+  bool packs_ = false;
+  std::vector<T> values_;           // empty if packed_
+  std::unique_ptr<Packed> packed_;  // all rows, once there are enough for a block
 };
 
 }  // namespace sonde

@@ -150,11 +150,6 @@ std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
 void collect_events(EventData& data) {
   const SpanTable& spans = data.trace.spans();
   Names names(data.trace);
-  // Reserving room for all takes address space, not memory.
-  data.row.reserve(spans.size());
-  data.name.reserve(spans.size());
-  data.flags.reserve(spans.size());
-  data.thread.reserve(spans.size());
   visit_in_order(runs_of(data.trace, names), [&](const Run& run) {
     const SpanId span = run.span();
     data.row.push_back(span.value());

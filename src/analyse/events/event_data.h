@@ -3,6 +3,7 @@
 
 // The data of an EventList: one entry per event in each column, in the order of the list.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -82,11 +83,61 @@ class SparseColumn {
   BigVector<T> values_;  // empty, or count_ of them
 };
 
+// Sums over the children of events that have any, which in many programs are few. Filled once, in
+// the order of the events.
+class ChildSums {
+ public:
+  struct Sums {
+    double cpu_us = 0;
+    std::int64_t cpu_bytes = 0;
+  };
+
+  // has_children(event) for each of them.
+  template <typename HasChildren>
+  void reset(std::size_t events, const HasChildren& has_children) {
+    marks_.assign(events / 64 + 1, Marks());
+    sums_.clear();
+    std::uint32_t before = 0;
+    for (std::size_t event = 0; event < events; ++event) {
+      Marks& marks = marks_[event / 64];
+      if (event % 64 == 0) marks.before = before;
+      if (!has_children(event)) continue;
+      marks.bits |= std::uint64_t{1} << event % 64;
+      ++before;
+    }
+    sums_.resize(before);
+  }
+  Sums operator[](std::size_t event) const noexcept {
+    return has(event) ? sums_[place(event)] : Sums();
+  }
+  // Of an event that has children.
+  Sums& of(std::size_t event) noexcept { return sums_[place(event)]; }
+
+ private:
+  struct Marks {
+    std::uint64_t bits = 0;
+    std::uint32_t before = 0;  // how many are marked before these
+  };
+  bool has(std::size_t event) const noexcept {
+    return (marks_[event / 64].bits >> event % 64 & 1) != 0;
+  }
+  std::size_t place(std::size_t event) const noexcept {
+    const Marks& marks = marks_[event / 64];
+    const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << event % 64) - 1);
+    return marks.before + static_cast<std::size_t>(std::popcount(earlier));
+  }
+
+  BigVector<Marks> marks_;
+  BigVector<Sums> sums_;
+};
+
 struct EventData {
-  EventData() = default;
+  EventData() { pack(); }
   // Decodes the events of the trace if need be.
   explicit EventData(const Trace& of)
-      : trace(of), spans(&trace.spans()), allocations(&trace.allocations()) {}
+      : trace(of), spans(&trace.spans()), allocations(&trace.allocations()) {
+    pack();
+  }
 
   Trace trace;
   const SpanTable* spans = nullptr;  // of the trace
@@ -97,12 +148,13 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
-  BigVector<std::uint32_t> row;  // in spans, or in allocations
-  BigVector<NameNumber> name;
-  BigVector<std::uint8_t> flags;
-  BigVector<std::uint32_t> thread;  // the row in tracks whose stack it is on
-  BigVector<std::uint32_t> parent;
-  BigVector<double> children_cpu_us;
+  // Packed, because there may be many millions.
+  Column<std::uint32_t> row{kNoEvent};  // in spans, or in allocations
+  Column<NameNumber> name;
+  Column<std::uint8_t> flags;
+  Column<std::uint32_t> thread{kNoEvent};  // the row in tracks whose stack it is on
+  Column<std::uint32_t> parent{kNoEvent};
+  ChildSums children;
   SparseColumn<double> device_total_us;
   SparseColumn<std::uint32_t> kernels_first;  // where the event's kernels begin in `kernels`
   SparseColumn<std::uint32_t> kernels_count;
@@ -110,9 +162,8 @@ struct EventData {
   SparseColumn<double> children_device_us;
 
   // Empty unless memory was recorded.
-  BigVector<std::int64_t> cpu_bytes;
+  Column<std::int64_t> cpu_bytes;
   SparseColumn<std::int64_t> device_bytes;
-  BigVector<std::int64_t> children_cpu_bytes;
   SparseColumn<std::int64_t> children_device_bytes;
 
   std::vector<std::int64_t> logical_thread;  // of each track
@@ -148,7 +199,7 @@ struct EventData {
     return has(event, kEventDevice) ? 0.0 : duration_us(event);
   }
   double self_cpu_us(std::size_t event) const noexcept {
-    return nests(event) ? duration_us(event) - children_cpu_us[event] : 0.0;
+    return nests(event) ? duration_us(event) - children[event].cpu_us : 0.0;
   }
   double self_device_us(std::size_t event) const noexcept;
   std::uint64_t flops_of(std::size_t event) const noexcept;
@@ -166,6 +217,12 @@ struct EventData {
   std::string arguments(std::size_t event) const;
 
  private:
+  void pack() {
+    for (auto* column : {&row, &name, &thread, &parent}) column->pack();
+    flags.pack();
+    cpu_bytes.pack();
+  }
+
   // Whether the trace has such callers at all. If not, no event needs to search up to the root.
   struct Callers {
     bool python = false;

@@ -251,7 +251,7 @@ std::int64_t FunctionEvent::cpu_memory_bytes() const noexcept {
 }
 std::int64_t FunctionEvent::self_cpu_memory_bytes() const noexcept {
   if (data_->cpu_bytes.empty() || !data_->nests(index_)) return 0;
-  return data_->cpu_bytes[index_] - data_->children_cpu_bytes[index_];
+  return data_->cpu_bytes[index_] - data_->children[index_].cpu_bytes;
 }
 std::int64_t FunctionEvent::device_memory_bytes() const noexcept {
   return data_->cpu_bytes.empty() ? 0 : data_->device_bytes[index_];

@@ -108,7 +108,7 @@ class Linker {
     }
     const auto first = static_cast<std::uint32_t>(data_.kernels.size());
     launched_.visit(process, id, [&](std::uint32_t launched) {
-      data_.thread[launched] = data_.thread[event];
+      data_.thread.set(launched, data_.thread[event]);
       if (data_.has(launched, kEventDevice)) data_.kernels.push_back(launched);
     });
     data_.kernels_first.set(event, first);

@@ -179,10 +179,12 @@ class MemoryAttribution {
   void run() {
     if (allocations_.empty()) return;
     group_by_process();
-    data_.cpu_bytes.assign(data_.size(), 0);
+    data_.cpu_bytes.clear();
     data_.device_bytes.assign_zeros(data_.size());
     for (std::size_t event = 0; event < data_.size(); ++event) {
-      if (!data_.has(event, kEventDevice)) add_to(event);
+      const Records::Sums sums = data_.has(event, kEventDevice) ? Records::Sums() : inside(event);
+      data_.cpu_bytes.push_back(sums.cpu);
+      data_.device_bytes.set(event, sums.device);
     }
     add_memory_events();
   }
@@ -221,12 +223,10 @@ class MemoryAttribution {
     return last_records_;
   }
 
-  void add_to(std::size_t event) {
+  Records::Sums inside(std::size_t event) {
     Records* const records = records_of(process_of(data_.spans->track[SpanId(data_.row[event])]));
-    if (records == nullptr) return;
-    const Records::Sums sums = records->inside(data_.begin_ns(event), data_.end_ns(event));
-    data_.cpu_bytes[event] = sums.cpu;
-    data_.device_bytes.set(event, sums.device);
+    if (records == nullptr) return {};
+    return records->inside(data_.begin_ns(event), data_.end_ns(event));
   }
 
   void add_memory_events() {
@@ -257,9 +257,10 @@ class MemoryAttribution {
     for (std::uint32_t i = 0; i < count; ++i) place[order[i]] = i;
     for (std::uint32_t& kernel : data_.kernels) kernel = place[kernel];
     const auto reorder = [&order](auto& column) {
-      auto sorted = column;
-      for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = column[order[i]];
-      column.swap(sorted);
+      std::decay_t<decltype(column)> sorted(column.null_value());
+      sorted.pack();
+      for (const std::uint32_t event : order) sorted.push_back(column[event]);
+      column = std::move(sorted);
     };
     const auto reorder_sparse = [&order, count](auto& column) {
       auto sorted = column;

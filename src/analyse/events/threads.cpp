@@ -57,7 +57,7 @@ void place_what_has_no_thread(EventData& data) {
   for (std::size_t event = 0; event < data.size(); ++event) {
     const bool on_device = data.has(event, kEventDevice) && data.thread[event] < tracks.size() &&
                            tracks.kind[data.thread[event]] != TrackKind::Thread;
-    if (on_device || data.kind(event) == SpanKind::Overhead) data.thread[event] = main;
+    if (on_device || data.kind(event) == SpanKind::Overhead) data.thread.set(event, main);
   }
 }
 

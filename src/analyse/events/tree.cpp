@@ -25,17 +25,20 @@ class Tree {
   // that only partly overlap are not related.
   void find_parents() {
     const std::size_t count = data_.size();
-    data_.parent.assign(count, kNoEvent);
+    data_.parent.clear();
     std::vector<std::uint32_t> open(data_.trace.tracks().size() + 1, kNoEvent);
     for (std::uint32_t event = 0; event < count; ++event) {
-      if (!data_.nests(event)) continue;
+      if (!data_.nests(event)) {
+        data_.parent.push_back(kNoEvent);
+        continue;
+      }
       std::uint32_t& top =
           open[std::min<std::size_t>(data_.thread[event], data_.trace.tracks().size())];
       while (top != kNoEvent && (data_.begin_ns(event) >= data_.end_ns(top) ||
                                  data_.end_ns(event) > data_.end_ns(top))) {
         top = data_.parent[top];
       }
-      data_.parent[event] = top;
+      data_.parent.push_back(top);
       top = event;
     }
   }
@@ -65,9 +68,12 @@ class Tree {
     }
     std::vector<std::uint32_t> heir;  // of each removed event
     for (std::uint32_t event = 0; event < count; ++event) {
-      std::uint32_t& parent = data_.parent[event];
+      std::uint32_t parent = data_.parent[event];
       if (parent == kNoEvent) continue;
-      if (!heir.empty() && heir[parent] != kNoEvent) parent = heir[parent];
+      if (!heir.empty() && heir[parent] != kNoEvent) {
+        parent = heir[parent];
+        data_.parent.set(event, parent);
+      }
       if (data_.name[parent] != data_.name[event] || children[parent] != 1) continue;
       if (heir.empty()) heir.assign(count, kNoEvent);
       heir[event] = parent;
@@ -89,10 +95,12 @@ class Tree {
     }
     const auto compact = [&](auto& column) {
       if (column.empty()) return;
+      std::decay_t<decltype(column)> kept(column.null_value());
+      kept.pack();
       for (std::uint32_t event = 0; event < count; ++event) {
-        if (heir[event] == kNoEvent) column[place[event]] = column[event];
+        if (heir[event] == kNoEvent) kept.push_back(column[event]);
       }
-      column.resize(next);
+      column = std::move(kept);
     };
     const auto compact_sparse = [&](auto& column) {
       if (column.empty()) return;
@@ -101,9 +109,12 @@ class Tree {
       }
       column.resize(next);
     };
-    for (std::uint32_t& parent : data_.parent) {
-      if (parent != kNoEvent) parent = place[parent];
-    }
+    data_.parent.change_stretches([&](std::size_t, std::uint32_t* parents, std::size_t events) {
+      for (std::size_t i = 0; i < events; ++i) {
+        if (parents[i] != kNoEvent) parents[i] = place[parents[i]];
+      }
+      return true;
+    });
     for (std::uint32_t& kernel : data_.kernels) kernel = place[kernel];
     compact(data_.row);
     compact(data_.name);
@@ -119,18 +130,23 @@ class Tree {
   // Children of one parent are added in order, because floating-point sums depend on it.
   void add_up_children() {
     const std::size_t count = data_.size();
-    data_.children_cpu_us.assign(count, 0.0);
+    std::vector<bool> is_parent(count);
+    for (std::uint32_t event = 0; event < count; ++event) {
+      const std::uint32_t parent = data_.parent[event];
+      if (parent != kNoEvent && data_.nests(event)) is_parent[parent] = true;
+    }
+    data_.children.reset(count, [&](std::size_t event) { return is_parent[event]; });
     const bool memory = !data_.cpu_bytes.empty();
-    data_.children_cpu_bytes.assign(memory ? count : 0, 0);
     data_.children_device_bytes.assign_zeros(memory ? count : 0);
     bool has_device_events = false;
     for (std::uint32_t event = 0; event < count; ++event) {
       has_device_events = has_device_events || data_.has(event, kEventDevice);
       const std::uint32_t parent = data_.parent[event];
       if (parent == kNoEvent || !data_.nests(event)) continue;
-      data_.children_cpu_us[parent] += data_.duration_us(event);
+      ChildSums::Sums& sums = data_.children.of(parent);
+      sums.cpu_us += data_.duration_us(event);
       if (!memory) continue;
-      data_.children_cpu_bytes[parent] += data_.cpu_bytes[event];
+      sums.cpu_bytes += data_.cpu_bytes[event];
       data_.children_device_bytes.add(parent, data_.device_bytes[event]);
     }
     data_.children_device_us.assign_zeros(count);

@@ -10,6 +10,7 @@
 #include "analyse/memory/address_map.h"
 #include "analyse/memory/memory_data.h"
 #include "analyse/operators/tensor_size.h"
+#include "base/big_vector.h"
 #include "base/run_sort.h"
 
 namespace sonde::detail {
@@ -34,7 +35,9 @@ class BlockFollower {
     const std::vector<Call> calls = order_calls();
     order_allocations();
     out_.span_of_allocation = spans_of_allocations(trace_, out_.in_order);
-    out_.block_of_allocation.assign(allocations_.size(), kNoBlock);
+    out_.block_of_allocation.pack();
+    out_.block_of_allocation.resize(allocations_.size());
+    make_room();
     out_.block_of_use.assign(uses_.size(), kNoBlock);
     order_roles();
     auto call = calls.begin();
@@ -79,6 +82,17 @@ class BlockFollower {
     run_sort(out_.in_order, [this](AllocationId a, AllocationId b) {
       return allocations_.time_ns[a] < allocations_.time_ns[b];
     });
+  }
+
+  void make_room() {
+    std::size_t births = 0;
+    allocations_.bytes.visit_stretches(
+        [&births](std::size_t, const std::int64_t* bytes, std::size_t rows) {
+          for (std::size_t i = 0; i < rows; ++i) births += bytes[i] > 0 ? 1 : 0;
+        });
+    reserve_big(out_.blocks, births);
+    reserve_big(out_.device_of_block, births);
+    reserve_big(out_.is_tensor, births);
   }
 
   void order_roles() {
@@ -203,7 +217,7 @@ class BlockFollower {
     const std::uint32_t block = add_block(device, address, size);
     out_.blocks[block].birth = row;
     out_.blocks[block].span = out_.span_of_allocation[row.index()];
-    out_.block_of_allocation[row.index()] = block;
+    out_.block_of_allocation.set(row, block);
   }
 
   void release(DeviceNumber device, AllocationId row, std::int64_t size) {
@@ -224,7 +238,7 @@ class BlockFollower {
     }
     problems.sizes_that_differ += dying.bytes != size ? 1 : 0;
     dying.death = row;
-    out_.block_of_allocation[row.index()] = block;
+    out_.block_of_allocation.set(row, block);
   }
 
   // The arguments of a call and its tensors are in the same order.

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/big_vector.h"
+
 namespace sonde::detail {
 namespace {
 
@@ -12,7 +14,9 @@ class EventLister {
  public:
   EventLister(const Trace& trace, FollowedBlocks followed, const Flow& flow,
               const std::vector<MemoryCategory>& categories)
-      : trace_(trace), followed_(std::move(followed)), flow_(flow), categories_(categories) {}
+      : trace_(trace), followed_(std::move(followed)), flow_(flow), categories_(categories) {
+    followed_.span_of_allocation.clear();  // not needed here
+  }
 
   std::vector<DeviceMemory> run() {
     place_devices();
@@ -57,15 +61,31 @@ class EventLister {
   void hand_out_blocks() {
     number_.assign(followed_.blocks.size(), kNoBlock);
     current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);
+    std::vector<std::size_t> blocks(out_.size());
+    std::vector<std::size_t> events(out_.size());
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
       MemoryBlock& block = followed_.blocks[i];
       if (block.bytes == 0) continue;
+      const std::size_t device = place_[followed_.device_of_block[i]];
       block.op = op_of(block.span);
-      DeviceMemory& device = device_of(i);
-      number_[i] = static_cast<std::uint32_t>(device.blocks.size());
-      device.blocks.push_back(block);
+      number_[i] = static_cast<std::uint32_t>(blocks[device]++);
+      events[device] += block.death.valid() ? 2 : 1;
       current_[i] = categories_[flow_.version(i, 0)];
     }
+    for (std::size_t i = 0; i < out_.size(); ++i) reserve_big(out_[i].events, events[i]);
+    // They are many: those of a single device are not copied.
+    if (out_.size() == 1 && blocks[0] == followed_.blocks.size()) {
+      out_[0].blocks = std::move(followed_.blocks);
+      return;
+    }
+    for (std::size_t i = 0; i < out_.size(); ++i) reserve_big(out_[i].blocks, blocks[i]);
+    for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
+      if (number_[i] != kNoBlock) device_of(i).blocks.push_back(followed_.blocks[i]);
+    }
+  }
+
+  const MemoryBlock& block_at(std::uint32_t number) const {
+    return followed_.blocks.empty() ? out_[0].blocks[number] : followed_.blocks[number];
   }
 
   SpanId op_of(SpanId span) const {
@@ -80,9 +100,9 @@ class EventLister {
   }
 
   void list_what_was_there() {
-    is_alive_.assign(followed_.blocks.size(), 0);
-    for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
-      if (number_[i] == kNoBlock || followed_.blocks[i].birth.valid()) continue;
+    is_alive_.assign(number_.size(), 0);
+    for (std::uint32_t i = 0; i < number_.size(); ++i) {
+      if (number_[i] == kNoBlock || block_at(i).birth.valid()) continue;
       is_alive_[i] = 1;
       add(i, MemoryAction::Preexisting, kBeforeRecording, current_[i]);
     }
@@ -111,18 +131,18 @@ class EventLister {
   }
 
   void list_allocation(AllocationId row, Nanos time_ns) {
-    const std::uint32_t block = followed_.block_of_allocation[row.index()];
-    if (block == kNoBlock) return;
-    if (followed_.blocks[block].birth != row) return end(block, time_ns);
+    const std::uint32_t found = followed_.block_of_allocation[row];
+    if (found == kNoBlock) return;
+    if (block_at(found).birth != row) return end(found, time_ns);
     if (next_ended_ < followed_.ended_by_birth.size()) {
       const std::uint32_t before = followed_.ended_by_birth[next_ended_];
-      if (followed_.blocks[before].death == row) {
+      if (block_at(before).death == row) {
         end(before, time_ns);
         ++next_ended_;
       }
     }
-    is_alive_[block] = 1;
-    add(block, MemoryAction::Create, time_ns, current_[block]);
+    is_alive_[found] = 1;
+    add(found, MemoryAction::Create, time_ns, current_[found]);
   }
 
   void end(std::uint32_t block, Nanos time_ns) {

@@ -37,17 +37,16 @@ struct FollowedBlocks {
   std::vector<std::uint8_t> is_tensor;  // some operator received it
   std::vector<MemoryCategory> told;     // what the program itself says it is for
 
-  std::vector<AllocationId> in_order;              // allocations in time order
-  std::vector<SpanId> span_of_allocation;          // the innermost span around it
-  std::vector<std::uint32_t> block_of_allocation;  // kNoBlock if it was invalid
-  std::vector<std::uint32_t> ended_by_birth;       // blocks that end when another one begins
-  std::vector<TensorUseId> uses_by_span;           // uses of tensors, grouped by span
-  std::vector<std::uint32_t> block_of_use;         // by row of tensor_uses
+  std::vector<AllocationId> in_order;                   // allocations in time order
+  Column<SpanId> span_of_allocation;                    // the innermost span around it
+  Column<std::uint32_t> block_of_allocation{kNoBlock};  // kNoBlock if it was invalid
+  std::vector<std::uint32_t> ended_by_birth;            // blocks that end when another one begins
+  std::vector<TensorUseId> uses_by_span;                // uses of tensors, grouped by span
+  std::vector<std::uint32_t> block_of_use;              // by row of tensor_uses
 };
 FollowedBlocks follow_blocks(const Trace& trace);
 // A step of follow_blocks(): the spans as recorded, else found by their times.
-std::vector<SpanId> spans_of_allocations(const Trace& trace,
-                                         const std::vector<AllocationId>& in_order);
+Column<SpanId> spans_of_allocations(const Trace& trace, const std::vector<AllocationId>& in_order);
 
 // A call of the program that counts as a whole: an operator that no other operator called, or the
 // call of a gradient. PyTorch calls it a leaf.

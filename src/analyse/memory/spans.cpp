@@ -12,7 +12,7 @@ namespace {
 
 class SpanFinder {
  public:
-  SpanFinder(const Trace& trace, std::vector<SpanId>& found) : trace_(trace), found_(found) {}
+  SpanFinder(const Trace& trace, Column<SpanId>& found) : trace_(trace), found_(found) {}
 
   // `rows` are in time order.
   void run(const std::vector<AllocationId>& rows) {
@@ -20,7 +20,7 @@ class SpanFinder {
     at_.assign(tracks, 0);
     for (const AllocationId row : rows) {
       const TrackId track = trace_.allocations().track[row];
-      if (track.valid()) found_[row.index()] = around(track, trace_.allocations().time_ns[row]);
+      if (track.valid()) found_.set(row.index(), around(track, trace_.allocations().time_ns[row]));
     }
   }
 
@@ -37,21 +37,19 @@ class SpanFinder {
   }
 
   const Trace& trace_;
-  std::vector<SpanId>& found_;
+  Column<SpanId>& found_;
   std::vector<std::size_t> at_;  // of each track: spans that have begun
 };
 
 }  // namespace
 
-std::vector<SpanId> spans_of_allocations(const Trace& trace,
-                                         const std::vector<AllocationId>& in_order) {
+Column<SpanId> spans_of_allocations(const Trace& trace, const std::vector<AllocationId>& in_order) {
   const Column<SpanId>& recorded = trace.allocations().span;
-  std::vector<SpanId> found(trace.allocations().size());
-  if (recorded.materialised()) {
-    for (std::size_t row = 0; row < found.size(); ++row) found[row] = recorded[row];
-  } else {
-    SpanFinder(trace, found).run(in_order);
-  }
+  if (recorded.materialised()) return recorded;
+  Column<SpanId> found;
+  found.pack();
+  found.resize(trace.allocations().size());
+  SpanFinder(trace, found).run(in_order);
   return found;
 }
 

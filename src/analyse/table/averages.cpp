@@ -27,7 +27,7 @@ void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
   row.cpu_memory_bytes += data.cpu_bytes[event];
   row.device_memory_bytes += data.device_bytes[event];
   if (!data.nests(event)) return;
-  row.self_cpu_memory_bytes += data.cpu_bytes[event] - data.children_cpu_bytes[event];
+  row.self_cpu_memory_bytes += data.cpu_bytes[event] - data.children[event].cpu_bytes;
   row.self_device_memory_bytes += data.device_bytes[event] - data.children_device_bytes[event];
 }
 
@@ -107,14 +107,14 @@ class Grouping {
     }
   }
 
-  void run(std::vector<EventAverage>& rows, std::vector<std::uint32_t>& row_of_event) {
-    row_of_event.resize(data_.size());
+  void run(std::vector<EventAverage>& rows, Column<std::uint32_t>& row_of_event) {
+    row_of_event.pack();
     for (std::size_t event = 0; event < data_.size(); ++event) {
       const Key key = key_of(event);
       std::uint32_t& last =
           last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
       if (last == kNoEvent || !(keys_[last] == key)) last = find_row(key, event, rows);
-      row_of_event[event] = last;
+      row_of_event.push_back(last);
       add_figures(rows[last], data_, event);
     }
   }
@@ -198,9 +198,10 @@ Result<std::string> EventList::table(const TableOptions& options) const {
   const GroupBy all{true, std::numeric_limits<int>::max(), true};
   std::vector<EventAverage> rows;
   rows.reserve(size());
-  std::vector<std::uint32_t> row_of_event(size());
+  Column<std::uint32_t> row_of_event;
+  row_of_event.pack();
   for (std::size_t event = 0; event < size(); ++event) {
-    row_of_event[event] = static_cast<std::uint32_t>(event);
+    row_of_event.push_back(static_cast<std::uint32_t>(event));
     rows.push_back(detail::described(*data_, event, all));
     detail::add_figures(rows.back(), *data_, event);
     if (rows.back().is_user_annotation) rows.back().arguments = data_->arguments(event);

@@ -15,13 +15,13 @@ namespace sonde {
 struct KeyAverages::Data {
   std::shared_ptr<const detail::EventData> events;
   std::vector<EventAverage> rows;
-  std::vector<std::uint32_t> row_of_event;
+  Column<std::uint32_t> row_of_event;
 };
 
 namespace detail {
 
 std::vector<ExtraFigures> extra_figures(const EventData& data, std::size_t rows,
-                                        const std::vector<std::uint32_t>& row_of_event);
+                                        const Column<std::uint32_t>& row_of_event);
 
 }  // namespace detail
 }  // namespace sonde

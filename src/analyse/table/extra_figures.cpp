@@ -18,8 +18,7 @@ namespace {
 // part, so memory does not grow with the depth.
 class WorkOfRows {
  public:
-  WorkOfRows(const EventData& data, const std::vector<std::uint32_t>& row_of_event,
-             std::size_t rows)
+  WorkOfRows(const EventData& data, const Column<std::uint32_t>& row_of_event, std::size_t rows)
       : data_(data), row_of_event_(row_of_event), open_(rows) {
     sort_work();
     link_children();
@@ -137,7 +136,7 @@ class WorkOfRows {
   }
 
   const EventData& data_;
-  const std::vector<std::uint32_t>& row_of_event_;
+  const Column<std::uint32_t>& row_of_event_;
   std::vector<std::uint32_t> work_;   // device events by begin
   std::vector<std::uint32_t> place_;  // of a device event in `work_`
   std::vector<std::uint32_t> first_child_;
@@ -155,7 +154,7 @@ Nanos quantile(const std::vector<Nanos>& sorted, double part) {
 }
 
 void add_quantiles(std::vector<ExtraFigures>& figures, const EventData& data,
-                   const std::vector<std::uint32_t>& row_of_event) {
+                   const Column<std::uint32_t>& row_of_event) {
   std::vector<std::vector<Nanos>> durations(figures.size());
   for (std::size_t event = 0; event < data.size(); ++event) {
     durations[row_of_event[event]].push_back(data.duration_ns(event));
@@ -171,7 +170,7 @@ void add_quantiles(std::vector<ExtraFigures>& figures, const EventData& data,
 }
 
 void add_rates(std::vector<ExtraFigures>& figures, const EventData& data,
-               const std::vector<std::uint32_t>& row_of_event) {
+               const Column<std::uint32_t>& row_of_event) {
   std::vector<double> flops(figures.size());
   std::vector<double> host_us(figures.size());
   for (std::size_t event = 0; event < data.size(); ++event) {
@@ -188,7 +187,7 @@ void add_rates(std::vector<ExtraFigures>& figures, const EventData& data,
 }  // namespace
 
 std::vector<ExtraFigures> extra_figures(const EventData& data, std::size_t rows,
-                                        const std::vector<std::uint32_t>& row_of_event) {
+                                        const Column<std::uint32_t>& row_of_event) {
   std::vector<ExtraFigures> figures(rows);
   add_quantiles(figures, data, row_of_event);
   WorkOfRows(data, row_of_event, rows).add_figures(figures);
