@@ -60,8 +60,10 @@ void DeviceRows::add_devices() {
 void DeviceRows::add_memory() {
   AllocationTable& rows = builder_.allocations();
   std::set<std::pair<DeviceType, std::int32_t>> told;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    told.emplace(rows.device_type[i], rows.device_index[i]);
+  if (has_records(ExtendedKind::DeviceAllocation)) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      told.emplace(rows.device_type[i], rows.device_index[i]);
+  }
   for_each_record(ExtendedKind::DeviceAllocation, [&](std::span<const std::uint64_t> words) {
     sonde_device_allocation memory = {};
     detail::device_allocation_fields(memory, FieldUnpacker(words.data()));

@@ -57,6 +57,11 @@ class DeviceRows {
       }
     }
   }
+  bool has_records(detail::ExtendedKind kind) const {
+    bool found = false;
+    for_each_record(kind, [&found](std::span<const std::uint64_t>) { found = true; });
+    return found;
+  }
   void add_devices();
   void add_all_work();
   void add_memory();

@@ -59,6 +59,8 @@ class Run {
   bool has_ended() const { return at_ == spans_.size(); }
   SpanId span() const { return spans_[at_]; }
   bool is_step() const { return is_step_; }
+  SpanKind kind() const { return kind_; }
+  StringId name() const { return name_; }
   Nanos begin_ns() const { return begin_ns_; }
   Nanos end_ns() const { return end_ns_; }
   void next() {
@@ -83,12 +85,14 @@ class Run {
     const SpanTable& spans = trace_->spans();
     for (; at_ < spans_.size(); ++at_) {
       const SpanId span = spans_[at_];
-      if (!is_pytorch_event(spans.kind[span])) continue;
-      const Names::Class name = (*names_)(spans.name[span]);
+      kind_ = spans.kind[span];
+      if (!is_pytorch_event(kind_)) continue;
+      name_ = spans.name[span];
+      const Names::Class name = (*names_)(name_);
       if (name == Names::Class::Hidden) continue;
       is_step_ = name == Names::Class::Step;
       begin_ns_ = spans.start_ns[span];
-      end_ns_ = trace_->end_ns(span);
+      end_ns_ = begin_ns_ + spans.duration_ns[span];
       return;
     }
   }
@@ -98,6 +102,8 @@ class Run {
   IdRange<SpanId> spans_;
   std::size_t at_ = 0;
   bool is_step_ = false;
+  SpanKind kind_ = SpanKind::Scope;
+  StringId name_;
   Nanos begin_ns_ = 0;
   Nanos end_ns_ = 0;
 };
@@ -134,8 +140,7 @@ std::vector<Run> runs_of(const Trace& trace, Names& names) {
   return runs;
 }
 
-std::uint8_t flags_of(const SpanTable& spans, SpanId span) {
-  const SpanKind kind = spans.kind[span];
+std::uint8_t flags_of(const SpanTable& spans, SpanId span, SpanKind kind) {
   unsigned flags = 0;
   if ((spans.flags[span] & SpanFlags::kAsync) != 0) {
     flags |= kEventAsync;
@@ -154,8 +159,9 @@ void collect_events(EventData& data) {
     const SpanId span = run.span();
     data.row.push_back(span.value());
     data.name.push_back(run.is_step() ? data.made_up(MadeUpName::ProfilerStep)
-                                      : spans.name[span].value());
-    data.flags.push_back(flags_of(spans, span));
+                                      : run.name().value());
+    data.flags.push_back(flags_of(spans, span, run.kind()));
+    data.kinds.set(static_cast<std::uint8_t>(run.kind()));
     data.thread.push_back(spans.track[span].value());
   });
 }

@@ -4,6 +4,7 @@
 // The data of an EventList: one entry per event in each column, in the order of the list.
 
 #include <bit>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -148,6 +149,8 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
+  std::bitset<256> kinds;  // of spans among the events
+
   // Packed, because there may be many millions.
   Column<std::uint32_t> row{kNoEvent};  // in spans, or in allocations
   Column<NameNumber> name;
@@ -178,10 +181,28 @@ struct EventData {
   SpanKind kind(std::size_t event) const noexcept {
     return is_span(event) ? spans->kind[row[event]] : SpanKind::CpuInstantEvent;
   }
+  // Whether any event may be of a kind for which the predicate is true.
+  template <typename IsIt>
+  bool has_kind(const IsIt& is_it) const {
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      if (kinds.test(kind) && is_it(static_cast<SpanKind>(kind))) return true;
+    }
+    return false;
+  }
+  struct Times {
+    Nanos begin_ns;
+    Nanos end_ns;
+  };
+  Times times(std::size_t event) const noexcept {
+    const std::uint32_t at = row[event];
+    if (!is_span(event)) return {allocations->time_ns[at], allocations->time_ns[at]};
+    const Nanos begin_ns = spans->start_ns[at];
+    return {begin_ns, begin_ns + spans->duration_ns[at]};
+  }
   Nanos begin_ns(std::size_t event) const noexcept {
     return is_span(event) ? spans->start_ns[row[event]] : allocations->time_ns[row[event]];
   }
-  Nanos end_ns(std::size_t event) const noexcept { return begin_ns(event) + duration_ns(event); }
+  Nanos end_ns(std::size_t event) const noexcept { return times(event).end_ns; }
   Nanos duration_ns(std::size_t event) const noexcept {
     return is_span(event) ? spans->duration_ns[row[event]] : 0;
   }
@@ -191,9 +212,10 @@ struct EventData {
     return (flags[event] & (kEventDevice | kEventAsync)) == 0;
   }
   // The difference of two times in microseconds since the start, calculated as PyTorch does.
-  double duration_us(std::size_t event) const noexcept {
-    return static_cast<double>(end_ns(event) - start_ns) / 1000.0 -
-           static_cast<double>(begin_ns(event) - start_ns) / 1000.0;
+  double duration_us(std::size_t event) const noexcept { return duration_us(times(event)); }
+  double duration_us(Times times) const noexcept {
+    return static_cast<double>(times.end_ns - start_ns) / 1000.0 -
+           static_cast<double>(times.begin_ns - start_ns) / 1000.0;
   }
   double cpu_total_us(std::size_t event) const noexcept {
     return has(event, kEventDevice) ? 0.0 : duration_us(event);

@@ -28,13 +28,13 @@ std::optional<DeviceType> described_device(const DeviceTable& devices) {
 
 std::string find_device(const EventData& data) {
   DeviceType type = DeviceType::Cpu;
-  bool intel = false;
-  for (std::size_t event = 0; event < data.size(); ++event) {
-    if (type == DeviceType::Cpu && data.has(event, kEventDevice))
-      type = device_of(data.kind(event));
-    intel = intel || device_called(data.kind(event)) == DeviceType::Xpu;
-  }
+  const bool intel =
+      data.has_kind([](SpanKind kind) { return device_called(kind) == DeviceType::Xpu; });
   if (intel) return "xpu";
+  const std::size_t searched = data.has_kind(is_on_device) ? data.size() : 0;
+  for (std::size_t event = 0; event < searched && type == DeviceType::Cpu; ++event) {
+    if (data.has(event, kEventDevice)) type = device_of(data.kind(event));
+  }
   // Work of other devices has the same kinds as CUDA's. The trace says which device it is.
   if (type == DeviceType::Cuda) type = described_device(data.trace.devices()).value_or(type);
   if (type == DeviceType::Cpu) {

@@ -61,7 +61,7 @@ class Linker {
     const std::size_t count = data_.size();
     data_.kernels_first.assign_zeros(count);
     data_.kernels_count.assign_zeros(count);
-    if (!spans_.external_id.materialised()) return;
+    if (!spans_.external_id.materialised() || !data_.has_kind(may_be_launched)) return;
     collect_launched();
     for (std::uint32_t event = 0; event < count; ++event) {
       if (!data_.nests(event) || !is_pytorch_operator(data_.kind(event))) continue;
@@ -76,10 +76,12 @@ class Linker {
     return track.valid() ? data_.trace.tracks().process[track].value() : kNoEvent;
   }
 
+  static bool may_be_launched(SpanKind kind) {
+    return !is_pytorch_operator(kind) && !is_annotation(kind);
+  }
   // Whether it is a device call or device work that belongs to an operator.
   bool is_launched(std::uint32_t event) const {
-    return !is_pytorch_operator(data_.kind(event)) && !data_.has(event, kEventAnnotation) &&
-           spans_.external_id[SpanId(data_.row[event])] > 0;
+    return may_be_launched(data_.kind(event)) && spans_.external_id[SpanId(data_.row[event])] > 0;
   }
 
   void collect_launched() {

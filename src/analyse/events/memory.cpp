@@ -226,7 +226,8 @@ class MemoryAttribution {
   Records::Sums inside(std::size_t event) {
     Records* const records = records_of(process_of(data_.spans->track[SpanId(data_.row[event])]));
     if (records == nullptr) return {};
-    return records->inside(data_.begin_ns(event), data_.end_ns(event));
+    const EventData::Times times = data_.times(event);
+    return records->inside(times.begin_ns, times.end_ns);
   }
 
   void add_memory_events() {

@@ -53,7 +53,9 @@ void learn_from_gradients(const Trace& trace, std::vector<std::int64_t>& logical
 void place_what_has_no_thread(EventData& data) {
   const TrackTable& tracks = data.trace.tracks();
   const std::uint32_t main = main_thread(data);
-  if (main == kNoEvent) return;
+  const bool has_any =
+      data.has_kind([](SpanKind kind) { return is_on_device(kind) || kind == SpanKind::Overhead; });
+  if (main == kNoEvent || !has_any) return;
   for (std::size_t event = 0; event < data.size(); ++event) {
     const bool on_device = data.has(event, kEventDevice) && data.thread[event] < tracks.size() &&
                            tracks.kind[data.thread[event]] != TrackKind::Thread;

@@ -26,27 +26,32 @@ class Tree {
   void find_parents() {
     const std::size_t count = data_.size();
     data_.parent.clear();
-    std::vector<std::uint32_t> open(data_.trace.tracks().size() + 1, kNoEvent);
+    struct Open {
+      std::uint32_t event = kNoEvent;
+      Nanos end_ns = 0;
+    };
+    std::vector<Open> open(data_.trace.tracks().size() + 1);
     for (std::uint32_t event = 0; event < count; ++event) {
       if (!data_.nests(event)) {
         data_.parent.push_back(kNoEvent);
         continue;
       }
-      std::uint32_t& top =
-          open[std::min<std::size_t>(data_.thread[event], data_.trace.tracks().size())];
-      while (top != kNoEvent && (data_.begin_ns(event) >= data_.end_ns(top) ||
-                                 data_.end_ns(event) > data_.end_ns(top))) {
-        top = data_.parent[top];
+      Open& top = open[std::min<std::size_t>(data_.thread[event], open.size() - 1)];
+      const EventData::Times times = data_.times(event);
+      while (top.event != kNoEvent && (times.begin_ns >= top.end_ns || times.end_ns > top.end_ns)) {
+        top.event = data_.parent[top.event];
+        if (top.event != kNoEvent) top.end_ns = data_.end_ns(top.event);
       }
-      data_.parent.push_back(top);
-      top = event;
+      data_.parent.push_back(top.event);
+      top = {event, times.end_ns};
     }
   }
 
   // PyTorch gives a row of profiling overhead the id of the operator around it, and with it the
   // operator's device work.
   void give_overhead_its_operator() {
-    for (std::uint32_t event = 0; event < data_.size(); ++event) {
+    const bool has_any = data_.has_kind([](SpanKind kind) { return kind == SpanKind::Overhead; });
+    for (std::uint32_t event = 0; has_any && event < data_.size(); ++event) {
       if (data_.kind(event) != SpanKind::Overhead) continue;
       std::uint32_t around = data_.parent[event];
       while (around != kNoEvent && !is_pytorch_operator(data_.kind(around)))
@@ -74,7 +79,7 @@ class Tree {
         parent = heir[parent];
         data_.parent.set(event, parent);
       }
-      if (data_.name[parent] != data_.name[event] || children[parent] != 1) continue;
+      if (children[parent] != 1 || data_.name[parent] != data_.name[event]) continue;
       if (heir.empty()) heir.assign(count, kNoEvent);
       heir[event] = parent;
       children[parent] = children[event];
@@ -138,9 +143,7 @@ class Tree {
     data_.children.reset(count, [&](std::size_t event) { return is_parent[event]; });
     const bool memory = !data_.cpu_bytes.empty();
     data_.children_device_bytes.assign_zeros(memory ? count : 0);
-    bool has_device_events = false;
     for (std::uint32_t event = 0; event < count; ++event) {
-      has_device_events = has_device_events || data_.has(event, kEventDevice);
       const std::uint32_t parent = data_.parent[event];
       if (parent == kNoEvent || !data_.nests(event)) continue;
       ChildSums::Sums& sums = data_.children.of(parent);
@@ -151,7 +154,7 @@ class Tree {
     }
     data_.children_device_us.assign_zeros(count);
     data_.device_total_us.assign_zeros(count);
-    if (has_device_events) add_up_device_times();
+    if (data_.has_kind(is_on_device)) add_up_device_times();
   }
 
   // What a child's own children took on a device must be known first. They come after their

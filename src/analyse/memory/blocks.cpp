@@ -90,9 +90,11 @@ class BlockFollower {
         [&births](std::size_t, const std::int64_t* bytes, std::size_t rows) {
           for (std::size_t i = 0; i < rows; ++i) births += bytes[i] > 0 ? 1 : 0;
         });
-    reserve_big(out_.blocks, births);
-    reserve_big(out_.device_of_block, births);
-    reserve_big(out_.is_tensor, births);
+    // And some that existed before.
+    const std::size_t blocks = births + births / 16 + 1024;
+    reserve_big(out_.blocks, blocks);
+    reserve_big(out_.device_of_block, blocks);
+    reserve_big(out_.is_tensor, blocks);
   }
 
   void order_roles() {

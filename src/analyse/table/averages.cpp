@@ -18,16 +18,21 @@ namespace {
 
 void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
   ++row.count;
-  row.cpu_total_us += data.cpu_total_us(event);
-  row.self_cpu_us += data.self_cpu_us(event);
+  const bool is_host = !data.has(event, kEventDevice);
+  const bool nests = data.nests(event);
+  const ChildSums::Sums children = data.children[event];
+  const double duration_us = is_host ? data.duration_us(event) : 0.0;
+  row.cpu_total_us += duration_us;
+  row.self_cpu_us += nests ? duration_us - children.cpu_us : 0.0;
   row.device_total_us += data.device_total_us[event];
   row.self_device_us += data.self_device_us(event);
   if (data.with_flops) row.flops += data.flops_of(event);
   if (data.cpu_bytes.empty()) return;
-  row.cpu_memory_bytes += data.cpu_bytes[event];
+  const std::int64_t cpu_bytes = data.cpu_bytes[event];
+  row.cpu_memory_bytes += cpu_bytes;
   row.device_memory_bytes += data.device_bytes[event];
-  if (!data.nests(event)) return;
-  row.self_cpu_memory_bytes += data.cpu_bytes[event] - data.children[event].cpu_bytes;
+  if (!nests) return;
+  row.self_cpu_memory_bytes += cpu_bytes - children.cpu_bytes;
   row.self_device_memory_bytes += data.device_bytes[event] - data.children_device_bytes[event];
 }
 
