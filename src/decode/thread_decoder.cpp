@@ -152,6 +152,7 @@ class ThreadDecoder {
     std::uint32_t row;        // kNoRow: began outside every window
     std::uint32_t innermost;  // row of the innermost open scope that has a row, possibly this one
     std::uint64_t end_limit;  // the end of its window
+    std::int64_t start_ns;
   };
   // Ranges end in any order. Ended ones stay until they are the last ones, or until there are too
   // many.
@@ -239,6 +240,14 @@ class ThreadDecoder {
   }
 
   void begin(std::uint64_t ticks, std::uint32_t name, bool range) {
+    const bool step = range && (*context_.names)[name].step >= 0;
+    begin(ticks, name, range,
+          step    ? SpanKind::Step
+          : range ? SpanKind::UserAnnotation
+                  : SpanKind::Scope);
+  }
+
+  void begin(std::uint64_t ticks, std::uint32_t name, bool range, SpanKind kind) {
     const int window = window_at(ticks);
     last_begun_ = kNoRow;
     last_recorded_ = {};
@@ -247,33 +256,31 @@ class ThreadDecoder {
       if (range) {
         unseen_ranges_.insert(position_);
       } else {
-        scopes_.push_back({kNoRow, scopes_.empty() ? kNoRow : scopes_.back().innermost, ticks});
+        scopes_.push_back({kNoRow, scopes_.empty() ? kNoRow : scopes_.back().innermost, ticks, 0});
       }
       return;
     }
     const auto row = static_cast<std::uint32_t>(out_.spans.size());
     last_begun_ = row;
     last_recorded_ = {row, false};
-    out_.spans.start_ns.push_back(to_ns(ticks));
+    const std::int64_t start_ns = to_ns(ticks);
+    out_.spans.start_ns.push_back(start_ns);
     out_.spans.duration_ns.push_back(0);
     out_.spans.name.push_back(StringId(name));
     out_.spans.parent.push_back(SpanId(innermost()));
     if (several_windows_)
       out_.spans.window.push_back(WindowId(context_.windows[static_cast<std::size_t>(window)].row));
-    const bool step = range && (*context_.names)[name].step >= 0;
-    out_.spans.kind.push_back(step    ? SpanKind::Step
-                              : range ? SpanKind::UserAnnotation
-                                      : SpanKind::Scope);
+    out_.spans.kind.push_back(kind);
     const std::uint64_t limit = context_.windows[static_cast<std::size_t>(window)].end_ticks;
     if (!range) {
-      scopes_.push_back({row, row, limit});
+      scopes_.push_back({row, row, limit, start_ns});
       return;
     }
     if (!foreign_ends_.empty()) {
       if (const auto foreign = foreign_ends_.find(position_); foreign != foreign_ends_.end()) {
         add_flags(row, SpanFlags::kAsync);
         out_.spans.ended_elsewhere.emplace_back(row, foreign->second.thread);
-        finish_row(row, foreign->second.ticks, limit);
+        finish_row(row, start_ns, foreign->second.ticks, limit);
         return;
       }
     }
@@ -292,13 +299,14 @@ class ThreadDecoder {
     table.visit_columns([rows](const char*, auto& column) { column.resize(rows); });
   }
 
-  void finish_row(std::uint32_t row, std::uint64_t ticks, std::uint64_t limit) {
+  void finish_row(std::uint32_t row, std::int64_t start_ns, std::uint64_t ticks,
+                  std::uint64_t limit) {
     if (ticks > limit) {
       ticks = limit;
       add_flags(row, SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow);
       ++out_.counts.unfinished;
     }
-    out_.spans.duration_ns.set(row, duration_between(out_.spans.start_ns[row], to_ns(ticks)));
+    out_.spans.duration_ns.set(row, duration_between(start_ns, to_ns(ticks)));
   }
 
   void end_scope(std::uint64_t ticks) {
@@ -308,7 +316,7 @@ class ThreadDecoder {
     }
     const OpenScope scope = scopes_.back();
     scopes_.pop_back();
-    if (scope.row != kNoRow) finish_row(scope.row, ticks, scope.end_limit);
+    if (scope.row != kNoRow) finish_row(scope.row, scope.start_ns, ticks, scope.end_limit);
   }
 
   void end_range(std::uint64_t ticks, std::uint64_t position) {
@@ -321,7 +329,7 @@ class ThreadDecoder {
         ++(after_gap_ ? out_.counts.unmatched : out_.counts.out_of_window);
       return;
     }
-    finish_row(found->row, ticks, found->end_limit);
+    finish_row(found->row, out_.spans.start_ns[found->row], ticks, found->end_limit);
     found->ended = true;
     ++ended_ranges_;
     for (; !ranges_.empty() && ranges_.back().ended; --ended_ranges_) ranges_.pop_back();
@@ -458,19 +466,17 @@ class ThreadDecoder {
 
   void op(std::uint64_t ticks, bool range, std::uint64_t name_and_scope, OpNumbers numbers) {
     const std::uint32_t name = name_of(name_and_scope & 0xffffffff);
-    begin(ticks, name, range);
-    if (last_begun_ == kNoRow) return;
     const auto number = static_cast<std::uint8_t>((name_and_scope >> 32) & 0xff);
-    if (number == detail::kPythonCallScope) {
-      out_.spans.kind.set(last_begun_, SpanKind::PythonFunction);
-      return;
-    }
+    if (number == detail::kPythonCallScope)
+      return begin(ticks, name, range, SpanKind::PythonFunction);
     const auto recorded = static_cast<RecordScope>(number);
     const RecordScope scope = is_known(recorded) ? recorded : RecordScope::None;
     const bool is_step = (*context_.names)[name].step >= 0;
-    out_.spans.kind.set(last_begun_, scope != RecordScope::UserScope ? SpanKind::CpuOp
-                                     : is_step                       ? SpanKind::Step
-                                                                     : SpanKind::UserAnnotation);
+    begin(ticks, name, range,
+          scope != RecordScope::UserScope ? SpanKind::CpuOp
+          : is_step                       ? SpanKind::Step
+                                          : SpanKind::UserAnnotation);
+    if (last_begun_ == kNoRow) return;
     DecodedOps& ops = out_.ops;
     put(ops.scope, last_begun_, scope);
     put(ops.sequence_number, last_begun_, numbers.sequence_number);
@@ -484,10 +490,9 @@ class ThreadDecoder {
   }
 
   void api_call(std::uint64_t ticks, std::span<const std::uint64_t> payload) {
-    begin(ticks, name_of(payload[0] & 0xffffffff), false);
-    if (last_begun_ == kNoRow) return;
     const auto kind = static_cast<SpanKind>((payload[0] >> 32) & 0xff);
-    out_.spans.kind.set(last_begun_, is_known(kind) ? kind : SpanKind::Other);
+    begin(ticks, name_of(payload[0] & 0xffffffff), false, is_known(kind) ? kind : SpanKind::Other);
+    if (last_begun_ == kNoRow) return;
     out_.devices.api_calls.push_back(
         {last_begun_, static_cast<std::uint32_t>(payload[0] >> 40), payload[1]});
   }

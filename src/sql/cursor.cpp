@@ -17,6 +17,20 @@ bool is_natural_order(const Plan& plan) {
          (plan.order.front().field == kIdField && !plan.order.front().descending);
 }
 
+// The first row from which on it is true; `to` if there is none.
+template <typename IsTrue>
+std::size_t first_row(std::size_t from, std::size_t to, const IsTrue& is_true) {
+  while (from < to) {
+    const std::size_t middle = from + (to - from) / 2;
+    if (is_true(middle)) {
+      to = middle;
+    } else {
+      from = middle + 1;
+    }
+  }
+  return from;
+}
+
 std::size_t bounded_row(std::int64_t row, std::size_t rows) {
   if (row <= 0) return 0;
   return std::min(static_cast<std::size_t>(row), rows);
@@ -138,14 +152,11 @@ void Cursor::add_stretches_of_times(const Part& part, Times times) {
     const IdRange<SpanId> spans = trace.track_spans(track);
     if (spans.empty()) return;
     const std::size_t first = spans[0].index();
-    std::size_t from = first;
-    std::size_t to = first + spans.size();
-    if (const Nanos* const values = start.data(); values != nullptr) {
-      from = static_cast<std::size_t>(std::lower_bound(values + first, values + to, times.first) -
-                                      values);
-      to = static_cast<std::size_t>(std::upper_bound(values + from, values + to, times.second) -
-                                    values);
-    }
+    const std::size_t end = first + spans.size();
+    const std::size_t from =
+        first_row(first, end, [&](std::size_t row) { return start[row] >= times.first; });
+    const std::size_t to =
+        first_row(from, end, [&](std::size_t row) { return start[row] > times.second; });
     if (from < to) stretches_.emplace_back(from, to);
   };
   for (std::size_t track = 0; track < trace.tracks().size(); ++track) add(TrackId(track));

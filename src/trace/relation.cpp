@@ -35,8 +35,12 @@ std::size_t find_between(const void* source, std::size_t from, std::size_t to, s
   const auto is_between = [low, high](T value) {
     return raw_value(value) >= low && raw_value(value) <= high;
   };
+  if (!column.materialised()) return is_between(column.null_value()) ? from : to;
+  if (column.packs()) {
+    while (from < to && !is_between(column[from])) ++from;
+    return from;
+  }
   const T* const values = column.data();
-  if (values == nullptr) return is_between(column.null_value()) ? from : to;
   return static_cast<std::size_t>(std::find_if(values + from, values + to, is_between) - values);
 }
 

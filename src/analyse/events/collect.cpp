@@ -161,7 +161,7 @@ void collect_events(EventData& data) {
     data.name.push_back(run.is_step() ? data.made_up(MadeUpName::ProfilerStep)
                                       : run.name().value());
     data.flags.push_back(flags_of(spans, span, run.kind()));
-    data.kinds.set(static_cast<std::uint8_t>(run.kind()));
+    data.span_kinds.set(static_cast<std::uint8_t>(run.kind()));
     data.thread.push_back(spans.track[span].value());
   });
 }

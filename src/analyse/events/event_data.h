@@ -149,7 +149,7 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
-  std::bitset<256> kinds;  // of spans among the events
+  std::bitset<256> span_kinds;  // of spans among the events
 
   // Packed, because there may be many millions.
   Column<std::uint32_t> row{kNoEvent};  // in spans, or in allocations
@@ -184,8 +184,8 @@ struct EventData {
   // Whether any event may be of a kind for which the predicate is true.
   template <typename IsIt>
   bool has_kind(const IsIt& is_it) const {
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      if (kinds.test(kind) && is_it(static_cast<SpanKind>(kind))) return true;
+    for (std::size_t kind = 0; kind < span_kinds.size(); ++kind) {
+      if (span_kinds.test(kind) && is_it(static_cast<SpanKind>(kind))) return true;
     }
     return false;
   }
