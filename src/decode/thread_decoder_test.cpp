@@ -44,7 +44,7 @@ std::vector<std::uint16_t> flags_of(const DecodedThread& thread) {
 }
 
 template <typename T>
-std::vector<T> values(const Column<T>& column) {
+std::vector<T> values_of(const Column<T>& column) {
   std::vector<T> all;
   for (std::size_t i = 0; i < column.size(); ++i) all.push_back(column[i]);
   return all;
@@ -53,7 +53,7 @@ std::vector<T> values(const Column<T>& column) {
 template <typename Id>
 std::vector<std::uint32_t> numbers(const Column<Id>& ids) {
   std::vector<std::uint32_t> numbers;
-  for (const Id id : values(ids)) numbers.push_back(id.value());
+  for (const Id id : values_of(ids)) numbers.push_back(id.value());
   return numbers;
 }
 
@@ -120,8 +120,8 @@ TEST(ThreadDecoder, LeavesOutWhatTheOperatorTableDoesNotShow) {
 TEST(ThreadDecoder, PairsBeginsAndEndsByNesting) {
   const auto thread =
       Decoding().of({begin(10, 1), begin(20, 2), end(30), begin(35, 3), end(40), end(50)});
-  EXPECT_THAT(values(thread.spans.start_ns), ElementsAre(10, 20, 35));
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(40, 10, 5));
+  EXPECT_THAT(values_of(thread.spans.start_ns), ElementsAre(10, 20, 35));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(40, 10, 5));
   EXPECT_THAT(numbers(thread.spans.name), ElementsAre(1, 2, 3));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 0));
   EXPECT_EQ(thread.counts.records, 6u);
@@ -132,21 +132,21 @@ TEST(ThreadDecoder, PairsBeginsAndEndsByNesting) {
 
 TEST(ThreadDecoder, EndsOneLapWhereTheNextBegins) {
   const auto thread = Decoding().of({begin(10, 1), begin(20, 2), lap(30, 3), end(40), end(50)});
-  EXPECT_THAT(values(thread.spans.start_ns), ElementsAre(10, 20, 30));
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(40, 10, 10));
+  EXPECT_THAT(values_of(thread.spans.start_ns), ElementsAre(10, 20, 30));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(40, 10, 10));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 0));
 }
 
 TEST(ThreadDecoder, EndsTheScopeBelowARangeThatStaysOpen) {
   const auto thread = Decoding().of({begin(10, 1), begin_range(20, 2), end(30), end_range(60, 1)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(20, 40));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(20, 40));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0));
 }
 
 TEST(ThreadDecoder, EndsRangesInAnyOrder) {
   const auto thread = Decoding().of({begin_range(10, 1), begin_range(20, 2), begin_range(30, 3),
                                      end_range(40, 2), end_range(50, 0), end_range(60, 4)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(40, 20, 30));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(40, 20, 30));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, 0, 1));
 }
 
@@ -161,7 +161,7 @@ TEST(ThreadDecoder, TakesTheInnermostOfScopesAndRangesForParent) {
 TEST(ThreadDecoder, EndsARangeOnlyOnce) {
   const auto thread = Decoding().of({begin_range(10, 1), begin_range(20, 2), end_range(30, 0),
                                      end_range(40, 0), end_range(50, 2), end_range(60, 2)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(20, 30));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(20, 30));
   EXPECT_EQ(thread.counts.out_of_window, 2u);
 }
 
@@ -176,7 +176,7 @@ TEST(ThreadDecoder, MarksStepsAmongTheRanges) {
   const auto thread = decode_thread(
       {piece(0, kChunkFirstWord, join({begin_range(1, 1), begin_range(2, 2), begin(3, 2)}))}, {},
       context);
-  EXPECT_THAT(values(thread.spans.kind),
+  EXPECT_THAT(values_of(thread.spans.kind),
               ElementsAre(SpanKind::UserAnnotation, SpanKind::Step, SpanKind::Scope));
 }
 
@@ -189,8 +189,8 @@ TEST(ThreadDecoder, ReadsWordsThatSeveralPiecesHoldOnce) {
   };
   const auto thread = Decoding().of(
       {stretch(1, 3), stretch(0, 2), stretch(0, 3), stretch(2, 2), stretch(0, 2), stretch(1, 1)});
-  EXPECT_THAT(values(thread.spans.start_ns), ElementsAre(10, 20));
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(30, 10));
+  EXPECT_THAT(values_of(thread.spans.start_ns), ElementsAre(10, 20));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(30, 10));
   EXPECT_EQ(thread.counts.records, 4u);
   EXPECT_EQ(thread.counts.unfinished + thread.counts.unmatched, 0u);
 }
@@ -199,7 +199,7 @@ TEST(ThreadDecoder, GoesOnFromOneChunkToTheNext) {
   const auto thread = Decoding().of(
       std::vector<Piece>{piece(8, kChunkFirstWord, join({end(40), end(50)})),
                          piece(7, kChunkFirstWord, join({begin(10, 1), begin(20, 2)}))});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(40, 20));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(40, 20));
   EXPECT_EQ(thread.counts.unfinished, 0u);
 }
 
@@ -214,7 +214,7 @@ TEST(ThreadDecoder, CutsWhatIsOpenWhereWordsAreMissing) {
       std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)),
                          piece(1, kChunkFirstWord + 8, join({begin(50, 2), end(60), end(70)}))});
   for (const DecodedThread* thread : {&in_chunk, &whole_chunk, &chunk_start}) {
-    EXPECT_THAT(values(thread->spans.duration_ns), ElementsAre(40, 10))
+    EXPECT_THAT(values_of(thread->spans.duration_ns), ElementsAre(40, 10))
         << "cut where the words go on";
     EXPECT_THAT(flags_of(*thread), ElementsAre(SpanFlags::kUnfinished, 0));
     EXPECT_THAT(numbers(thread->spans.parent), ElementsAre(kNone, kNone));
@@ -229,7 +229,7 @@ TEST(ThreadDecoder, CutsWhatIsOpenWhereEndsWereLost) {
   after.head.lost_ends_before = 1;
   const auto thread =
       Decoding().of(std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)), after, after});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(40, 10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(40, 10));
   EXPECT_EQ(thread.counts.unfinished, 1u);
   EXPECT_EQ(thread.counts.lost, 7u) << "a piece that comes twice counts as one loss";
 }
@@ -239,20 +239,20 @@ TEST(ThreadDecoder, KeepsWhatIsOpenWhereOnlyBeginsWereLost) {
   after.head.lost_before = 7;
   const auto thread =
       Decoding().of(std::vector<Piece>{piece(0, kChunkFirstWord, begin(10, 1)), after});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(50));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(50));
   EXPECT_EQ(thread.counts.unfinished, 0u);
 }
 
 TEST(ThreadDecoder, CountsEndsOfWhatBeganBeforeRecordingDid) {
   const auto thread = Decoding().of({end(10), end_range(20, 5), begin(30, 1), end(40)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(10));
   EXPECT_EQ(thread.counts.out_of_window, 2u);
   EXPECT_EQ(thread.counts.unmatched, 0u);
 }
 
 TEST(ThreadDecoder, LetsWhatNeverEndedLastToTheEndOfTheRecording) {
   const auto thread = Decoding().of({begin(10, 1), begin_range(20, 2)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(990, 980));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(990, 980));
   EXPECT_THAT(flags_of(thread), ElementsAre(SpanFlags::kUnfinished, SpanFlags::kUnfinished));
   EXPECT_EQ(thread.counts.unfinished, 2u);
 }
@@ -264,13 +264,13 @@ TEST(ThreadDecoder, LeavesOutWhatBeganOutsideTheWindows) {
                                end_range(130, 1), end(140), begin(250, 4), end(260)});
   EXPECT_THAT(numbers(thread.spans.name), ElementsAre(3));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone));
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(10));
   EXPECT_EQ(thread.counts.out_of_window, 3u);
 }
 
 TEST(ThreadDecoder, ClipsWhatEndsAfterItsWindow) {
   const auto thread = Decoding().windows({{100, 200, 0, 0}}).of({begin(150, 1), end(300)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(50));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(50));
   EXPECT_THAT(flags_of(thread), ElementsAre(SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow));
 }
 
@@ -287,7 +287,7 @@ TEST(ThreadDecoder, EndsARangeWhereAnotherThreadEndedIt) {
   const auto thread = Decoding()
                           .ended_elsewhere(kChunkFirstWord, {.ticks = 70, .thread = 5})
                           .of({begin_range(10, 1), begin(20, 2), end(30)});
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(60, 10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(60, 10));
   EXPECT_THAT(numbers(thread.spans.parent), ElementsAre(kNone, kNone))
       << "it takes no part in nesting";
   EXPECT_THAT(thread.spans.ended_elsewhere, ElementsAre(::testing::Pair(0u, 5u)));
@@ -409,7 +409,7 @@ TEST(ThreadDecoder, CountsWhatItDoesNotUnderstandAndGoesOn) {
                      extended(7, ExtendedKind{63}, {}), extended(8, ExtendedKind::Counter, {1}),
                      extended(9, ExtendedKind::BeginRange, {}), begin(10, 1), end(20)});
   EXPECT_EQ(thread.counts.undecodable, 5u);
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(10));
 }
 
 TEST(ThreadDecoder, CountsAPayloadThatReachesPastItsPiece) {
@@ -417,13 +417,13 @@ TEST(ThreadDecoder, CountsAPayloadThatReachesPastItsPiece) {
   words.pop_back();
   const auto thread = Decoding().of({words});
   EXPECT_EQ(thread.counts.undecodable, 1u);
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(10));
 }
 
 TEST(ThreadDecoder, ShowsASpanWhoseNameIsUnknown) {
   const auto thread = Decoding().of({begin(10, 999), end(20)});
   EXPECT_THAT(numbers(thread.spans.name), ElementsAre(0));
-  EXPECT_THAT(values(thread.spans.duration_ns), ElementsAre(10));
+  EXPECT_THAT(values_of(thread.spans.duration_ns), ElementsAre(10));
   EXPECT_EQ(thread.counts.undecodable, 1u);
 }
 
@@ -436,7 +436,8 @@ TEST(ThreadDecoder, SurvivesPositionsAndTicksAtTheEndOfTheirRange) {
       odd.head.base_ticks = base;
       const auto thread = Decoding().of(std::vector<Piece>{odd});
       EXPECT_EQ(thread.spans.start_ns.size(), 2u);
-      for (const std::int64_t duration : values(thread.spans.duration_ns)) EXPECT_GE(duration, 0);
+      for (const std::int64_t duration : values_of(thread.spans.duration_ns))
+        EXPECT_GE(duration, 0);
     }
   }
 }
@@ -450,7 +451,7 @@ TEST(ThreadDecoder, NeedsNoLongerForDeepNesting) {
   for (std::uint64_t i = 0; i < kDepth; ++i) words.push_back(end(20)[0]);
   const auto thread = Decoding().of({words});
   EXPECT_EQ(thread.spans.start_ns.size(), kDepth);
-  EXPECT_EQ(values(thread.spans.parent).back().value(), kDepth - 2);
+  EXPECT_EQ(values_of(thread.spans.parent).back().value(), kDepth - 2);
   EXPECT_EQ(thread.counts.unfinished, 0u);
 }
 
@@ -476,7 +477,7 @@ TEST(ThreadDecoder, NeedsNoLongerAboveManyScopesFromBeforeTheWindow) {
   }
   const auto thread = Decoding().windows({{100, 200, 0, 0}}).of({words});
   EXPECT_EQ(thread.spans.start_ns.size(), kOutside);
-  EXPECT_EQ(values(thread.spans.parent).back().value(), kNone);
+  EXPECT_EQ(values_of(thread.spans.parent).back().value(), kNone);
 }
 
 TEST(ThreadDecoder, NeedsNoLongerForManyWindows) {

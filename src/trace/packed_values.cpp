@@ -31,7 +31,8 @@ std::uint8_t* PackedMemory::take(std::size_t width) {
   const std::size_t needed = width * kPackedRows;
   if (left_ < needed + kReadPast) {
     // Pieces grow with what there is, up to huge pages.
-    const std::size_t size = std::clamp(bytes_, kFirstPiece, kHugePage) / kFirstPiece * kFirstPiece;
+    const std::size_t size =
+        std::clamp(bytes_ / 4, kFirstPiece, kHugePage) / kFirstPiece * kFirstPiece;
     void* const memory = std::aligned_alloc(size < kHugePage ? 64 : kHugePage, size);
     if (memory == nullptr) throw std::bad_alloc();
     ask_for_huge_pages(memory, size);

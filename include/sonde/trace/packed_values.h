@@ -300,7 +300,7 @@ class PackedValues {
     const std::uint64_t least = static_cast<std::uint64_t>(low);
     const std::uint64_t range = static_cast<std::uint64_t>(high) - least;
     std::size_t width = 1;
-    while (width < sizeof(T) && range + has_null > (~std::uint64_t{0} >> (64 - 8 * width))) ++width;
+    while (width < sizeof(T) && range > (~std::uint64_t{0} >> (64 - 8 * width)) - has_null) ++width;
     block.high = static_cast<std::uint64_t>(high);
     block.bytes = memory_.take(width);
     block.width = static_cast<std::uint32_t>(width);

@@ -59,7 +59,6 @@ class EventLister {
 
   // Leaves out blocks from before the recording whose size never became known.
   void hand_out_blocks() {
-    number_.assign(followed_.blocks.size(), kNoBlock);
     current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);
     std::vector<std::size_t> blocks(out_.size());
     std::vector<std::size_t> events(out_.size());
@@ -68,7 +67,7 @@ class EventLister {
       if (block.bytes == 0) continue;
       const std::size_t device = place_[followed_.device_of_block[i]];
       block.op = op_of(block.span);
-      number_[i] = static_cast<std::uint32_t>(blocks[device]++);
+      ++blocks[device];
       events[device] += block.death.valid() ? 2 : 1;
       current_[i] = categories_[flow_.version(i, 0)];
     }
@@ -79,11 +78,19 @@ class EventLister {
       return;
     }
     for (std::size_t i = 0; i < out_.size(); ++i) reserve_big(out_[i].blocks, blocks[i]);
+    number_.assign(followed_.blocks.size(), kNoBlock);
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
-      if (number_[i] != kNoBlock) device_of(i).blocks.push_back(followed_.blocks[i]);
+      if (followed_.blocks[i].bytes == 0) continue;
+      DeviceMemory& device = device_of(i);
+      number_[i] = static_cast<std::uint32_t>(device.blocks.size());
+      device.blocks.push_back(followed_.blocks[i]);
     }
   }
 
+  // Of a block on its device.
+  std::uint32_t number_of(std::uint32_t block) const {
+    return number_.empty() ? block : number_[block];
+  }
   const MemoryBlock& block_at(std::uint32_t number) const {
     return followed_.blocks.empty() ? out_[0].blocks[number] : followed_.blocks[number];
   }
@@ -95,14 +102,14 @@ class EventLister {
   }
 
   void add(std::uint32_t block, MemoryAction action, Nanos time_ns, MemoryCategory to) {
-    device_of(block).events.push_back({time_ns, number_[block], action, current_[block], to});
+    device_of(block).events.push_back({time_ns, number_of(block), action, current_[block], to});
     current_[block] = to;
   }
 
   void list_what_was_there() {
-    is_alive_.assign(number_.size(), 0);
-    for (std::uint32_t i = 0; i < number_.size(); ++i) {
-      if (number_[i] == kNoBlock || block_at(i).birth.valid()) continue;
+    is_alive_.assign(current_.size(), 0);
+    for (std::uint32_t i = 0; i < current_.size(); ++i) {
+      if (number_of(i) == kNoBlock || block_at(i).birth.valid()) continue;
       is_alive_[i] = 1;
       add(i, MemoryAction::Preexisting, kBeforeRecording, current_[i]);
     }
@@ -164,7 +171,7 @@ class EventLister {
   const std::vector<MemoryCategory>& categories_;
   std::vector<DeviceMemory> out_;
   std::vector<std::size_t> place_;       // in out_, by device
-  std::vector<std::uint32_t> number_;    // of each block on its device
+  std::vector<std::uint32_t> number_;    // of each block; empty if a device has them all
   std::vector<MemoryCategory> current_;  // of each block
   std::vector<std::uint8_t> is_alive_;
   std::size_t next_ended_ = 0;  // in ended_by_birth

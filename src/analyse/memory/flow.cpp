@@ -2,6 +2,8 @@
 
 // Which calls read, wrote, made and freed which blocks.
 
+#include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -47,23 +49,39 @@ class FlowTracer {
   void find_leaves() {
     const SpanTable& spans = trace_.spans();
     flow_.leaf_of_span.assign(spans.size(), kNoLeaf);
-    std::vector<std::uint32_t> leaf_row(spans.size(), kNoLeaf);
     for (const SpanId span : trace_.all_spans()) {
       const SpanId parent = spans.parent[span];
-      if (parent.valid()) leaf_row[span.index()] = leaf_row[parent.index()];
-      if (leaf_row[span.index()] != kNoLeaf || !is_leaf(span)) continue;
-      leaf_row[span.index()] = span.value();
+      std::uint32_t& leaf = flow_.leaf_of_span[span.index()];
+      if (parent.valid()) leaf = flow_.leaf_of_span[parent.index()];
+      if (leaf != kNoLeaf || !is_leaf(span)) continue;
+      leaf = static_cast<std::uint32_t>(flow_.leaves.size());
       flow_.leaves.push_back(span);
     }
-    run_sort(flow_.leaves,
-             [&spans](SpanId a, SpanId b) { return spans.start_ns[a] < spans.start_ns[b]; });
-    std::uint32_t number = 0;
-    for (const SpanId leaf : flow_.leaves) {
-      flow_.leaf_of_span[leaf.index()] = number++;
+    order_leaves();
+    flow_.backward.reserve(flow_.leaves.size());
+    for (const SpanId leaf : flow_.leaves)
       flow_.backward.push_back(is_backward(trace_, leaf) ? 1 : 0);
+  }
+
+  // By their starts. Those of one thread are in order already.
+  void order_leaves() {
+    const SpanTable& spans = trace_.spans();
+    const auto is_earlier = [&spans](SpanId a, SpanId b) {
+      return spans.start_ns[a] < spans.start_ns[b];
+    };
+    if (std::is_sorted(flow_.leaves.begin(), flow_.leaves.end(), is_earlier)) return;
+    std::vector<std::uint32_t> order(flow_.leaves.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const std::vector<SpanId> before = flow_.leaves;
+    run_sort(order,
+             [&](std::uint32_t a, std::uint32_t b) { return is_earlier(before[a], before[b]); });
+    std::vector<std::uint32_t> number(order.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      flow_.leaves[i] = before[order[i]];
+      number[order[i]] = i;
     }
-    for (std::size_t row = 0; row < leaf_row.size(); ++row) {
-      if (leaf_row[row] != kNoLeaf) flow_.leaf_of_span[row] = flow_.leaf_of_span[leaf_row[row]];
+    for (std::uint32_t& leaf : flow_.leaf_of_span) {
+      if (leaf != kNoLeaf) leaf = number[leaf];
     }
   }
 
@@ -109,6 +127,12 @@ class FlowTracer {
 
   void number_versions() {
     const std::size_t blocks = followed_.blocks.size();
+    if (items_.empty()) {  // each block has one version
+      flow_.edges_first.assign(flow_.leaves.size() + 1, 0);
+      flow_.versions_first.resize(blocks + 1);
+      std::iota(flow_.versions_first.begin(), flow_.versions_first.end(), 0U);
+      return;
+    }
     std::vector<std::int32_t> version(blocks, 0);
     std::vector<std::uint32_t> edge_of(blocks, 0);
     std::vector<std::uint32_t> edge_made_for(blocks, kNoLeaf);
