@@ -34,10 +34,11 @@ class MovedTables {
   template <typename T>
   void move_ids(Column<T>& column) const {
     if constexpr (IsId<T>::value) {
-      if (!column.materialised()) return;
-      T* const ids = column.mutable_data();
-      for (std::size_t i = 0; i < column.size(); ++i)
-        if (ids[i].valid()) ids[i] = moved(ids[i]);
+      column.change_stretches([this](std::size_t, T* ids, std::size_t rows) {
+        for (std::size_t i = 0; i < rows; ++i)
+          if (ids[i].valid()) ids[i] = moved(ids[i]);
+        return true;
+      });
     }
   }
   StringId moved(StringId id) const {
