@@ -133,7 +133,8 @@ TEST(Recorder, TellsInTheNextChunkWhatWasLostBefore) {
   EXPECT_EQ(stream.losses().others, 1u);
   const DecodedThread thread = stream.decoded();
   EXPECT_EQ(thread.counts.lost, lost_ends + 2);
-  EXPECT_FALSE(thread.spans.parent[thread.spans.size() - 1].valid()) << "nothing is known to be open";
+  EXPECT_FALSE(thread.spans.parent[thread.spans.size() - 1].valid())
+      << "nothing is known to be open";
   EXPECT_EQ(thread.spans.flags[thread.spans.size() - 1], 0);
 }
 
