@@ -54,6 +54,7 @@ struct Recorded {
   std::string text;             // "12 spans in 3.250 s, nothing lost"
   bool still_runs = false;
   bool is_outline = false;  // its events were not read
+  bool is_rank = false;     // of a distributed run
 };
 
 // Whether it may still arrive while the process is running.
@@ -97,6 +98,14 @@ void look_for_gpu(const Trace& trace, const TraceCounts& counts, Recorded& resul
   }
 }
 
+bool is_of_rank(const Trace& trace) {
+  const ProcessTable& processes = trace.processes();
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    if (processes.rank[i] >= 0) return true;
+  }
+  return false;
+}
+
 Nanos windows_ns(const Trace& trace) {
   const WindowTable& windows = trace.windows();
   return windows.empty() ? 0 : windows.end_ns[windows.size() - 1] - windows.start_ns[0];
@@ -112,6 +121,7 @@ Recorded outline_of(const BlockFile& file, Recorded result) {
   result.is_outline = true;
   const TraceFacts facts = gather_facts(*trace);
   look_for_gpu(*trace, facts.counts, result);
+  result.is_rank = is_of_rank(*trace);
   const std::uint64_t events = count_of(facts.ledger, LedgerKind::EventsWritten);
   result.spans = std::max<std::uint64_t>(events, file.file_bytes()) / 2;  // a guess, to sort by
   result.text = events > 0 ? counted_text(events, "event") : bytes_text(file.file_bytes());
@@ -148,6 +158,7 @@ Recorded look_at(const ReportEntry& entry, bool still_runs) {
   const std::string why = program_end(*trace).dumped_because;
   result.spans = facts.counts.spans;
   look_for_gpu(*trace, facts.counts, result);
+  result.is_rank = is_of_rank(*trace);
   result.text = format_text("{} in {}, {}", counted_text(result.spans, "span"),
                             duration_text(trace->last_ns() - trace->first_ns()),
                             losses_text(facts, still_runs));
@@ -290,6 +301,22 @@ void add_gpu_line(const std::vector<Recorded>& recordings, const RunOptions& opt
   lines.push_back("no GPU data: " + why);
 }
 
+// Several ranks are looked at together: by their names if these are few, else by their folder.
+std::vector<std::string> next_command(const std::vector<Recorded>& recordings) {
+  std::vector<std::string> ranks;
+  for (const Recorded& recording : recordings) {
+    if (recording.is_rank) ranks.push_back(recording.shown_path);
+  }
+  if (ranks.size() < 2) return {"sonde", "report", recordings.front().shown_path};
+  if (ranks.size() > 4) {
+    const fs::path folder = fs::path(ranks.front()).parent_path();
+    return {"sonde", "job", folder.empty() ? "." : folder.string()};
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.insert(ranks.begin(), {"sonde", "job"});
+  return ranks;
+}
+
 std::string why_nothing(const std::vector<ReportEntry>& report, const Target& target,
                         const std::string& program, const RunOptions& options) {
   if (const std::string reason = why_not(target); !reason.empty()) return reason;
@@ -374,7 +401,7 @@ std::vector<std::string> closing_lines(const std::vector<ReportEntry>& report, c
   }
   if (recordings.size() > kMostFiles)
     lines.push_back(format_text("… and {} more files", recordings.size() - kMostFiles));
-  lines.back() += "; next: " + command_text({"sonde", "report", recordings.front().shown_path});
+  lines.back() += "; next: " + command_text(next_command(recordings));
   return lines;
 }
 

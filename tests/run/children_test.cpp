@@ -59,6 +59,18 @@ TEST(Children, AreNamedFirstWhereTheyHaveMoreToShow) {
   EXPECT_NE(errors.find("; next: sonde report run-0.sonde\n"), std::string::npos) << errors;
 }
 
+TEST(Children, ThatAreRanksOfAJobAreLookedAtTogether) {
+  const TempDir dir;
+  const std::string launcher =
+      "'" RUN_SCOPES "' work 5; for rank in 1 0; do RANK=$rank WORLD_SIZE=2 '" RUN_SCOPES
+      "' work 20; done";
+  Launched launched(dir, sonde_run({"-o", "run-{rank}.sonde", "--", "/bin/sh", "-c", launcher}));
+  EXPECT_EQ(launched.wait(), 0);
+  const std::string errors = launched.errors();
+  EXPECT_NE(errors.find("; next: sonde job run-0.sonde run-1.sonde\n"), std::string::npos)
+      << errors;
+}
+
 TEST(Children, ThatAreKilledAndLeftBehindHaveEnded) {
   const TempDir dir;
   // This process reaps the shell's orphans.
