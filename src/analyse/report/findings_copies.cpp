@@ -179,7 +179,8 @@ Nanos stay_on_device(const ReportData& data, const CopyTime& copy, Launchers& la
   Nanos between_ns = 0;
   const auto cut = [&](Nanos begin_ns, Nanos end_ns) {
     changes.cut(thread, begin_ns, end_ns);
-    add_to(between_ns, end_ns - begin_ns);
+    add_to(between_ns, end_ns);
+    take_from(between_ns, begin_ns);
   };
   const Nanos from_ns = trace.end_ns(first_call);
   const Nanos to_ns = spans.start_ns[call];
@@ -203,6 +204,8 @@ void returned(const ReportData& data, Report& report) {
   for (const CopyTime& copy : report.copies.returned)
     if (data.steady.has(report.trace.spans().start_ns[copy.span]))
       add_to(between_ns, stay_on_device(data, copy, launchers, changes));
+  Nanos at_most_ns = sum.seen.total_ns();
+  add_to(at_most_ns, between_ns);
   add_simulated(
       data, report,
       {.id = "copies_there_and_back",
@@ -215,7 +218,7 @@ void returned(const ReportData& data, Report& report) {
                              duration_text(between_ns)),
        .advice = "Do on the device what the host does with the data in between.",
        .command = "sonde events TRACE"},
-      sum.seen, sum.seen.total_ns() + between_ns, changes);
+      sum.seen, at_most_ns, changes);
 }
 
 // Copies of pageable memory have their own finding and are left out.

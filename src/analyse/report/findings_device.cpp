@@ -128,7 +128,8 @@ void slow_launches(const ReportData& data, Report& report) {
                end_ns);
   });
   if (seen.empty()) return;
-  const Nanos delays_ns = follow_at_once(data, report, changes);
+  Nanos at_most_ns = follow_at_once(data, report, changes);
+  add_to(at_most_ns, seen.total_ns());
   add_simulated(
       data, report,
       {.id = "launch_bound",
@@ -139,7 +140,7 @@ void slow_launches(const ReportData& data, Report& report) {
                              seen.lengths(), small_kernels(data)),
        .advice = larger_work_advice(report),
        .command = "sonde table TRACE --sort-by self_cpu_time_total --columns launches,p50"},
-      seen, seen.total_ns() + delays_ns, changes);
+      seen, at_most_ns, changes);
 }
 
 void delays(const ReportData& data, Report& report) {

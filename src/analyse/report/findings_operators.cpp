@@ -320,8 +320,9 @@ class OperatorFindings {
 
   void add(Cause& cause, Finding finding) {
     if (cause.seen.empty()) return;
-    add_simulated(data_, report_, std::move(finding), cause.seen,
-                  cause.seen.total_ns() + cause.device_ns, cause.changes);
+    Nanos at_most_ns = cause.seen.total_ns();
+    add_to(at_most_ns, cause.device_ns);
+    add_simulated(data_, report_, std::move(finding), cause.seen, at_most_ns, cause.changes);
   }
 
   void say_pattern(Cause& cause, Pattern pattern, std::string title, std::string detail) {

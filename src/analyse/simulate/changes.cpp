@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analyse/simulate/program.h"
+#include "analyse/sum.h"
 
 namespace sonde::detail {
 namespace {
@@ -48,10 +49,11 @@ void Changes::shorten_holes(std::vector<Nanos>& most) const {
       }
     }
     for (GraphNode node = std::max(low, first + 1); node < last; ++node) {
-      const Nanos hole_ns = graph.begin_ns(node) - graph.end_ns(node - 1);
+      Nanos hole_ns = graph.begin_ns(node);
+      take_from(hole_ns, graph.end_ns(node - 1));
       if (graph.end_ns(node - 1) >= cut.end_ns) break;
-      const Nanos both_ns = std::min(cut.end_ns, graph.begin_ns(node)) -
-                            std::max(cut.begin_ns, graph.end_ns(node - 1));
+      Nanos both_ns = std::min(cut.end_ns, graph.begin_ns(node));
+      take_from(both_ns, std::max(cut.begin_ns, graph.end_ns(node - 1)));
       if (both_ns <= 0) continue;
       if (most.empty()) most.resize(graph.size(), std::numeric_limits<Nanos>::max());
       most[node] = std::max<Nanos>(

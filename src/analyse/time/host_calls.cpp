@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyse/sum.h"
 #include "base/run_sort.h"
 #include "trace/known_names.h"
 
@@ -70,8 +71,9 @@ void HostCalls::mark_full_queues(std::vector<std::uint32_t>& waiting) const {
     const SpanId call = spans.launch[work];
     if (!call.valid() || !is_call(spans.kind[call])) continue;
     const Nanos length_ns = spans.duration_ns[call];
-    if (length_ns >= kLeastQueueWaitNs && spans.start_ns[work] - trace_.end_ns(call) > length_ns)
-      waiting.push_back(call.value());
+    Nanos later_ns = spans.start_ns[work];
+    take_from(later_ns, trace_.end_ns(call));
+    if (length_ns >= kLeastQueueWaitNs && later_ns > length_ns) waiting.push_back(call.value());
   }
 }
 
