@@ -7,6 +7,7 @@
 #include "analyse/report/findings.h"
 #include "analyse/report/loading.h"
 #include "analyse/report/profiler_cost.h"
+#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -119,9 +120,13 @@ std::string start_reason(const detail::ReportData& data) {
     return format_text("{}, {}", data.trace.name(steady.start_span), duration_text(time_ns));
   const TrackId main = data.program().main_thread();
   if (!main.valid() || steady.covers.empty() || steady.start_ns <= 0) return {};
-  const Nanos end_ns = steady.covers.stretches().front().begin_ns - steady.warm_up_ns;
-  const Nanos outside_ns = steady.start_ns - data.all_operators(data.trace.tracks().process[main])
-                                                 .within_ns(end_ns - steady.start_ns, end_ns);
+  Nanos end_ns = steady.covers.stretches().front().begin_ns;
+  detail::take_from(end_ns, steady.warm_up_ns);
+  Nanos begin_ns = end_ns;
+  detail::take_from(begin_ns, steady.start_ns);
+  const Nanos outside_ns =
+      steady.start_ns -
+      data.all_operators(data.trace.tracks().process[main]).within_ns(begin_ns, end_ns);
   if (outside_ns < steady.start_ns / 2) return {};
   return format_text("code outside operators, {} (imports, loading libraries and data, …)",
                      duration_text(outside_ns));
