@@ -148,7 +148,7 @@ export -f add_packages wheel_part pip_part programs_part bench_part
 # shellcheck disable=SC2090
 export python sonde prefix root here work wheel hello device
 tests() {
-  "$python" -m pytest -q -p no:cacheprovider -p no:logging --tb=short -rfEs "$@"
+  "$python" -m pytest -q -p no:cacheprovider --show-capture=no --tb=short -rfEs "$@"
 }
 export -f tests
 export SONDE=$sonde

@@ -267,7 +267,7 @@ def test_sonde_run_knows_the_steps_of_a_program_without_optimizers(tmp_path):
     assert "after the last step" in {event.name for event in trace.events()}  # nobody knows whether it would have ended
     report = trace.report()
     assert report["steady"]["rule"] == "inferred"
-    assert "The program marks no steps: each call of enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ counts as one" in " ".join(str(report).split())
+    assert "each call of enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ counts as the end of one" in " ".join(str(report).split())
 
 
 def module_path(trace, span):

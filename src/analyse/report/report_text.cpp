@@ -59,8 +59,10 @@ std::vector<std::string> introduction(const Report& report) {
   if (report.step_rule == StepRule::Recorded)
     text = format_text("Findings are about {}", counted_text(report.steady_steps, "recorded step"));
   else if (report.step_rule == StepRule::Inferred)
-    text = format_text("The program marks no steps: a call of {} ends one. Findings are about {}",
-                       report.steps_inferred_from, counted_text(report.steady_steps, "step"));
+    text = format_text(
+        "The program marks no steps; each call of {} counts as the end of one. Findings "
+        "are about {}",
+        report.steps_inferred_from, counted_text(report.steady_steps, "step"));
   else
     text =
         format_text("No steps were recorded, but the same operators repeat: findings are about {}",
