@@ -23,7 +23,11 @@ namespace sonde {
 struct RunGrouping {
   bool by_shapes = false;  // the sizes of their inputs
   bool by_module = false;  // the module that ran them
-  bool operator==(const RunGrouping&) const = default;
+
+  // Not defaulted: this header compiles as C++17.
+  bool operator==(const RunGrouping& other) const {
+    return by_shapes == other.by_shapes && by_module == other.by_module;
+  }
 };
 
 // Part of a step's time: of the host, or of the device.
