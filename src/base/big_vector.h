@@ -39,6 +39,17 @@ struct Pages {
 
 }  // namespace detail
 
+// `bytes` of memory, a whole multiple of `alignment`. Where there is none it does what `new` does:
+// it calls the handler that the program may have set.
+inline void* aligned_memory(std::size_t alignment, std::size_t bytes) {
+  for (;;) {
+    if (void* const memory = std::aligned_alloc(alignment, bytes)) return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
 // A hint, given only for large memory. If it is refused, nothing is lost.
 inline void ask_for_huge_pages(const void* memory, std::size_t bytes) {
   if (bytes < detail::kHugePage) return;
@@ -60,8 +71,7 @@ class BigAllocator {
     const std::size_t bytes = count * sizeof(T);
     if (bytes < detail::kHugePage) return static_cast<T*>(::operator new(bytes));
     const std::size_t whole = (bytes + detail::kHugePage - 1) / detail::kHugePage;
-    void* memory = std::aligned_alloc(detail::kHugePage, whole * detail::kHugePage);
-    if (memory == nullptr) throw std::bad_alloc();
+    void* const memory = aligned_memory(detail::kHugePage, whole * detail::kHugePage);
     ask_for_huge_pages(memory, bytes);
     return static_cast<T*>(memory);
   }

@@ -33,8 +33,7 @@ std::uint8_t* PackedMemory::take(std::size_t width) {
     // Pieces grow with what there is, up to huge pages.
     const std::size_t size =
         std::clamp(bytes_ / 4, kFirstPiece, kHugePage) / kFirstPiece * kFirstPiece;
-    void* const memory = std::aligned_alloc(size < kHugePage ? 64 : kHugePage, size);
-    if (memory == nullptr) throw std::bad_alloc();
+    void* const memory = aligned_memory(size < kHugePage ? 64 : kHugePage, size);
     ask_for_huge_pages(memory, size);
     pieces_.emplace_back(static_cast<std::uint8_t*>(memory));
     at_ = pieces_.back().get();

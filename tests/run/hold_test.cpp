@@ -55,9 +55,10 @@ TEST(Status, IsTheProgramsWhenTheSummaryRunsOutOfMemory) {
 
 TEST(Commands, SayThatMemoryRanOut) {
   const TempDir dir;
-  Launched recorded(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "work", "4000000"}));
+  Launched recorded(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "work", "20000000"}));
   ASSERT_EQ(recorded.wait(), 0);
-  for (const std::string limit : {"200000", "300000"}) {  // KiB
+  // Each of them ends another step of opening.
+  for (const std::string limit : {"80000", "100000", "120000", "140000", "160000"}) {  // KiB
     Launched table(
         dir, {"/bin/sh", "-c", "ulimit -v " + limit + "; '" SONDE_PROGRAM "' table run.sonde"});
     EXPECT_EQ(table.wait(), 1) << limit;
