@@ -203,7 +203,8 @@ function(sonde_precompile target)
 endfunction()
 
 # sonde_sources(TARGET [GROUP name] a.cpp …): adds sources to a target. With SONDE_UNITY those of one folder are compiled
-# as one, so names in it are unique. A large folder gives each of its lists a GROUP, which is compiled as one instead.
+# as one, so names in it are unique. Sources with a GROUP are compiled with the others of that group instead: a large
+# folder has several, and small folders share one.
 function(sonde_sources target)
   cmake_parse_arguments(ARG "" "GROUP" "" ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${SONDE_UNITY} UNITY_BUILD_MODE GROUP)
@@ -215,7 +216,10 @@ function(sonde_sources target)
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(GET source PARENT_PATH folder)
     file(RELATIVE_PATH group ${PROJECT_SOURCE_DIR} ${folder})
-    string(REPLACE "/" "_" group "${group}${ARG_GROUP}")
+    if(ARG_GROUP)
+      set(group ${ARG_GROUP})
+    endif()
+    string(REPLACE "/" "_" group "${group}")
     target_sources(${target} PRIVATE ${source})
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
   endforeach()

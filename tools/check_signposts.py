@@ -13,7 +13,7 @@ Of `single backticks` outside fenced blocks these are looked up:
                            snake_case, kConstant               stand in one file
     tests                  Suite.SaysWhatHolds                 TEST(Suite, SaysWhatHolds) of the sources
     options                --format                            words of the sources
-    commands               sonde info FILE                     src/cli/info.cpp
+    commands               sonde info FILE                     src/cli/*/info.cpp
 
 Names of others (PyTorch's, the system's), examples and placeholders go in ``double backticks``, which
 are not looked up. Neither are std::, paths from / or ~, files under build/, and `.sonde` files.
@@ -104,7 +104,7 @@ def problem_with(tree: Tree, text: str, folder: str) -> str | None:
     if not words or text.startswith(("std::", "/", "~/", "build/", "-D", "<", ".sonde")):
         return None
     if words[0] == "sonde" and len(words) > 1 and words[1].isalpha() and words[1].islower():
-        if f"src/cli/{words[1]}.cpp" not in tree.paths:
+        if not fnmatch.filter(tree.paths, f"src/cli/*/{words[1]}.cpp"):
             return f"`sonde {words[1]}`: no such command"
     for option in OPTION.findall(text):
         if option not in tree.options:
@@ -149,7 +149,7 @@ def check_tree(root: Path) -> list[str]:
 class SelfTest(unittest.TestCase):
     FILES = {
         "src/trace/trace.h": "// GoneName\nclass Trace { int row_count(); };\n#define SONDE_SCOPE(x)\n",
-        "src/cli/info.cpp": 'app.add_option("--format");\nstruct Other {};\n',
+        "src/cli/answer/info.cpp": 'app.add_option("--format");\nstruct Other {};\n',
         "src/trace/trace_test.cpp": "TEST(Trace, IsEmptyAtFirst) {}\nTEST_F(Rows,\n       AreCounted) {}\n",
         "tools/test": "#!/bin/bash\n",
     }

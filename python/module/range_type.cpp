@@ -11,8 +11,8 @@
 #include <string>
 
 #include "agent/adapter.h"
-#include "cli/run.h"
-#include "cli/torch_adapters.h"
+#include "cli/run/run.h"
+#include "cli/setup/torch_adapters.h"
 #include "python_inputs.h"
 #include "sonde/profile/cuda_profiler.h"
 #include "sonde/profile/ranges.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "sonde/analyse/averages.h"
 #include "sonde/analyse/table.h"
 #include "sonde/open.h"
@@ -127,7 +127,7 @@ struct CriticalPathCommand {
 };
 Result<void> run_critical_path(const CriticalPathCommand& options, Output& out);
 
-// Sends a request to a program that `sonde run` started (cli/run.h).
+// Sends a request to a program that `sonde run` started (cli/run/run.h).
 struct CtlCommand {
   int pid = 0;
   std::string request;  // start, stop, snapshot or status

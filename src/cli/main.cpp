@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "cli/changed_files.h"
-#include "cli/option_errors.h"
 #include "cli/options/parser.h"
 #include "cli/out_of_memory.h"
-#include "cli/output.h"
+#include "cli/print/option_errors.h"
+#include "cli/print/output.h"
 
 namespace sonde::cli {
 namespace {

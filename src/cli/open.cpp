@@ -11,9 +11,9 @@
 
 #include "base/file.h"
 #include "base/file_stamp.h"
+#include "cli/answer/trace_facts.h"
 #include "cli/commands.h"
-#include "cli/progress.h"
-#include "cli/trace_facts.h"
+#include "cli/print/progress.h"
 #include "convert/open_file.h"
 
 namespace sonde::cli {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/run_values.h"
+#include "cli/run/values.h"
 
 namespace sonde::cli {
 namespace {

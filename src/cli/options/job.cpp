@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/job.h"
+#include "cli/job/job.h"
 #include "cli/options/common.h"
 
 namespace sonde::cli {

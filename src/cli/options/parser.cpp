@@ -2,7 +2,7 @@
 
 #include "cli/options/parser.h"
 
-#include "cli/nearest.h"
+#include "cli/print/nearest.h"
 #include "sonde/version.h"
 
 namespace sonde::cli {

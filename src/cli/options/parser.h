@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/output.h"
+#include "cli/print/output.h"
 #include "sonde/result.h"
 
 namespace sonde::cli {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/diff.h"
+#include "cli/compare/diff.h"
 #include "cli/options/common.h"
-#include "cli/run_values.h"
-#include "cli/sql.h"
+#include "cli/run/values.h"
+#include "cli/sql/sql.h"
 
 namespace sonde::cli {
 namespace {

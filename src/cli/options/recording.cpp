@@ -10,8 +10,8 @@
 
 #include "cli/commands.h"
 #include "cli/options/common.h"
-#include "cli/run.h"
-#include "cli/run_values.h"
+#include "cli/run/run.h"
+#include "cli/run/values.h"
 #include "collect/record_options.h"
 
 namespace sonde::cli {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "cli/options/common.h"
-#include "cli/trigger.h"
+#include "cli/run/trigger.h"
 
 namespace sonde::cli {
 

@@ -2,8 +2,8 @@
 
 #include "cli/options/parser.h"
 
+#include "cli/answer/view.h"
 #include "cli/options/common.h"
-#include "cli/view.h"
 
 namespace sonde::cli {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/output.h"
+#include "cli/print/output.h"
 
 namespace sonde::cli {
 
