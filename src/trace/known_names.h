@@ -17,6 +17,9 @@ inline constexpr std::string_view kAccumulateGrad = "torch::autograd::Accumulate
 // The operator in which torch tells of a collective of NCCL and others (the table `collectives`).
 inline constexpr std::string_view kCollectiveOperator = "record_param_comms";
 
+// A call of an optimiser's step(), as PyTorch marks it; its class and method follow: "SGD.step".
+inline constexpr std::string_view kOptimizerPrefix = "Optimizer.step#";
+
 // A call of a module, as Python's profilers name it; its class and number follow: "Linear_2".
 inline constexpr std::string_view kModulePrefix = "nn.Module: ";
 

@@ -25,8 +25,6 @@
 namespace sonde::detail {
 namespace {
 
-constexpr std::string_view kOptimizer = "Optimizer.step#";
-
 using DeviceNumber = std::uint16_t;
 
 // Tensors that cannot be told apart.
@@ -178,8 +176,8 @@ class UnseenTensors {
     for (const SpanId span : trace_.all_spans()) {
       if (!is_user_range(trace_.spans().kind[span])) continue;
       const std::string_view name = trace_.name(span);
-      if (!name.starts_with(kOptimizer)) continue;
-      const std::string_view rest = name.substr(kOptimizer.size());
+      if (!name.starts_with(kOptimizerPrefix)) continue;
+      const std::string_view rest = name.substr(kOptimizerPrefix.size());
       optimizer_steps_.push_back(span);
       each = std::min(each, states_of(rest.substr(0, rest.find('.')), span));
     }

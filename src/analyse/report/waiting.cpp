@@ -32,7 +32,7 @@ bool trains(const Trace& trace) {
   const StringPool& strings = trace.strings();
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::string_view name = strings[StringId(i)];
-    if (name.starts_with(kEvaluateFunction) || name.starts_with("Optimizer.step#")) return true;
+    if (name.starts_with(kEvaluateFunction) || name.starts_with(kOptimizerPrefix)) return true;
   }
   for (const SpanId span : trace.all_spans())
     if (trace.spans().scope[span] == RecordScope::BackwardFunction) return true;

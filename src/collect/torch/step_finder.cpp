@@ -16,6 +16,7 @@
 namespace sonde::torch {
 namespace {
 
+// As trace/known_names.h has them, which is not there when this is built for another torch.
 constexpr const char* kMarkedPrefix = "ProfilerStep#";
 constexpr const char* kOptimizerPrefix = "Optimizer.step#";
 constexpr const char* kBatchPrefix = "enumerate(DataLoader)#";
