@@ -120,9 +120,8 @@ void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
     if (static_cast<std::int64_t>(ticks - __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED)) <=
         0)
       return;
-    record.leave_chunk.store(true, std::memory_order_relaxed);
-    __atomic_store_n(&record.cursor->begin_limit, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&record.cursor->end_limit, 0, __ATOMIC_RELAXED);
+    record.leave_chunk.store(true, std::memory_order_seq_cst);  // pairs with open_fast_path
+    set_limits(*record.cursor, 0, 0);
   });
 }
 

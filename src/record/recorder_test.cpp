@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "base/clock.h"
@@ -219,6 +220,31 @@ TEST(Recorder, TakesAnotherChunkWhenItsOwnIsTooOld) {
   stream.stop();
   EXPECT_EQ(stream.pieces().size(), 2u);
   EXPECT_EQ(stream.decoded().counts.unfinished, 0u);
+}
+
+// The request comes at any moment of the thread's slow path.
+TEST(Recorder, NeverForgetsThatAThreadIsToTakeAnotherChunk) {
+  UndrainedStream stream(16);
+  stream.pool.set_ring(true);
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> scopes{0};
+  std::thread writer([&] {
+    while (!done) {
+      if (sonde_begin(&deep) != 0) sonde_end();
+      ++scopes;
+    }
+  });
+  for (int round = 0; round < 2'000; ++round) {
+    send_threads_the_slow_way();
+    const std::uint64_t ticks = read_ticks();
+    leave_chunks_older_than(stream.pool, ticks);
+    const std::uint64_t before = scopes;
+    while (scopes < before + 2) std::this_thread::yield();
+    for_each_live_chunk(stream.pool,
+                        [&](ChunkHeader* chunk) { EXPECT_GE(chunk->base_ticks, ticks); });
+  }
+  done = true;
+  writer.join();
 }
 
 TEST(Recorder, ShowsTheChunksThatThreadsAreFilling) {

@@ -83,7 +83,7 @@ class SlowPath {
  public:
   explicit SlowPath(ThreadCursor& cursor) noexcept : cursor_(cursor) {
     if (cursor.busy != 0) {
-      Pool* const pool = current_pool.load(std::memory_order_relaxed);
+      Pool* const pool = current_pool.load(std::memory_order_acquire);  // pairs with set_pool
       if (pool != nullptr && cursor.busy != kSilent) pool->count_loss(&LiveLosses::in_signal);
       return;
     }
@@ -190,8 +190,10 @@ void open_fast_path(const ThreadRecord& record, ThreadCursor& cursor) noexcept {
   if (tick_source() != TickSource::Counter || has_given_up_counter() || !record.told.empty())
     return;
   set_limits(cursor, kBeginLimit, kEndLimit);
-  // A new listener sets its bit first and then the limits to 0, so one of us sees the other.
-  if (__atomic_load_n(&sonde_detail_recording, __ATOMIC_SEQ_CST) != kSession)
+  // A new listener sets its bit first and then the limits to 0, and so does who asks for another
+  // chunk: one of us sees the other.
+  if (__atomic_load_n(&sonde_detail_recording, __ATOMIC_SEQ_CST) != kSession ||
+      record.leave_chunk.load(std::memory_order_seq_cst))
     set_limits(cursor, 0, 0);
 }
 
