@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks the recipes under packaging/ and the workflows of GitHub: syntax, versions, and that the options they set exist.
+"""Checks the recipes under packaging/, the workflows of GitHub and CHANGELOG.md: syntax, versions, and that options exist.
 
     tools/check_recipes.py     prints what is wrong, exits 1 if there is something
 """
@@ -74,6 +74,9 @@ def main() -> int:
     port = json.loads((PACKAGING / "vcpkg/vcpkg.json").read_text())
     if port["version"] != version():
         wrong.append(f"packaging/vcpkg/vcpkg.json: version {port['version']}, but CMakeLists.txt says {version()}")
+    newest = re.search(r"^## (\S+), ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    if not newest or newest.group(1) != version():
+        wrong.append(f"CHANGELOG.md: does not begin with version {version()} of CMakeLists.txt")
     ast.parse((PACKAGING / "conan/conanfile.py").read_text())
     if subprocess.run(["bash", "-n", str(PACKAGING / "conda/build.sh")], check=False).returncode != 0:
         wrong.append("packaging/conda/build.sh: bash does not read it")
