@@ -40,13 +40,13 @@ def find_module():
              f"{NAME} by SONDE_PYTHON_MODULE.")
 
 
-def library_folder(module):
-    """Where the loader finds libsonde for the module."""
+def libraries(module):
+    """Sonde's libraries where the loader finds them for the module, the recorder first."""
     listed = subprocess.run(["ldd", str(module)], check=True, capture_output=True, text=True).stdout
-    found = re.search(r"libsonde\.so\S* => (\S+)", listed)
-    if not found or not os.path.exists(found.group(1)):
+    found = [re.search(rf"{name}\.so\S* => (\S+)", listed) for name in ("libsonde_record", "libsonde")]
+    if not all(found):
         sys.exit(f"sonde: {module} does not find libsonde; install Sonde first")
-    return os.path.dirname(os.path.realpath(found.group(1)))
+    return [str(pathlib.Path(one.group(1)).parent.resolve() / os.path.basename(one.group(1))) for one in found]
 
 
 def version():
@@ -59,7 +59,7 @@ class BuildWithModule(build_py):
         module = find_module()
         folder = pathlib.Path(self.build_lib) / "sonde"
         shutil.copy2(module, folder / NAME)
-        (folder / "_where.py").write_text(f'"""Made when the package was installed."""\n\nLIBRARIES = {library_folder(module)!r}\n')
+        (folder / "_where.py").write_text(f'"""Made when the package was installed."""\n\nLIBRARIES = {libraries(module)!r}\n')
 
 
 class Binary(Distribution):

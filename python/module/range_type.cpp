@@ -19,6 +19,7 @@
 #include "sonde/source/op.h"
 #include "sonde/source/plugin.h"
 #include "sonde/source/python_stack.h"
+#include "sonde/version.h"
 #include "types.h"
 
 namespace sonde::python {
@@ -223,7 +224,8 @@ PyObject* attach_torch(PyObject*, PyObject*) {
 PyObject* attach_cuda(PyObject*, PyObject*) {
   const auto attach = []() -> Result<void> {
     SONDE_TRY(const std::string folder, cli::library_folder());
-    return attach_library(folder + "/libsonde_cuda.so.0");  // a wheel has no other name of it
+    return attach_library(folder +
+                          "/libsonde_cuda.so." SONDE_SOVERSION);  // a wheel has no other name of it
   };
   const Result<void> attached = attach();
   return attached ? none() : raise({ErrorCode::Unsupported, attached.error().message});

@@ -10,11 +10,10 @@ import os
 
 def load_libraries() -> None:
     try:
-        folder = importlib.import_module("sonde._where").LIBRARIES
+        paths = importlib.import_module("sonde._where").LIBRARIES
     except ImportError:
         return  # the module knows where they are
-    for name in ("libsonde_record.so.0", "libsonde.so.0"):
-        path = os.path.join(folder, name)
+    for path in paths:
         if not os.path.exists(path):
             raise ImportError(f"{path} is missing: Sonde was moved or removed; install the package sonde again")
         ctypes.CDLL(path)

@@ -25,6 +25,7 @@
 #include "cli/setup/torch_adapters.h"
 #include "collect/output_name.h"
 #include "sonde/trace.h"
+#include "sonde/version.h"
 
 namespace sonde::cli {
 namespace {
@@ -226,7 +227,7 @@ Result<int> run_program(const RunCommand& command) {
                                                      fs::path(options.output).parent_path());
   if (report) options.report = report->path();
   options.adapters = usable_adapters(folder);
-  if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so.0";
+  if (command.with_gpu) options.cuda_library = folder + "/libsonde_cuda.so." SONDE_SOVERSION;
 
   ChildCommand child = child_command(command, options, target, libraries);
   add_opencl_layer(child, opencl_layer);
