@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Follows a page of the guide: writes its files, runs its commands, and compares what they print.
 
-    tests/guide/run.py DOCUMENT --bin BUILD/bin [--prefix INSTALLED] [--python FOLDER]
+    tests/guide/run.py DOCUMENT [--prefix INSTALLED] [--python FOLDER]
     tests/guide/run.py --self-test
 
 In a page
 
     <!-- file: train.py -->        the code block below is this file
-    <!-- data: PATH as NAME -->    a file or folder of tests/data is there under this name
     ```sh                          is run by bash, which stops at the first command that fails
     ```text                        after a block of commands: lines that they printed, in this order. A number stands
                                    for any number, … for anything, and blanks for one or more blanks
@@ -19,21 +18,19 @@ Other blocks are only shown. Everything happens in one fresh folder.
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
-MARK = re.compile(r"^<!-- (file|data|needs): (.*) -->$")
+MARK = re.compile(r"^<!-- (file|needs): (.*) -->$")
 FENCE = re.compile(r"^```(\w*)\s*$")
 
 
 def steps_of(text: str):
-    """(kind, argument, lines): kind is file, data, needs, sh or text."""
+    """(kind, argument, lines): kind is file, needs, sh or text."""
     steps, lines, language, pending = [], [], None, None
     for line in text.splitlines():
         fence, mark = FENCE.match(line), MARK.match(line)
@@ -91,10 +88,6 @@ def follow(document: Path, folder: Path, environment: dict[str, str]):
             if subprocess.run(argument, shell=True, env=environment, capture_output=True, check=False).returncode != 0:
                 print(f"skipped: {argument} does not work here")
                 sys.exit(SKIPPED)
-        elif kind == "data":
-            source, name = argument.split(" as ")
-            copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
-            copy(ROOT / source, folder / name)
         elif kind == "file":
             (folder / argument).parent.mkdir(parents=True, exist_ok=True)
             (folder / argument).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -125,8 +118,7 @@ class SelfTest(unittest.TestCase):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("document", type=Path, nargs="?")
-    parser.add_argument("--bin", type=Path, help="the folder of the program sonde")
-    parser.add_argument("--prefix", type=Path, default=Path("/usr"), help="where Sonde is installed, for CMake")
+    parser.add_argument("--prefix", type=Path, default=Path("/usr"), help="where Sonde is installed")
     parser.add_argument("--python", default="", help="the folder of the package for Python")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
@@ -134,7 +126,7 @@ def main():
         tests = unittest.defaultTestLoader.loadTestsFromTestCase(SelfTest)
         sys.exit(0 if unittest.TextTestRunner().run(tests).wasSuccessful() else 1)
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=f"{arguments.bin}:/usr/bin:/bin", PYTHONPATH=arguments.python, HOME=folder,
+        environment = dict(os.environ, PATH=f"{arguments.prefix}/bin:/usr/bin:/bin", PYTHONPATH=arguments.python, HOME=folder,
                            CMAKE_PREFIX_PATH=str(arguments.prefix), LC_ALL="C.UTF-8", COLUMNS="120")
         work = Path(folder) / "work"
         work.mkdir()

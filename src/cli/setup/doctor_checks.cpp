@@ -112,6 +112,9 @@ std::vector<Check> check_sonde() {
   checks.push_back(
       check_file("sonde.preload", plugin_path(*folder, "libsonde_preload.so"), advice));
   checks.push_back(check_file("sonde.agent", plugin_path(*folder, "libsonde_agent.so"), advice));
+  const fs::path guide = fs::path(*folder) / SONDE_GUIDE_FROM_LIBRARIES / "README.md";
+  if (::access(guide.c_str(), R_OK) == 0)  // not in a build folder
+    checks.push_back({"sonde.guide", CheckState::Ok, guide.lexically_normal().string(), ""});
   return checks;
 }
 
