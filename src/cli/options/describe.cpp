@@ -2,6 +2,7 @@
 
 #include "cli/options/describe.h"
 
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -61,7 +62,43 @@ DescribedOption described_option(const CLI::Option& option) {
   return out;
 }
 
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const DescribedOption described = described_option(*option);
+    if (is_positional) return described.value;
+    std::string names;
+    for (const std::string& name : described.names) names += (names.empty() ? "" : ", ") + name;
+    return names;
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional()) return option->get_items_expected_max() > 1 ? " ..." : "";
+    return value_text(described_option(*option));
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return text_of(*option);
+  }
+
+ private:
+  static std::string value_text(const DescribedOption& option) {
+    if (option.value.empty()) return "";
+    std::string choices;
+    for (const std::string& choice : option.choices)
+      choices += (choices.empty() ? "" : ",") + choice;
+    const std::string value = choices.empty() ? option.value : "{" + choices + "}";
+    return option.value_is_optional ? "[=" + value + "]" : " " + value;
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<CLI::Formatter> help_formatter() {
+  return std::make_shared<HelpFormatter>();
+}
 
 DescribedCommand described(const CLI::App& command, const std::string& name) {
   DescribedCommand out;

@@ -122,7 +122,7 @@ void add_run(Parser& parser) {
             run.options.record.gpu_level = *named;
           },
           "Record CUDA. LEVEL is linked (default): device work linked to operators; lean: device "
-          "work only; full: also every runtime call. Write --gpu=LEVEL")
+          "work only; full: also every runtime call")
       ->type_name("LEVEL")
       ->expected(0, 1);
   command
@@ -132,7 +132,7 @@ void add_run(Parser& parser) {
             run.with_execution_trace = true;
             run.options.execution_trace = file;
           },
-          "Also write an execution trace, by default beside the recording. Write --et=FILE, "
+          "Also write an execution trace, by default beside the recording: "
           ".json or .json.gz")
       ->type_name("FILE")
       ->expected(0, 1);
