@@ -35,14 +35,14 @@ if(TARGET sonde_cli)
   install(FILES ${help_files}/sonde.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT sonde)
 endif()
 # The guide, and the traces that its pages use.
-set(SONDE_GUIDE_DIR ${CMAKE_INSTALL_DATADIR}/doc/sonde/guide)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${SONDE_GUIDE_DIR} COMPONENT sonde
-        FILES_MATCHING PATTERN "*.md" PATTERN "pictures/*.png" PATTERN "pictures/*.svg" PATTERN "snippets" EXCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/tests/data/torch-2.11-h200/transformer.pt.trace.json.gz
-              ${PROJECT_SOURCE_DIR}/tests/data/memory/cnn-sgd.snapshot.pickle.gz
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/data/torch-2.11-h200/ranks4 DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples
-        COMPONENT sonde)
+if(TARGET sonde_cli)
+  set(example_traces ${PROJECT_SOURCE_DIR}/tests/data/torch-2.11-h200)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde/guide COMPONENT sonde
+          FILES_MATCHING PATTERN "*.md" PATTERN "pictures/*.png" PATTERN "pictures/*.svg" PATTERN "snippets" EXCLUDE)
+  install(FILES ${example_traces}/transformer.pt.trace.json.gz ${PROJECT_SOURCE_DIR}/tests/data/memory/cnn-sgd.snapshot.pickle.gz
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
+  install(DIRECTORY ${example_traces}/ranks4 DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
+endif()
 # What `sonde run` opens, and nobody links.
 foreach(plugin sonde_agent sonde_nvtx sonde_preload sonde_opencl)
   if(TARGET ${plugin})

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Follows a page of the guide: writes its files, runs its commands, and compares what they print.
 
-    tests/guide/run.py DOCUMENT [--prefix INSTALLED] [--python FOLDER]
+    tests/guide/run.py DOCUMENT [--prefix INSTALLED]
     tests/guide/run.py --self-test
 
 In a page
@@ -119,14 +119,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("document", type=Path, nargs="?")
     parser.add_argument("--prefix", type=Path, default=Path("/usr"), help="where Sonde is installed")
-    parser.add_argument("--python", default="", help="the folder of the package for Python")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test:
         tests = unittest.defaultTestLoader.loadTestsFromTestCase(SelfTest)
         sys.exit(0 if unittest.TextTestRunner().run(tests).wasSuccessful() else 1)
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=f"{arguments.prefix}/bin:/usr/bin:/bin", PYTHONPATH=arguments.python, HOME=folder,
+        packages = ":".join(str(path) for path in arguments.prefix.glob("lib/python3*/*-packages"))
+        environment = dict(os.environ, PATH=f"{arguments.prefix}/bin:/usr/bin:/bin", PYTHONPATH=packages, HOME=folder,
                            CMAKE_PREFIX_PATH=str(arguments.prefix), LC_ALL="C.UTF-8", COLUMNS="120")
         work = Path(folder) / "work"
         work.mkdir()
