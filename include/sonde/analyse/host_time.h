@@ -26,7 +26,7 @@ struct NameTime {
   std::uint64_t count = 0;
 };
 
-// One path from a thread inwards. Steps are all named `ProfilerStep*`.
+// One path from a thread inwards; of very many, the first. Steps are all named `ProfilerStep*`.
 struct FlameNode {
   std::string name;
   std::uint32_t parent = 0;  // comes before it; the root is its own parent

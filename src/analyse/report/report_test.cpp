@@ -620,6 +620,19 @@ TEST(HostTime, AddsUpEqualPaths) {
   EXPECT_EQ(host.operators[0].self_ns, 100'000);
 }
 
+TEST(HostTime, LeavesOutMostOfVeryManyPaths) {
+  OpTrace t;
+  constexpr int kSpans = 150'000;
+  t.op("outer", 0, 10 * kSpans);
+  for (int i = 0; i < kSpans; ++i) t.op("request " + std::to_string(i), 10 * i, 10 * i + 8);
+  const HostTime host = host_time(t.build());
+  EXPECT_LT(host.flame.size(), std::size_t{kSpans});
+  EXPECT_EQ(host.operators.size(), std::size_t{kSpans} + 1);
+  Nanos own_ns = 0;
+  for (const FlameNode& node : host.flame) own_ns += node.self_ns;
+  EXPECT_EQ(own_ns, host.flame[0].total_ns);
+}
+
 TEST(HostTime, CountsWhatSiblingsOverlapOnce) {
   OpTrace t;
   t.op("outer", 0, 100);

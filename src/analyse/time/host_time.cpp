@@ -13,6 +13,11 @@ namespace sonde {
 namespace {
 
 constexpr std::uint32_t kRoot = 0;
+// Paths of all threads together; a page shows some thousands. Names with numbers in them could make
+// one for each span.
+constexpr std::size_t kMostPaths = 1 << 18;
+// Marks a span whose path was left out, in node_of_.
+constexpr std::uint32_t kLeftOut = 1U << 31;
 
 void sort_by_own_time(std::vector<NameTime>& names) {
   std::sort(names.begin(), names.end(), [](const NameTime& a, const NameTime& b) {
@@ -66,6 +71,7 @@ class HostTimeMaker {
     node_of_.assign(spans_.size(), kRoot);
     covered_ns_.assign(spans_.size(), std::numeric_limits<Nanos>::min());
     nodes_.push_back({});
+    paths_of_thread_ = kMostPaths / std::max<std::size_t>(trace_.tracks().size(), 1);
     for (std::size_t row = 0; row < trace_.tracks().size(); ++row) {
       const TrackId track(row);
       if (trace_.tracks().kind[track] == TrackKind::Thread) add_thread(track);
@@ -98,7 +104,10 @@ class HostTimeMaker {
     std::uint32_t thread = kRoot;
     for (const SpanId span : trace_.track_spans(track)) {
       if (!nests(span)) continue;
-      if (thread == kRoot) thread = new_thread(track);
+      if (thread == kRoot) {
+        thread = new_thread(track);
+        most_nodes_ = nodes_.size() + paths_of_thread_;
+      }
       add(span, thread);
     }
   }
@@ -115,13 +124,17 @@ class HostTimeMaker {
     const Nanos duration_ns = spans_.duration_ns[span];
     const std::uint32_t at = child(below, span);
     node_of_[span.index()] = at;
-    detail::add_to(nodes_[at].total_ns, duration_ns);
-    detail::add_to(nodes_[at].self_ns, duration_ns);
-    ++nodes_[at].count;
+    const bool is_shown = (at & kLeftOut) == 0;
+    if (is_shown) {
+      detail::add_to(nodes_[at].total_ns, duration_ns);
+      detail::add_to(nodes_[at].self_ns, duration_ns);
+      ++nodes_[at].count;
+    }
     const Nanos uncovered_ns = is_inside ? cover(parent, span) : 0;
     if (is_inside) {
-      detail::take_from(nodes_[below].self_ns, uncovered_ns);
+      if (is_shown) detail::take_from(nodes_[below].self_ns, uncovered_ns);
     } else {
+      if (!is_shown) detail::add_to(nodes_[thread].self_ns, duration_ns);
       detail::add_to(nodes_[thread].total_ns, duration_ns);
       detail::add_to(nodes_[kRoot].total_ns, duration_ns);
     }
@@ -139,16 +152,20 @@ class HostTimeMaker {
     return std::max<Nanos>(to_ns - from_ns, 0);
   }
 
+  // The node of a span, or the one below which it is left out, marked.
   std::uint32_t child(std::uint32_t below, SpanId span) {
+    if ((below & kLeftOut) != 0) return below;
     const bool is_step = spans_.kind[span] == SpanKind::Step;
     const StringId name = is_step ? StringId() : spans_.name[span];
     const std::uint64_t key = std::uint64_t{below} << 32 | name.value();
-    const auto [found, is_new] =
-        children_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
-    if (is_new)
-      nodes_.push_back(
-          {.name = name, .thread = {}, .parent = below, .depth = nodes_[below].depth + 1});
-    return found->second;
+    const auto found = children_.find(key);
+    if (found != children_.end()) return found->second;
+    if (nodes_.size() >= most_nodes_) return below | kLeftOut;
+    const auto made = static_cast<std::uint32_t>(nodes_.size());
+    children_.emplace(key, made);
+    nodes_.push_back(
+        {.name = name, .thread = {}, .parent = below, .depth = nodes_[below].depth + 1});
+    return made;
   }
 
   std::string text(const Node& node) const {
@@ -172,6 +189,8 @@ class HostTimeMaker {
   const SpanTable& spans_;
   ByName operators_;
   std::vector<Node> nodes_;
+  std::size_t paths_of_thread_ = 0;
+  std::size_t most_nodes_ = 0;          // when those of this thread have been counted
   std::vector<std::uint32_t> node_of_;  // of each span
   std::vector<Nanos> covered_ns_;       // by span: up to where its children cover it
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
