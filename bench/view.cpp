@@ -2,8 +2,10 @@
 
 // What the index of the timeline costs, and how long its answers take, in CPU time of one thread.
 //
-//   build/release/bin/bench_view 10              10 million drawn spans
-//   build/release/bin/bench_view 10 made.sonde   writes them, for bench/view_browser.py
+//   build/release/bin/bench_view 10                             10 million drawn spans
+//   build/release/bin/bench_view 10 made.sonde                  writes them, for view_browser.py
+//   build/release/bin/bench_view trace.json.gz 10               a real trace, repeated to as many
+//   build/release/bin/bench_view trace.json.gz 10 made.sonde    writes them
 //
 // 64 tracks: threads with spans nested up to 12 deep, and streams with kernels one after the other.
 // A query is a picture of 60 rows and 1,600 pixels, at places drawn by lot. As bytes, it is what
@@ -17,6 +19,8 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "bench/repeat.h"
+#include "sonde/open.h"
 #include "sonde/trace/builder.h"
 #include "view/timeline/area.h"
 #include "view/timeline/search.h"
@@ -147,7 +151,7 @@ void measure_queries(const detail::TimelineIndex& index) {
                          width * width;
       std::vector<std::uint32_t> tracks;
       std::uint32_t rows = 0;
-      for (auto track = static_cast<std::uint32_t>(random() % 48);
+      for (auto track = static_cast<std::uint32_t>(random() % std::max(1U, index.tracks() * 3 / 4));
            track < index.tracks() && rows < kRowsShown; ++track) {
         tracks.push_back(track);
         rows += index.rows(track);
@@ -171,8 +175,7 @@ void measure_queries(const detail::TimelineIndex& index) {
   }
 }
 
-int run(double millions, const char* path) {
-  const Trace trace = DrawnTrace().make(static_cast<std::size_t>(millions * 1e6));
+int run(const Trace& trace, const char* query, const char* path) {
   if (path != nullptr) return save_trace(trace, path) ? 0 : 1;
   const double start = process_cpu_ns();
   const detail::TimelineIndex index(trace, 1);
@@ -188,8 +191,7 @@ int run(double millions, const char* path) {
   const double before_area = process_cpu_ns();
   const std::size_t rows = detail::area(answers, tracks, 0, index.length_ns()).rows.size();
   const double before_search = process_cpu_ns();
-  const std::uint64_t found =
-      detail::search(answers, *detail::parse_query("name_77 dur > 1us")).count;
+  const std::uint64_t found = detail::search(answers, *detail::parse_query(query)).count;
   const double end = process_cpu_ns();
   std::printf("area of everything: %.0f ms of CPU, %zu names; search: %.0f ms, %llu found\n",
               (before_search - before_area) / 1e6, rows, (end - before_search) / 1e6,
@@ -201,10 +203,22 @@ int run(double millions, const char* path) {
 }  // namespace sonde::bench
 
 int main(int argc, char** argv) {
-  const double millions = argc > 1 ? std::atof(argv[1]) : 10;
+  using namespace sonde;
+  const bool is_drawn = argc < 3 || std::atof(argv[1]) > 0;
+  const double millions = argc > 1 ? std::atof(argv[is_drawn ? 1 : 2]) : 10;
   if (!(millions > 0)) {
-    std::fprintf(stderr, "usage: bench_view MILLIONS [FILE.sonde]\n");
+    std::fprintf(stderr, "usage: bench_view [TRACE] MILLIONS [FILE.sonde]\n");
     return 2;
   }
-  return sonde::bench::run(millions, argc > 2 ? argv[2] : nullptr);
+  const int file = is_drawn ? 2 : 3;
+  const char* path = argc > file ? argv[file] : nullptr;
+  const auto wanted = static_cast<std::size_t>(millions * 1e6);
+  if (is_drawn) return bench::run(bench::DrawnTrace().make(wanted), "name_77 dur > 1us", path);
+  const Result<Trace> trace = open_trace(argv[1]);
+  if (!trace) {
+    std::fprintf(stderr, "%s\n", trace.error().message.c_str());
+    return 1;
+  }
+  return bench::run(bench::repeat(*trace, wanted / std::max<std::size_t>(1, trace->spans().size())),
+                    "mm dur > 1us", path);
 }

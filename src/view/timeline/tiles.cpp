@@ -11,6 +11,8 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kMostTiles = 8192;
 constexpr std::size_t kMostRects = 4'000'000;
+constexpr std::size_t kRectsAhead =
+    16;  // rectangles whose spans are fetched while others are written
 
 struct TileRequest {
   std::uint32_t level = 0;
@@ -38,27 +40,60 @@ std::uint32_t look_of(const Trace& trace, const Rect& rect) {
   return rect.row | std::uint32_t{rect.cover} << 16 | of << 24;
 }
 
+// Has the memory of a value brought closer before it is read, where it has an address.
+template <typename T>
+class Prefetch {
+ public:
+  explicit Prefetch(const Column<T>& column)
+      : values_(column.packs() || !column.materialised() ? nullptr : column.data()) {}
+  void operator()(std::uint32_t row) const {
+    if (values_ != nullptr) __builtin_prefetch(values_ + row);
+  }
+
+ private:
+  const T* values_;
+};
+
+// Puts a word for each rectangle at `to`, and returns where they end.
 template <typename Value>
-void append_words(std::string& out, const std::vector<Rect>& rects, Value value) {
-  const std::size_t begin = out.size();
-  out.resize(begin + rects.size() * 4);
-  char* at = out.data() + begin;
+char* put_words(char* to, const std::vector<Rect>& rects, Value value) {
   for (const Rect& rect : rects) {
     const auto word = value(rect);
     static_assert(sizeof(word) == 4);
-    std::memcpy(at, &word, 4);
-    at += 4;
+    std::memcpy(to, &word, 4);
+    to += 4;
   }
+  return to;
 }
 
 void append_tile(const Trace& trace, const std::vector<Rect>& rects, std::string& out) {
-  append_words(out, rects, [](const Rect& rect) { return rect.begin; });
-  append_words(out, rects, [](const Rect& rect) { return rect.end; });
-  append_words(out, rects, [](const Rect& rect) { return rect.span; });
-  append_words(out, rects,
-               [&](const Rect& rect) { return trace.spans().name[SpanId(rect.span)].value(); });
-  append_words(out, rects, [](const Rect& rect) { return rect.count; });
-  append_words(out, rects, [&](const Rect& rect) { return look_of(trace, rect); });
+  const SpanTable& spans = trace.spans();
+  const std::size_t begin = out.size();
+  const std::size_t column = rects.size() * 4;
+  out.resize(begin + 6 * column);
+  char* at = out.data() + begin;
+  at = put_words(at, rects, [](const Rect& rect) { return rect.begin; });
+  at = put_words(at, rects, [](const Rect& rect) { return rect.end; });
+  at = put_words(at, rects, [](const Rect& rect) { return rect.span; });
+  // What the spans are lies all over memory.
+  const Prefetch name_of(spans.name);
+  const Prefetch kind_of(spans.kind);
+  const Prefetch flags_of(spans.flags);
+  char* const names = at;
+  char* const looks = names + 2 * column;
+  for (std::size_t i = 0; i < rects.size(); ++i) {
+    if (i + kRectsAhead < rects.size()) {
+      const std::uint32_t ahead = rects[i + kRectsAhead].span;
+      name_of(ahead);
+      kind_of(ahead);
+      flags_of(ahead);
+    }
+    const std::uint32_t name = spans.name[rects[i].span].value();
+    const std::uint32_t look = look_of(trace, rects[i]);
+    std::memcpy(names + 4 * i, &name, 4);
+    std::memcpy(looks + 4 * i, &look, 4);
+  }
+  put_words(names + column, rects, [](const Rect& rect) { return rect.count; });
 }
 
 }  // namespace
