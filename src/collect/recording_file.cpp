@@ -98,33 +98,34 @@ void RecordingFile::sync_dictionary() {
   sync_dictionary_locked();
 }
 
+// Where the file stays full, each try must cost little: it takes one block.
 void RecordingFile::sync_dictionary_locked() {
+  note_dictionary();
   std::vector<std::uint8_t> fresh;
-  const std::uint64_t total = detail::dictionary().copy_since(dictionary_bytes_, fresh);
-  if (fresh.empty()) return;
-  read_dictionary(fresh, [&](const DictionaryEntry& entry) {
-    if (entry.kind != DictionaryKind::Thread) return note_name(entry);
-    threads_[entry.id] = {entry.number, std::string(entry.name)};
-    bool& kept = kept_threads_[entry.id];
-    kept = kept ||
-           std::find(only_ids_.begin(), only_ids_.end(), static_cast<std::int64_t>(entry.number)) !=
-               only_ids_.end() ||
-           std::find(only_names_.begin(), only_names_.end(), entry.name) != only_names_.end();
-  });
-  // Entries are small. A block takes many, and must end between two of them.
-  std::size_t at = 0;
-  while (at < fresh.size()) {
-    std::size_t end = at;
-    while (end < fresh.size()) {
-      std::uint32_t size = 0;
-      std::memcpy(&size, fresh.data() + end, sizeof(size));
-      if (end + size - at > kMaxBlockBytes / 4 && end > at) break;
-      end += size;
-    }
-    if (!append(BlockKind::Dictionary, std::span(fresh).subspan(at, end - at), true)) return;
-    at = end;
+  for (;;) {
+    const std::uint64_t end = detail::dictionary().copy_since(dictionary_bytes_, fresh);
+    if (fresh.empty() || !append(BlockKind::Dictionary, fresh, true)) return;
+    dictionary_bytes_ = end;
   }
-  dictionary_bytes_ = total;
+}
+
+// Also where the file is full: which threads are kept must be known.
+void RecordingFile::note_dictionary() {
+  std::vector<std::uint8_t> fresh;
+  for (;;) {
+    const std::uint64_t end = detail::dictionary().copy_since(noted_bytes_, fresh);
+    if (fresh.empty()) return;
+    read_dictionary(fresh, [&](const DictionaryEntry& entry) {
+      if (entry.kind != DictionaryKind::Thread) return note_name(entry);
+      threads_[entry.id] = {entry.number, std::string(entry.name)};
+      bool& kept = kept_threads_[entry.id];
+      kept = kept ||
+             std::find(only_ids_.begin(), only_ids_.end(),
+                       static_cast<std::int64_t>(entry.number)) != only_ids_.end() ||
+             std::find(only_names_.begin(), only_names_.end(), entry.name) != only_names_.end();
+    });
+    noted_bytes_ = end;
+  }
 }
 
 // What the counts need to know of a name.
@@ -137,7 +138,7 @@ void RecordingFile::note_name(const DictionaryEntry& entry) {
 
 void RecordingFile::add_events(const Piece& piece, bool compress) {
   const std::lock_guard guard(mutex_);
-  sync_dictionary_locked();
+  note_dictionary();
   if (!keeps(piece.head.thread)) return;
   const auto size = static_cast<std::uint32_t>(piece.encoded.size());
   // Takes all of it or nothing, even if memory runs out.
@@ -161,6 +162,7 @@ void RecordingFile::flush_events() {
 
 void RecordingFile::flush_events_locked() {
   if (pending_.empty()) return;
+  sync_dictionary_locked();  // the names of these events
   const bool written = append(BlockKind::Events, pending_, pending_compress_);
   (written ? records_written_ : records_failed_) += pending_records_;
   if (!written) tally_.give_up();

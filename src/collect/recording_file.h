@@ -81,6 +81,7 @@ class RecordingFile {
   bool append(BlockKind kind, std::span<const std::uint8_t> payload, bool compress);
   void note_failure(const Error& error);
   void sync_dictionary_locked();
+  void note_dictionary();
   void flush_events_locked();
   // The recording goes on without counts if there is no memory for them.
   template <typename Step>
@@ -100,8 +101,9 @@ class RecordingFile {
   mutable std::mutex mutex_;
   BlockWriter writer_;
   bool sealed_ = false;
-  std::uint64_t dictionary_bytes_ = 0;
-  std::vector<std::uint8_t> pending_;  // pieces for the next Events block
+  std::uint64_t dictionary_bytes_ = 0;  // that are in the file
+  std::uint64_t noted_bytes_ = 0;       // that note_dictionary() has seen
+  std::vector<std::uint8_t> pending_;   // pieces for the next Events block
   std::uint64_t pending_records_ = 0;
   std::uint32_t pending_pieces_ = 0;
   std::uint32_t events_blocks_ = 0;  // in the file

@@ -160,13 +160,14 @@ void Dictionary::mirror_to(Pool* pool) noexcept {
 }
 
 std::uint64_t Dictionary::copy_since(std::uint64_t from, std::vector<std::uint8_t>& out) const {
+  out.clear();
   const QuietLock guard(mutex_);
   std::uint64_t start = 0;
   for (std::uint32_t i = 0; i < slab_count_; ++i) {
     const std::uint64_t end = start + slab_used_[i];
     if (from < end) {
-      const std::uint64_t skip = from > start ? from - start : 0;
-      out.insert(out.end(), slabs_[i] + skip, slabs_[i] + slab_used_[i]);
+      out.assign(slabs_[i] + (from - start), slabs_[i] + slab_used_[i]);
+      return end;
     }
     start = end;
   }

@@ -37,7 +37,8 @@ class Dictionary {
   // Copies every entry to chunks of `pool`, and every later one as it is added; null stops that.
   void mirror_to(Pool* pool) noexcept;
 
-  // Appends to `out` the entries that came after the first `from` bytes; returns the new total.
+  // Puts the entries that came after the first `from` bytes into `out`, up to a MiB of them, and
+  // returns how many bytes there are up to their end. Threads that name something wait meanwhile.
   std::uint64_t copy_since(std::uint64_t from, std::vector<std::uint8_t>& out) const;
 
   void lock() { mutex_.lock(); }  // around fork()

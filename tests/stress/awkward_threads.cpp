@@ -129,8 +129,8 @@ int open_libraries() {
   return 0;
 }
 
-int name_everything() {
-  for (int i = 0; i < 20000; ++i) {
+int name_everything(int count) {
+  for (int i = 0; i < count; ++i) {
     const std::string name = "name " + std::to_string(i);
     sonde_mark(name.data(), name.size());
   }
@@ -155,7 +155,8 @@ const Add added{
     {"run_out_of_memory", run_out_of_memory},
     {"lock_all_memory", lock_all_memory},
     {"open_libraries", open_libraries},
-    {"name_everything", name_everything},
+    {"name_everything", [] { return name_everything(20'000); }},
+    {"name_millions", [] { return name_everything(4'000'000); }},
 };
 
 }  // namespace

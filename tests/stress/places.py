@@ -65,6 +65,17 @@ def beside_a_program_that_writes(bench, folder):
         return expect_whole(bench, disk.path / "run.sonde")
 
 
+def many_names_on_a_full_disk(bench, folder):
+    """What cannot be written is tried again, and the names are many: that must not keep the program."""
+    with SmallDisk(folder, 8 << 20) as disk:
+        if not disk.is_there:
+            return "skip"
+        done = run_in([bench.sonde, "run", "-o", "run.sonde", "--", bench.options.awkward, "name_millions"], disk.path)
+        require(done.status == 0, f"status {done.status}: {done.err!r}")
+        require(b"No space left" in done.err, done.err.decode(errors="replace"))
+        return require(not live_files(disk.path), "a live file is left")
+
+
 def with_tmpdir(bench, folder, kind):
     folder = Path(folder)
     value = {"missing": "/no/such/folder", "relative": "here", "relative_missing": "nowhere", "a_file": str(folder / "file"),
@@ -157,6 +168,7 @@ def run(bench):
     for size in (300, 64) if quick else (1000, 300, 260, 128, 64, 40, 16, 8, 4, 2, 1):
         case(f"disk_of_{size}_MB", on_small_disk, size << 20)
     case("beside_a_program_that_writes", beside_a_program_that_writes)
+    case("many_names_on_a_full_disk", many_names_on_a_full_disk)
     for kind in ("missing", "relative", "full") if quick else ("missing", "relative", "relative_missing", "a_file", "empty", "proc",
                                                                "root", "full"):
         case(f"tmpdir_{kind}", with_tmpdir, kind)
