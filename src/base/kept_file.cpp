@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,16 @@ namespace {
 
 constexpr long kGraceNs = 50'000'000;
 
+// A process that may have fewer descriptors keeps the last quarter of them for us.
+int lowest_kept() {
+  constexpr int kLowest = 200;
+  constexpr int kMargin = 56;
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLowest + kMargin)
+    return kLowest;
+  return static_cast<int>(limit.rlim_cur - limit.rlim_cur / 4);
+}
+
 int opened_again(const char* path) {
   const timespec grace = {0, kGraceNs};
   ::nanosleep(&grace, nullptr);
@@ -30,8 +41,7 @@ int opened_again(const char* path) {
 }  // namespace
 
 int out_of_the_way(int fd) {
-  constexpr int kLowest = 200;
-  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kLowest);
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, lowest_kept());
   if (moved < 0) return fd;  // the process may have only few descriptors
   ::close(fd);
   return moved;

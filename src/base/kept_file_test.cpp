@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,6 +42,22 @@ TEST_F(KeptFileTest, LeavesTheNumbersThatProgramsHave) {
   const int next = open("theirs");
   EXPECT_EQ(next, fd) << "as if we were not there";
   ::close(next);
+}
+
+TEST_F(KeptFileTest, LeavesTheNumbersThatProgramsHaveWhereThereAreFew) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const rlim_t few : {64U, 128U, 210U}) {
+    const rlimit limit = {few, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const int fd = open("ours");
+    KeptFile kept(fd, path("ours"));
+    EXPECT_GE(kept.descriptor(), static_cast<int>(few / 2));
+    const int next = open("theirs");
+    EXPECT_EQ(next, fd);
+    ::close(next);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+  }
 }
 
 TEST_F(KeptFileTest, IsOpenedAgainAndTheOthersLeftAlone) {
