@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace sonde {
 namespace {
@@ -57,15 +58,23 @@ bool names_secret(std::string_view name) {
   constexpr std::array<std::string_view, 10> kSecret = {
       "password", "passwd", "passphrase",  "secret",        "secrets",
       "token",    "apikey", "credentials", "authorization", "credential"};
-  constexpr std::array<std::string_view, 9> kBeforeKey = {
-      "api", "access", "secret", "private", "auth", "encryption", "signing", "account", "license"};
+  // Words of their own only: "bypass" is none, and neither is "cookies", a file of them.
+  constexpr std::array<std::string_view, 5> kSecretWords = {"pass", "pw", "passcode", "jwt",
+                                                            "cookie"};
+  constexpr std::array<std::string_view, 12> kBeforeKey = {
+      "api",     "access",  "secret",  "private", "auth",  "encryption",
+      "signing", "account", "license", "wandb",   "comet", "openai"};
   constexpr std::array<std::string_view, 8> kOfTokenizers = {"pad", "eos",  "bos",     "unk",
                                                              "sep", "mask", "special", "cls"};
+  // As in "--forward-pass".
+  constexpr std::array<std::string_view, 6> kOfPasses = {"forward", "backward", "first",
+                                                         "second",  "num",      "single"};
   const std::vector<std::string> parts = parts_of(name);
   if (parts.empty()) return false;
   const std::string& last = parts.back();
   const std::string before = parts.size() > 1 ? parts[parts.size() - 2] : "";
   if (last == "token" && is_one_of(before, kOfTokenizers)) return false;
+  if (is_one_of(last, kSecretWords)) return !is_one_of(before, kOfPasses);
   if (last == "pwd") return parts.size() > 1 || name.front() == '-';  // not the shell's PWD
   return ends_in(last, kSecret) || (last == "key" && is_one_of(before, kBeforeKey));
 }
@@ -76,22 +85,11 @@ bool has_known_form(std::string_view text) {
     std::string_view begin;
     std::size_t least;  // characters after it
   };
-  static constexpr std::array<Form, 16> kForms = {{{"AKIA", 12},
-                                                   {"ASIA", 12},
-                                                   {"AIza", 20},
-                                                   {"ghp_", 16},
-                                                   {"gho_", 16},
-                                                   {"ghu_", 16},
-                                                   {"ghs_", 16},
-                                                   {"ghr_", 16},
-                                                   {"github_pat_", 16},
-                                                   {"glpat-", 16},
-                                                   {"hf_", 20},
-                                                   {"npm_", 20},
-                                                   {"xoxb-", 16},
-                                                   {"xoxp-", 16},
-                                                   {"sk-", 16},
-                                                   {"eyJ", 30}}};
+  static constexpr std::array<Form, 20> kForms = {
+      {{"AKIA", 12},  {"ASIA", 12}, {"AIza", 20},    {"ghp_", 16},        {"gho_", 16},
+       {"ghu_", 16},  {"ghs_", 16}, {"ghr_", 16},    {"github_pat_", 16}, {"glpat-", 16},
+       {"hf_", 20},   {"npm_", 20}, {"xoxa-", 16},   {"xoxb-", 16},       {"xoxp-", 16},
+       {"ya29.", 20}, {"SG.", 20},  {"dop_v1_", 20}, {"sk-", 16},         {"eyJ", 30}}};
   return std::any_of(kForms.begin(), kForms.end(), [&](const Form& form) {
     if (!text.starts_with(form.begin)) return false;
     const std::string_view rest = text.substr(form.begin.size());
@@ -139,6 +137,22 @@ std::string without_password(std::string_view word) {
   return std::string(word.substr(0, colon + 1)) + kMasked + std::string(word.substr(at));
 }
 
+// Whether the option is followed by a name and a password, as in curl's "-u me:X".
+bool names_account(std::string_view option) {
+  constexpr std::array<std::string_view, 6> kAccounts = {"-u",     "--user",       "--userpwd",
+                                                         "--auth", "--proxy-user", "--http-user"};
+  return is_one_of(option, kAccounts);
+}
+
+// me:password. Docker's "1000:1000" has no password.
+std::string without_password_of(std::string_view account) {
+  const std::size_t colon = account.find(':');
+  if (colon == std::string_view::npos) return std::string(account);
+  const std::string_view password = account.substr(colon + 1);
+  if (std::all_of(password.begin(), password.end(), is_digit)) return std::string(account);
+  return std::string(account.substr(0, colon + 1)) + kMasked;
+}
+
 // Masks words one after the other, because a word may announce that the next is a secret.
 class Masker {
  public:
@@ -163,6 +177,8 @@ class Masker {
  private:
   std::string piece(std::string_view text) {
     const bool is_option = text.front() == '-' && text.size() > 1;
+    if (std::exchange(next_is_account_, is_option && names_account(text)) && !is_option)
+      return without_password_of(text);
     if (next_is_secret_ && !is_option) {
       next_is_secret_ = announces(text);
       return next_is_secret_ ? std::string(text) : kMasked;
@@ -206,6 +222,7 @@ class Masker {
   }
 
   bool next_is_secret_ = false;
+  bool next_is_account_ = false;
 };
 
 }  // namespace
