@@ -112,27 +112,55 @@ class Grouping {
     }
   }
 
+  // Finds the rows before it fills them, because filled rows are large.
   void run(std::vector<EventAverage>& rows, Column<std::uint32_t>& row_of_event) {
     row_of_event.pack();
+    std::vector<std::uint32_t> first_events;
     for (std::size_t event = 0; event < data_.size(); ++event) {
       const Key key = key_of(event);
       std::uint32_t& last =
           last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
-      if (last == kNoEvent || !(keys_[last] == key)) last = find_row(key, event, rows);
+      if (last == kNoEvent || !(keys_[last] == key)) last = row_of(key);
+      if (last == first_events.size()) first_events.push_back(static_cast<std::uint32_t>(event));
       row_of_event.push_back(last);
-      add_figures(rows[last], data_, event);
     }
+    forget_keys();
+    rows.reserve(first_events.size());
+    for (const std::uint32_t event : first_events)
+      rows.push_back(described(data_, event, group_by_));
+    for (std::size_t event = 0; event < data_.size(); ++event)
+      add_figures(rows[row_of_event[event]], data_, event);
   }
 
  private:
-  std::uint32_t find_row(const Key& key, std::size_t event, std::vector<EventAverage>& rows) {
-    const auto [found, is_new] =
-        row_of_key_.try_emplace(key, static_cast<std::uint32_t>(rows.size()));
-    if (is_new) {
-      rows.push_back(described(data_, event, group_by_));
+  // The row of a key; the next one if the key is new.
+  std::uint32_t row_of(const Key& key) {
+    if (2 * (keys_.size() + 1) > slots_.size()) grow_slots();
+    std::uint32_t& slot = slots_[slot_of(key)];
+    if (slot == kNoRow) {
+      slot = static_cast<std::uint32_t>(keys_.size());
       keys_.push_back(key);
     }
-    return found->second;
+    return slot;
+  }
+
+  std::size_t slot_of(const Key& key) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = KeyHash()(key) & mask;
+    while (slots_[slot] != kNoRow && !(keys_[slots_[slot]] == key)) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  void grow_slots() {
+    slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), kNoRow);
+    for (std::size_t row = 0; row < keys_.size(); ++row)
+      slots_[slot_of(keys_[row])] = static_cast<std::uint32_t>(row);
+  }
+
+  void forget_keys() {
+    keys_ = {};
+    slots_ = {};
+    last_of_name_ = {};
   }
 
   Key key_of(std::size_t event) {
@@ -163,8 +191,11 @@ class Grouping {
 
   const EventData& data_;
   const GroupBy& group_by_;
-  std::unordered_map<Key, std::uint32_t, KeyHash> row_of_key_;
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
+  static constexpr std::size_t kFirstSlots = 64;
+
   std::vector<Key> keys_;                    // of each row
+  std::vector<std::uint32_t> slots_;         // open addressing; a power of two; rows or kNoRow
   std::vector<std::uint32_t> last_of_name_;  // by name: the row of its last event
   std::vector<std::uint32_t> shapes_of_list_;
   Texts texts_;
