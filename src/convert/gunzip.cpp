@@ -117,6 +117,30 @@ Failure too_large(Bytes bytes, const InflateBounds& bounds) {
                                   ", more than a trace of this size does" + lift_advice()};
 }
 
+// Whoever reads along must stop before the text is given up, also when an exception does that.
+class ReaderAlong {
+ public:
+  explicit ReaderAlong(InflateListener* listener) : listener_(listener) {}
+  ~ReaderAlong() { stop(); }
+  ReaderAlong(const ReaderAlong&) = delete;
+  ReaderAlong& operator=(const ReaderAlong&) = delete;
+
+  void begin(const char* text, std::size_t expected_bytes) const {
+    if (listener_ != nullptr) listener_->begins(text, expected_bytes);
+  }
+  void grow(std::size_t bytes) const {
+    if (listener_ != nullptr) listener_->grows(bytes);
+  }
+  void stop() {
+    if (listener_ != nullptr) std::exchange(listener_, nullptr)->moves();
+  }
+  // The text is the caller's from now on.
+  void leave() { listener_ = nullptr; }
+
+ private:
+  InflateListener* listener_;
+};
+
 }  // namespace
 
 bool is_gzip(Bytes bytes) {
@@ -129,12 +153,12 @@ Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener, const InflateBo
   bool is_judged = bounds.judge == nullptr;
   SONDE_TRY(PaddedBytes text, PaddedBytes::with_capacity(expected + kLeastRoom));
   Gunzipped out{std::move(text), {}, false, 0};
-  if (listener != nullptr) listener->begins(out.text.begin(), expected);
+  ReaderAlong along(listener);
+  along.begin(out.text.begin(), expected);
   Inflater inflater;
   Bytes in = bytes;
   for (;;) {
-    if (listener != nullptr && !out.text.has_room(kLeastRoom))
-      std::exchange(listener, nullptr)->moves();
+    if (!out.text.has_room(kLeastRoom)) along.stop();
     SONDE_TRY(std::span<std::uint8_t> room, out.text.room(kLeastRoom));
     room = room.first(std::min(room.size(), kToldAtOnce));
     const std::size_t in_before = in.size();
@@ -144,24 +168,23 @@ Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener, const InflateBo
     out.text.add(written);
     Result<bool> judged = is_judged ? Result<bool>(true) : bounds.judge(out.text.text());
     if (judged && out.text.text().size() > bounds.most_bytes) judged = too_large(bytes, bounds);
-    if (!judged) {
-      if (listener != nullptr) listener->moves();  // the text is given up
-      return Failure(std::move(judged).error());
-    }
+    if (!judged) return Failure(std::move(judged).error());
     is_judged = *judged;
-    if (listener != nullptr) listener->grows(out.text.text().size());
+    along.grow(out.text.text().size());
     const std::size_t offset = bytes.size() - in.size();
     if (step == Step::EndOfMember) {
-      if (in.empty()) return out;
-      if (!is_gzip(in)) {
-        note_problem(out, Step::Damaged, in.size(), offset);
-        return out;
+      if (!in.empty() && is_gzip(in)) {
+        inflater.begin_member();
+        continue;
       }
-      inflater.begin_member();
+      if (!in.empty()) note_problem(out, Step::Damaged, in.size(), offset);
     } else if (step == Step::Damaged || (written == 0 && in.size() == in_before)) {
       note_problem(out, in.empty() ? Step::More : step, in.size(), offset);
-      return out;
+    } else {
+      continue;
     }
+    along.leave();
+    return out;
   }
 }
 

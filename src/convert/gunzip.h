@@ -34,7 +34,8 @@ class InflateListener {
   virtual void begins(const char* text, std::size_t expected_bytes) = 0;
   // That many bytes have arrived; zeros follow.
   virtual void grows(std::size_t bytes) = 0;
-  // The text is longer and about to be moved. Nobody may read it until gunzip() returns.
+  // The text is about to be moved, because it is longer, or given up, because gunzip() fails.
+  // Nobody may read it any more.
   virtual void moves() = 0;
 };
 

@@ -57,8 +57,9 @@ Result<OpenedFile> read_gzip(const PaddedBytes& file, const std::string& path,
                              const OpenOptions& options) {
   const unsigned threads =
       options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  EarlyStretches early(threads);
-  const Result<Gunzipped> read = gunzip(
+  Result<Gunzipped> read = Failure(ErrorCode::Invalid, {});
+  EarlyStretches early(threads);  // ends before the text that it reads
+  read = gunzip(
       file.bytes(), &early,
       {.most_bytes = most_inflated(file.bytes().size(), options), .judge = is_worth_reading});
   if (!read) return Failure(read.error().code, path + ": " + read.error().message);

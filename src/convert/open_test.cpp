@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <new>
 
 #include "base/file.h"
 #include "convert/gunzip.h"
@@ -164,6 +165,28 @@ TEST(Gunzip, StopsWhereTheTextIsLongerThanAllowed) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("expand to more than 4 MiB"));
   EXPECT_THAT(refused.error().message, HasSubstr("--no-size-limit"));
+}
+
+// Reads along, and must have stopped when the text is gone.
+struct AlongReader final : InflateListener {
+  void begins(const char*, std::size_t) override { is_reading = true; }
+  void grows(std::size_t) override {}
+  void moves() override { is_reading = false; }
+  bool is_reading = false;
+};
+
+TEST(Gunzip, StopsWhoReadsAlongBeforeItGivesTheTextUp) {
+  const std::string spaces = repeated(gzipped(std::string(1 << 20, ' ')), 8);
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(spaces.data()), spaces.size());
+  AlongReader reader;
+  const auto judge = [&](std::string_view) -> Result<bool> {
+    EXPECT_TRUE(reader.is_reading);
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(static_cast<void>(gunzip(bytes, &reader, {.judge = judge})), std::bad_alloc);
+  EXPECT_FALSE(reader.is_reading);
+  EXPECT_FALSE(gunzip(bytes, &reader, {.most_bytes = 4 << 20}));
+  EXPECT_FALSE(reader.is_reading);
 }
 
 TEST(SizeLimits, AreFarAboveWhatTracesTakeAndCanBeLifted) {

@@ -67,6 +67,24 @@ TEST(Commands, SayThatMemoryRanOut) {
   }
 }
 
+// Threads read the text while it is inflated, and memory runs out for any of them.
+TEST(Commands, SayThatMemoryRanOutWhileTheyInflate) {
+  const TempDir dir;
+  Launched recorded(dir, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "work", "200000"}));
+  ASSERT_EQ(recorded.wait(), 0);
+  Launched exported(dir, {SONDE_PROGRAM, "export", "run.sonde", "-o", "run.json.gz"});
+  ASSERT_EQ(exported.wait(), 0);
+  for (int limit = 60'000; limit <= 150'000; limit += 3'000) {  // KiB
+    Launched table(
+        dir, {"/bin/sh", "-c",
+              "ulimit -v " + std::to_string(limit) + "; '" SONDE_PROGRAM "' table run.json.gz"});
+    const int status = table.wait();
+    if (status == 0) break;
+    EXPECT_EQ(status, 1) << limit << ": " << table.errors();
+    EXPECT_NE(table.errors().find("memory"), std::string::npos) << limit << ": " << table.errors();
+  }
+}
+
 // A summary in constant memory can say no more than that.
 TEST(Summary, OfALargeRecordingComesFromItsCounts) {
   const TempDir dir;

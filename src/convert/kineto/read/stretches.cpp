@@ -82,17 +82,19 @@ void EarlyStretches::moves() {
   }
   readers_.clear();
   readings_.clear();
+  thrown_ = nullptr;
 }
 
 std::vector<Reading> EarlyStretches::finish(std::string_view text) {
   {
     const std::lock_guard lock(mutex_);
-    if (cancelled_ || sizes_.part == 0) return {};
+    if ((cancelled_ && thrown_ == nullptr) || sizes_.part == 0) return {};
     text_bytes_ = text.size();
     more_.notify_all();
   }
   read_parts();
   readers_.clear();
+  if (thrown_ != nullptr) std::rethrow_exception(thrown_);
   std::sort(readings_.begin(), readings_.end(),
             [](const Reading& a, const Reading& b) { return a.start < b.start; });
   return std::move(readings_);
@@ -110,11 +112,18 @@ std::optional<EarlyStretches::Part> EarlyStretches::next_part() {
 }
 
 void EarlyStretches::read_parts() {
-  while (const std::optional<Part> part = next_part()) {
-    Reading reading = read_part(text_, part->number, sizes_, part->text_bytes);
-    if (reading.staged == nullptr) continue;
+  try {
+    while (const std::optional<Part> part = next_part()) {
+      Reading reading = read_part(text_, part->number, sizes_, part->text_bytes);
+      if (reading.staged == nullptr) continue;
+      const std::lock_guard lock(mutex_);
+      readings_.push_back(std::move(reading));
+    }
+  } catch (...) {  // no memory
     const std::lock_guard lock(mutex_);
-    readings_.push_back(std::move(reading));
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+    cancelled_ = true;
+    more_.notify_all();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,8 +66,8 @@ class EarlyStretches final : public InflateListener {
   // Discards what was read.
   void moves() override;
 
-  // `text` is the whole text and must stay until this returns. Reads what is left and returns all
-  // readings in text order.
+  // `text` is the whole text and must stay until this returns or throws. Reads what is left and
+  // returns all readings in text order.
   std::vector<Reading> finish(std::string_view text);
 
  private:
@@ -89,6 +90,7 @@ class EarlyStretches final : public InflateListener {
   std::optional<std::size_t> text_bytes_;
   std::size_t next_ = 0;
   bool cancelled_ = false;
+  std::exception_ptr thrown_;  // by a reader; finish() throws it
 };
 
 }  // namespace sonde
