@@ -74,7 +74,8 @@ Result<OpenedFile> read_gzip(const PaddedBytes& file, const std::string& path,
                        gunzipped.truncated ? 1 : gunzipped.lost_bytes, path, gunzipped.problem);
   }
   if (is_pickle(gunzipped.text.bytes())) {
-    return opened(read_snapshot(gunzipped.text.bytes(), path, std::move(builder)),
+    return opened(read_snapshot(gunzipped.text.bytes(), path, std::move(builder),
+                                most_taken_by_pickle(file.bytes().size(), options)),
                   FileFormat::Snapshot, file.bytes().size());
   }
   return opened(
@@ -121,7 +122,8 @@ Result<OpenedFile> read_any(const std::string& path, const OpenOptions& options)
     return opened(read_profiler_database(std::move(file), path), FileFormat::Database, size);
   if (is_gzip(bytes)) return read_gzip(file, path, options);
   if (is_pickle(bytes))
-    return opened(read_snapshot(bytes, path, TraceBuilder()), FileFormat::Snapshot, size);
+    return opened(read_snapshot(bytes, path, TraceBuilder(), most_taken_by_pickle(size, options)),
+                  FileFormat::Snapshot, size);
   return opened(read_text(file.text(), path, TraceBuilder(), options.threads), FileFormat::Json,
                 size);
 }

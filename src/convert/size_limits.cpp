@@ -21,6 +21,9 @@ constexpr std::uint64_t kMemoryOfColumns = 8;
 constexpr std::uint64_t kFreelyTaken = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostTaken = 4096;
 
+// A value of a pickle takes up to 60 times its bytes, and a snapshot compresses to a tenth.
+constexpr std::uint64_t kMostTakenByPickle = 1000;
+
 std::uint64_t memory_for(const BlockFile& file) {
   std::uint64_t bytes = 0;
   for (const BlockFile::Block& block : file.blocks()) {
@@ -35,6 +38,11 @@ std::uint64_t memory_for(const BlockFile& file) {
 std::uint64_t most_inflated(std::uint64_t file_bytes, const OpenOptions& options) {
   if (!options.limit_size) return std::numeric_limits<std::uint64_t>::max();
   return std::max(kFreelyInflated, kMostInflated * file_bytes);
+}
+
+std::uint64_t most_taken_by_pickle(std::uint64_t file_bytes, const OpenOptions& options) {
+  if (!options.limit_size) return std::numeric_limits<std::uint64_t>::max();
+  return std::max(kFreelyTaken, kMostTakenByPickle * file_bytes);
 }
 
 Result<void> check_size(const BlockFile& file, const OpenOptions& options) {

@@ -16,6 +16,9 @@ namespace sonde {
 // How far a gzip file may expand; the largest number if there is no limit.
 std::uint64_t most_inflated(std::uint64_t file_bytes, const OpenOptions& options);
 
+// How much memory the values of a pickle may take; the largest number if there is no limit.
+std::uint64_t most_taken_by_pickle(std::uint64_t file_bytes, const OpenOptions& options);
+
 // Whether a `.sonde` file may be read, judged by the sizes in its block headers.
 Result<void> check_size(const BlockFile& file, const OpenOptions& options);
 

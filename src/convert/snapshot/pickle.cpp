@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/text.h"
+#include "convert/size_limits.h"
 
 namespace sonde {
 namespace {
@@ -48,8 +50,9 @@ std::string_view code_named(std::uint8_t opcode) {
 // The machine that pickles are programs for, without the parts that run code.
 class PickleMachine {
  public:
-  PickleMachine(std::span<const std::uint8_t> bytes, const std::string& path)
-      : in_(bytes), path_(path) {}
+  PickleMachine(std::span<const std::uint8_t> bytes, const std::string& path,
+                std::uint64_t most_memory)
+      : in_(bytes), path_(path), most_memory_(most_memory) {}
 
   Result<Pickle> run() {
     while (!stopped_) {
@@ -58,6 +61,7 @@ class PickleMachine {
       if (!in_.ok()) return bad(at, "the file ends inside the pickle");
       SONDE_TRY_VOID(perform(opcode, at));
       if (!in_.ok()) return bad(at, "a value reaches past the end of the file");
+      if (memory() > most_memory_) return too_large();
     }
     return std::move(out_);
   }
@@ -68,6 +72,19 @@ class PickleMachine {
   Failure bad(std::size_t at, std::string_view what) const {
     return {ErrorCode::Corrupt, path_ + ": not a readable pickle: " + std::string(what) +
                                     " at byte " + std::to_string(at)};
+  }
+
+  // About what is kept: values, lists, what is remembered, and the stack.
+  std::uint64_t memory() const {
+    constexpr std::uint64_t kOfRemembered = 40;
+    return out_.values_.size() * sizeof(Pickle::Value) +
+           out_.items_.size() * sizeof(out_.items_.front()) + memo_.size() * kOfRemembered +
+           stack_.size() * sizeof(stack_.front()) + marks_.size() * sizeof(marks_.front());
+  }
+  Failure too_large() const {
+    return {ErrorCode::Invalid,
+            path_ + ": its values would take more than " + bytes_text(most_memory_) +
+                " of memory, more than a snapshot of this size does" + lift_advice()};
   }
 
   Result<void> perform(std::uint8_t opcode, std::size_t at) {
@@ -297,6 +314,7 @@ class PickleMachine {
 
   ByteReader in_;
   const std::string& path_;
+  std::uint64_t most_memory_;
   Pickle out_;
   bool stopped_ = false;
   std::vector<std::uint32_t> stack_;
@@ -308,8 +326,9 @@ bool is_pickle(std::span<const std::uint8_t> bytes) {
   return bytes.size() > 2 && bytes[0] == kProto && bytes[1] >= kOldest && bytes[1] <= kNewest;
 }
 
-Result<Pickle> Pickle::read(std::span<const std::uint8_t> bytes, const std::string& path) {
-  return PickleMachine(bytes, path).run();
+Result<Pickle> Pickle::read(std::span<const std::uint8_t> bytes, const std::string& path,
+                            std::uint64_t most_memory) {
+  return PickleMachine(bytes, path, most_memory).run();
 }
 
 bool PickleRef::is_list() const noexcept {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,8 +76,10 @@ bool is_pickle(std::span<const std::uint8_t> bytes);
 
 class Pickle {
  public:
-  // The pickle keeps views of `bytes`. Errors name `path`.
-  static Result<Pickle> read(std::span<const std::uint8_t> bytes, const std::string& path);
+  // The pickle keeps views of `bytes`. Errors name `path`. Fails if the values take more than
+  // `most_memory` bytes.
+  static Result<Pickle> read(std::span<const std::uint8_t> bytes, const std::string& path,
+                             std::uint64_t most_memory = std::numeric_limits<std::uint64_t>::max());
 
   PickleRef root() const noexcept { return {this, root_}; }
 

@@ -72,6 +72,16 @@ TEST(Pickle, NamesTheByteWhereItBreaksOff) {
   EXPECT_THAT(read("\x80\x04.").error().message, HasSubstr("without a value"));
 }
 
+// Each byte makes an empty list, and millions of them compress to nothing.
+TEST(Pickle, IsRefusedIfItsValuesTakeTooMuchMemory) {
+  const std::string text = "\x80\x04" + std::string(1000, ']') + ".";
+  EXPECT_TRUE(Pickle::read(bytes_of(text), "x.pickle", 100'000));
+  const Result<Pickle> refused = Pickle::read(bytes_of(text), "x.pickle", 50'000);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 48.8 KiB of memory"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--no-size-limit"));
+}
+
 TEST(Pickle, MayContainItself) {
   const Result<Pickle> pickle = read("\x80\x04]\x94h\0a.");
   ASSERT_TRUE(pickle.has_value());

@@ -323,8 +323,8 @@ class SnapshotReader {
 }  // namespace
 
 Result<Trace> read_snapshot(std::span<const std::uint8_t> bytes, const std::string& path,
-                            TraceBuilder builder) {
-  SONDE_TRY(const Pickle pickle, Pickle::read(bytes, path));
+                            TraceBuilder builder, std::uint64_t most_memory) {
+  SONDE_TRY(const Pickle pickle, Pickle::read(bytes, path, most_memory));
   return SnapshotReader(std::move(builder), pickle, bytes.size(), path).run();
 }
 

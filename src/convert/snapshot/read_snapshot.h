@@ -8,6 +8,7 @@
 // start. The user's annotations become spans. The metadata says how much of the segments is unused.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -16,7 +17,9 @@
 
 namespace sonde {
 
+// Fails if the values of the pickle take more than `most_memory` bytes.
 Result<Trace> read_snapshot(std::span<const std::uint8_t> pickle, const std::string& path,
-                            TraceBuilder builder);
+                            TraceBuilder builder,
+                            std::uint64_t most_memory = std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace sonde
