@@ -5,6 +5,7 @@
     build/release/bin/bench_view 10 made.sonde
     bench/view_browser.py build/release/bin/sonde made.sonde           over the server
     bench/view_browser.py build/release/bin/sonde made.sonde --file    as one file
+    bench/view_browser.py build/release/bin/sonde made.sonde --size 2560x1440    in a larger window, with more rectangles
 
 Prints milliseconds: until the page is ready, of waiting for the page to get a turn of the wheel, from there to the first picture (from
 what is cached) and to the sharp one, and of drawing alone. On a busy machine these are longer than the work; the processor's time a step is printed as well. Needs Chromium;
@@ -97,11 +98,12 @@ def main() -> int:
     parser.add_argument("trace", type=Path)
     parser.add_argument("--file", action="store_true")
     parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--size", default="1600x1000")
     options = parser.parse_args()
     if find_browser() is None:
         print("there is no chromium on this machine (apt-get install chromium)")
         return 1
-    with tempfile.TemporaryDirectory() as folder, Browser(1600, 1000) as browser:
+    with tempfile.TemporaryDirectory() as folder, Browser(*map(int, options.size.split("x"))) as browser:
         server = None
         if options.file:
             path = Path(folder) / "one.html"

@@ -5,6 +5,8 @@
 #include "view/report_json.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +20,31 @@ namespace {
 
 constexpr std::size_t kMostNames = 12;
 constexpr std::size_t kMostStepsListed = 2000;
+constexpr std::size_t kSlowestSteps = 100;
 constexpr std::size_t kMostGaps = 20;
+
+// Those that a page shows, in the order of time. Of a long run, the slowest, and of every few
+// neighbours the slowest one.
+std::vector<StepTime> steps_to_show(const std::vector<StepTime>& all) {
+  if (all.size() <= kMostStepsListed) return all;
+  const auto is_slower = [&](std::size_t a, std::size_t b) {
+    return all[a].host_ns() > all[b].host_ns();
+  };
+  std::vector<std::size_t> slowest(all.size());
+  std::iota(slowest.begin(), slowest.end(), std::size_t{0});
+  std::partial_sort(slowest.begin(), slowest.begin() + kSlowestSteps, slowest.end(), is_slower);
+  std::set<std::size_t> chosen(slowest.begin(), slowest.begin() + kSlowestSteps);
+  constexpr std::size_t kGroups = kMostStepsListed - kSlowestSteps;
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    std::size_t most = group * all.size() / kGroups;
+    for (std::size_t i = most; i < (group + 1) * all.size() / kGroups; ++i)
+      if (is_slower(i, most)) most = i;
+    chosen.insert(most);
+  }
+  std::vector<StepTime> out;
+  for (const std::size_t i : chosen) out.push_back(all[i]);
+  return out;
+}
 
 class ReportJson {
  public:
@@ -31,6 +57,7 @@ class ReportJson {
     json_.key("length_ns").number(report_.trace.last_ns() - report_.trace.first_ns());
     json_.key("spans").number(static_cast<std::int64_t>(report_.trace.spans().size()));
     json_.key("recording_ns").number(report_.recording_ns);
+    json_.key("corrected").boolean(report_.profiler_ns > 0 || report_.corrected_ns > 0);
     std::vector<std::string> told = sentences(report_.trace, report_.end);
     for (std::string& line : introduction(report_)) told.push_back(std::move(line));
     json_.key("introduction").list(told, [&](const std::string& text) { json_.text(text); });
@@ -102,13 +129,11 @@ class ReportJson {
 
   void steps() {
     const StepTimes& times = report_.steps;
-    const std::size_t shown = std::min(times.steps.size(), kMostStepsListed);
     json_.key("median_step_ns").number(times.median_ns);
     json_.key("step_deviation_ns").number(static_cast<std::int64_t>(times.deviation_ns));
     json_.key("steps_in_all").number(static_cast<std::int64_t>(times.steps.size()));
-    json_.key("steps").list(
-        std::vector(times.steps.begin(), times.steps.begin() + static_cast<std::ptrdiff_t>(shown)),
-        [&](const StepTime& step) { json_.object([&] { one_step(step); }); });
+    json_.key("steps").list(steps_to_show(times.steps),
+                            [&](const StepTime& step) { json_.object([&] { one_step(step); }); });
   }
 
   void one_step(const StepTime& step) {

@@ -80,6 +80,35 @@ TEST(ViewPage, HasOneViewAlone) {
   EXPECT_THAT(*page, HasSubstr("<title>&lt;job>"));
 }
 
+TEST(TracePage, ShowsTheSlowestStepOfALongRun) {
+  OpTrace t;
+  Nanos at_us = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const Nanos length_us = i == 4321 ? 700 : 20;
+    t.step(i, at_us, at_us + length_us);
+    at_us += length_us + 1;
+  }
+  const detail::TraceAnswers answers(t.build(), "t");
+  const std::string overview = *detail::view_json(answers, "overview");
+  EXPECT_THAT(overview, HasSubstr("\"steps_in_all\": 5000"));
+  EXPECT_THAT(overview, HasSubstr("{\"step\": 4321, "));
+  std::size_t shown = 0;
+  for (std::size_t at = overview.find("{\"step\": "); at != std::string::npos;
+       at = overview.find("{\"step\": ", at + 1))
+    ++shown;
+  EXPECT_GT(shown, 1900U);
+  EXPECT_LE(shown, 2000U);
+}
+
+TEST(TracePage, ColoursAFlameGraphByClass) {
+  OpTrace t;
+  t.python("train.py(3): run", 0, 100);
+  t.op("aten::mm", 10, 90);
+  const detail::TraceAnswers answers(t.build(), "t");
+  const std::string flame = *detail::view_json(answers, "flame");
+  EXPECT_THAT(flame, HasSubstr(R"("train.py(3): run", "aten::mm"], "classes": [-1, -1, 2, 0])"));
+}
+
 TEST(FlameForPage, LeavesOutWhatIsTooNarrowToSee) {
   std::vector<FlameNode> all = {{"all threads", 0, 0, 1'000'000, 0, 0},
                                 {"wide", 0, 1, 999'900, 999'900, 1},

@@ -137,7 +137,10 @@ def hands(page: Page, test: unittest.TestCase):
     page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-600, modifiers=2)
     time.sleep(0.5)
     test.assertLess(stretch()[1], whole[1])
-    page.press("u")
+    turned = stretch()[1]
+    page.call("Input.synthesizePinchGesture", x=x, y=y, scaleFactor=2, gestureSourceType="touch")
+    page.wait_for(f"Number(location.hash.match(/t=-?\\d+,(\\d+)/)[1]) < {0.7 * turned}")
+    page.press("0")
     page.mouse("mousePressed", x - 200, place["y"] + 20, button="left", clickCount=1)
     page.mouse("mouseMoved", x + 200, place["y"] + place["height"] - 20, button="left")
     page.mouse("mouseReleased", x + 200, place["y"] + place["height"] - 20, button="left", clickCount=1)

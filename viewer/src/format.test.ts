@@ -38,7 +38,7 @@ test("kernel names are shortened to what tells them apart", () => {
   assert.equal(shortName(foreach("std::multiplies")), "multi_tensor_apply_kernel<multiplies…>");
   assert.equal(shortName("void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nn_align1>(cutlass_80_simt_sgemm_64x64_8x5_nn_align1::Params)"), "cutlass_80_simt_sgemm_64x64_8x5_nn_align1");
   assert.equal(shortName("void (anonymous namespace)::softmax_warp_forward<float, float, 10>(float*, int)"), "softmax_warp_forward<…>");
-  assert.equal(shortName("<built-in method item of Tensor object at 0x7f00>"), "<built-in method item of Tensor object at 0x7f00>");
+  assert.equal(shortName("<built-in method item of Tensor object at 0x7f00>"), "<built-in method item of Tensor object>");
   assert.equal(shortName("aten::mm"), "aten::mm");
   assert.equal(shortName("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
   assert.equal(shortName("torch/nn/modules/module.py(1501): _call_impl"), "torch/nn/modules/module.py(1501): _call_impl");
@@ -66,4 +66,8 @@ test("where there is little room, the function is shown rather than its file", (
   assert.equal(narrowName("<built-in method run_backward of torch._C._EngineBase object at 0x7f>"), "run_backward");
   assert.equal(narrowName("aten::mm"), "mm");
   assert.equal(narrowName("forward"), "forward");
+});
+
+test("names of Python's objects are shortened by where they lay", () => {
+  assert.equal(shortName("<built-in method run_backward of torch._C._EngineBase object at 0x7fe1e839c800>"), "<built-in method run_backward of torch._C._EngineBase object>");
 });

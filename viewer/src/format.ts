@@ -132,6 +132,8 @@ export function narrowName(name: string): string {
 }
 
 function shortened(name: string): string {
+  // Objects of Python: where one lay tells nothing.
+  if (/ at 0x[0-9a-f]+>$/.test(name)) return name.replace(/ at 0x[0-9a-f]+>$/, ">");
   if (name.length < 24 || !(name.includes("<") || name.includes("(")) || name.includes(".py") || name.startsWith("<")) return name;
   let text = withoutTemplates(name.replaceAll("(anonymous namespace)::", ""));
   // Types of arguments, not a remark as in "thread 7 (pt_autograd_0)" or values as in "forward(batch=7)".

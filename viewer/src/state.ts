@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { AreaAnswer, Gap, SearchAnswer, Source, SpanDetails } from "./source/source.ts";
-import { foldedAtFirst } from "./timeline/layout.ts";
+import { foldedAtFirst, ORDERS, type TrackOrder } from "./timeline/layout.ts";
 
 export interface Stretch {
   from: number;
@@ -28,6 +28,7 @@ export const marks = signal<Stretch[]>([]);
 export const pinned = signal<ReadonlySet<string>>(new Set());
 export const collapsed = signal<ReadonlySet<string>>(new Set());
 export const trackFilter = signal("");
+export const trackOrder = signal<TrackOrder>("busiest");
 export const theme = signal<"light" | "dark">("light");
 export const message = signal("");
 export const helpOpen = signal(false);
@@ -127,6 +128,7 @@ export function stateText(withStretch = true): string {
   const folds = foldsToggled();
   if (folds.length > 0) parts.push(`fold=${folds.join(".")}`);
   if (trackFilter.value !== "") parts.push(`tracks=${encodeURIComponent(trackFilter.value)}`);
+  if (trackOrder.value !== "busiest") parts.push(`order=${trackOrder.value}`);
   if (marks.value.length > 0) parts.push(`marks=${marks.value.map((mark) => `${Math.round(mark.from)},${Math.round(mark.to - mark.from)}`).join(",")}`);
   if (traceShown > 0) parts.push(`of=${traceShown}`);
   return parts.join("&");
@@ -144,6 +146,7 @@ export function restore(text: string, source: Source): Restored {
   const [from, length] = numbers(parameters.get("t"));
   traceShown = source.of;
   trackFilter.value = parameters.get("tracks") ?? "";
+  trackOrder.value = ORDERS.find((one) => one === parameters.get("order")) ?? "busiest";
   const ends = numbers(parameters.get("marks"));
   marks.value = ends.flatMap((begin, i) => (i % 2 === 0 && ends[i + 1] >= 0 ? [{ from: begin, to: begin + ends[i + 1] }] : []));
   stretch.value = length > 0 ? clamped({ from, to: from + length }, source) : wholeOf(source);

@@ -9,6 +9,7 @@
 #include "base/readable.h"
 #include "base/utf8.h"
 #include "sonde/analyse/memory_report.h"
+#include "trace/known_names.h"
 #include "view/flame.h"
 #include "view/page.h"
 #include "view/report_json.h"
@@ -24,8 +25,43 @@ std::string shown(std::string_view text) {
   return readable_line(first_whole(text, kLongestText));
 }
 
-// Nodes as [parent, name, time, own time, count], names once.
-void flame_into(PageJson& json, const std::vector<FlameNode>& all) {
+// Of which class the spans of a name are. An operator and the kernel that it launches may share
+// one.
+class ClassesOfNames {
+ public:
+  explicit ClassesOfNames(const Trace& trace) {
+    const SpanTable& spans = trace.spans();
+    std::vector<Classes> all(trace.strings().size());
+    for (const SpanId span : trace.all_spans()) {
+      const StringId name = spans.name[span];
+      if (!name.valid()) continue;
+      const SpanKind kind = spans.kind[span];
+      Classes& of = all[name.index()];
+      (is_device_work(kind) ? of.on_device : of.on_host) =
+          static_cast<std::int8_t>(span_class(kind));
+    }
+    for (std::uint32_t name = 0; name < all.size(); ++name)
+      if (all[name].on_host >= 0 || all[name].on_device >= 0)
+        known_.emplace(trace.string(StringId(name)), all[name]);
+    known_.emplace(kAllSteps, Classes{static_cast<std::int8_t>(SpanClass::Annotation), -1});
+  }
+  // -1: no span has this name.
+  int operator()(std::string_view name) const {
+    const auto found = known_.find(name);
+    if (found == known_.end()) return -1;
+    return found->second.on_host >= 0 ? found->second.on_host : found->second.on_device;
+  }
+
+ private:
+  struct Classes {
+    std::int8_t on_host = -1;
+    std::int8_t on_device = -1;
+  };
+  std::unordered_map<std::string_view, Classes> known_;
+};
+
+// Nodes as [parent, name, time, own time, count], names and their classes once.
+void flame_into(PageJson& json, const std::vector<FlameNode>& all, const ClassesOfNames& class_of) {
   const std::vector<FlameNode> nodes = flame_for_page(all);
   std::unordered_map<std::string, std::int64_t> places;
   std::vector<std::string> names;
@@ -37,6 +73,7 @@ void flame_into(PageJson& json, const std::vector<FlameNode>& all) {
     name_of.push_back(found->second);
   }
   json.key("names").list(names, [&](const std::string& name) { json.text(shown(name)); });
+  json.key("classes").list(names, [&](const std::string& name) { json.number(class_of(name)); });
   std::size_t i = 0;
   json.key("nodes").list(nodes, [&](const FlameNode& node) {
     json.list(std::array<std::int64_t, 5>{node.parent, name_of[i++], node.total_ns, node.self_ns,
@@ -108,6 +145,7 @@ class MemoryView {
 
   void steps(const DeviceMemory& device) {
     std::vector<StepMemory> all = memory_by_step(profile_, device);
+    json_.key("steps_in_all").number(static_cast<std::int64_t>(all.size()));
     all.resize(std::min(all.size(), kMostShares));
     json_.key("steps").list(all, [&](const StepMemory& step) {
       json_.object([&] {
@@ -123,6 +161,7 @@ class MemoryView {
 
   void leaks(const DeviceMemory& device) {
     std::vector<MemoryLeak> all = memory_leaks(profile_, device);
+    json_.key("leaks_in_all").number(static_cast<std::int64_t>(all.size()));
     all.resize(std::min(all.size(), kMostShares));
     json_.key("leaks").list(all, [&](const MemoryLeak& leak) {
       json_.object([&] {
@@ -164,9 +203,10 @@ std::string overview_json(const TraceAnswers& answers) {
 std::string flame_json(const TraceAnswers& answers) {
   PageJson json;
   const std::vector<FlameNode>& host = answers.report().host.flame;
-  json.key("host").object([&] { flame_into(json, host); });
-  json.key("together").object([&] { flame_into(json, with_threads_joined(host)); });
-  json.key("device").object([&] { flame_into(json, device_flame(answers.trace())); });
+  const ClassesOfNames class_of(answers.trace());
+  json.key("host").object([&] { flame_into(json, host, class_of); });
+  json.key("together").object([&] { flame_into(json, with_threads_joined(host), class_of); });
+  json.key("device").object([&] { flame_into(json, device_flame(answers.trace()), class_of); });
   return json.done();
 }
 
@@ -200,6 +240,8 @@ std::string ledger_json(const TraceAnswers& answers) {
       .list(IdRange<MetadataId>(0, static_cast<std::uint32_t>(trace.metadata().size())),
             [&](MetadataId row) {
               json.object([&] {
+                const ProcessId process = trace.metadata().process[row];
+                json.key("process").number(process.valid() ? process.value() : -1);
                 json.key("key").text(shown(trace.string(trace.metadata().key[row])));
                 json.key("value").text(shown(trace.string(trace.metadata().value[row])));
               });

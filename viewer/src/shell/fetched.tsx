@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A view whose data is asked for when it is first shown, and kept.
 
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Source } from "../source/source.ts";
@@ -46,7 +46,16 @@ export function Waiting({ error }: { error: string }) {
   return <p class="waiting" role="status">{slow.value ? "Of a trace of this size, this takes a while. The timeline can be used meanwhile. " : ""}Computing…</p>;
 }
 
-export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string }) {
+const AROUND_CARDS = 64;
+const windowWidth = signal(window.innerWidth);
+window.addEventListener("resize", () => { windowWidth.value = window.innerWidth; });
+
+/** How wide a chart can be inside a card that is as wide as the page. */
+export function roomOfCards(): number {
+  return Math.max(200, windowWidth.value - AROUND_CARDS);
+}
+
+export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string | undefined }) {
   return (
     <section class="card">
       <h2>{title}</h2>

@@ -2,7 +2,8 @@
 // Keys. WASD and arrows move as long as they are held; the rest act once.
 
 import { search, selectSpan, walk, walkIdle } from "../actions.ts";
-import type { Source } from "../source/source.ts";
+import { CLASSES } from "../colours.ts";
+import type { Source, SpanDetails } from "../source/source.ts";
 import * as state from "../state.ts";
 import { panBy, zoomAt } from "../timeline/hands.ts";
 import { viewsOf } from "../views/views.tsx";
@@ -63,6 +64,12 @@ function step(source: Source, id: number): void {
   if (id >= 0) void selectSpan(source, id, true);
 }
 
+/** The operator that launched it; of a launch, what is around it. */
+function operatorOf(span: SpanDetails): number {
+  const isCall = CLASSES[span.class] === "call";
+  return span.links.find((link) => link.how === "operator" || (isCall && link.how === "parent"))?.id ?? -1;
+}
+
 function close(source: Source): void {
   if (state.helpOpen.value) state.helpOpen.value = false;
   else if (state.selected.value !== null) state.selected.value = null;
@@ -93,7 +100,7 @@ function act(source: Source, event: KeyboardEvent): boolean {
   else if (event.key === "Enter" && (event.target as HTMLElement).tagName !== "BUTTON") walk(source, event.shiftKey ? -1 : 1);
   else if (event.key === "x") state.selectShown.value++;
   else if (event.key === "i") void walkIdle(source);
-  else if (event.key === "o" && span !== null) step(source, span.links.find((link) => link.how === "operator")?.id ?? -1);
+  else if (event.key === "o" && span !== null) step(source, operatorOf(span));
   else if (event.key === "j" || event.key === "k") state.walkTracks.value = { by: event.key === "j" ? 1 : -1 };
   else if ((event.key === "." || event.key === ",") && span === null) state.walkTracks.value = { by: 0 };
   else if (event.key === "." && span !== null) step(source, span.next);

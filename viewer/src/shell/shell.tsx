@@ -163,7 +163,6 @@ function Top({ source, current }: { source: Source; current: string }) {
         {state.searching.value && <span class="count">searching…</span>}
         {!state.searching.value && state.found.value !== null && <span class="count">{state.hit.value >= 0 ? `${countText(state.hit.value + 1)} of ` : ""}{countText(state.found.value.count)}</span>}
       </form> : <span class="spacer" />}
-      {current === "timeline" && <input class="tracks-filter" type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />}
       {hasTimeline && <button type="button" title="Copies a command that opens this view" onClick={() => void copyText(command())}>Copy link</button>}
       {source.canExport && <button type="button" title="Opens ui.perfetto.dev and hands it this trace; the trace stays in your browser" onClick={() => openInPerfetto(source, null)}>Perfetto</button>}
       <button type="button" aria-label="Light or dark" title="Light or dark (t)" onClick={() => { state.theme.value = state.theme.value === "dark" ? "light" : "dark"; }}>◐</button>

@@ -20,7 +20,12 @@ function idleKind(gap: Gap): number {
   return gap[2] === 0 ? gap[3] : gap[2] + 3;
 }
 
-export function idleColour(kind: number): string {
+/** For a style: follows the theme by itself. */
+export function idleStyle(kind: number): string {
+  return `var(${IDLE[kind]})`;
+}
+
+function idleColour(kind: number): string {
   return getComputedStyle(document.documentElement).getPropertyValue(IDLE[kind]);
 }
 
@@ -126,7 +131,7 @@ export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces
         const value = piece.values[i * series + s];
         if (!(value > 0)) continue;
         const size = (value / most) * room;
-        ctx.fillStyle = stacked === 1 ? seriesColour(info.kind === "busy" ? 2 : info.kind === "queue" ? 0 : 5, dark) : seriesColour(s, dark);
+        ctx.fillStyle = stacked === 1 ? seriesColour(info.kind === "busy" ? 2 : info.kind === "queue" ? 0 : 6, dark) : seriesColour(s, dark);
         const left = Math.round(x);
         ctx.fillRect(left, top - size, Math.max(Math.round(next) - left, 1), size);
         top -= size;

@@ -36,7 +36,9 @@ export function panBy(source: Source, part: number): void {
 
 export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void {
   const { source, stage, hover, drag, scroller } = hands;
-  let press: { x: number; y: number; from: number; panning: boolean } | null = null;
+  let press: { x: number; y: number; from: number; panning: boolean; isStill: boolean } | null = null;
+  // Where the mouse or each finger is down.
+  const down = new Map<number, { x: number; y: number }>();
   let still = 0;
   const timeAt = (x: number) => {
     const { from, to } = state.stretch.value;
@@ -68,10 +70,26 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
     if (event.button > 1) return;
     canvas.focus({ preventScroll: true });
     canvas.setPointerCapture(event.pointerId);
-    press = { x: event.offsetX, y: event.offsetY, from: timeAt(event.offsetX), panning: event.shiftKey || event.button === 1 || event.pointerType === "touch" };
+    down.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    press = { x: event.offsetX, y: event.offsetY, from: timeAt(event.offsetX), isStill: down.size === 1, panning: event.shiftKey || event.button === 1 || event.pointerType === "touch" };
+  };
+
+  // Two fingers: the times below them stay below them.
+  const pinch = (event: PointerEvent) => {
+    const before = down.get(event.pointerId)!;
+    const [, other] = [...down].find(([id]) => id !== event.pointerId)!;
+    const now = { x: event.offsetX, y: event.offsetY };
+    down.set(event.pointerId, now);
+    const apart = (a: { x: number; y: number }) => Math.max(Math.hypot(a.x - other.x, a.y - other.y), 10);
+    zoomAt(source, other.x / stage().width, apart(before) / apart(now));
+    moved();
   };
 
   const onMove = (event: PointerEvent) => {
+    if (down.size === 2 && down.has(event.pointerId)) {
+      pinch(event);
+      return;
+    }
     if (press === null) {
       const lines = hands.hoverAt(event.offsetX, event.offsetY);
       hover.value = lines.length === 0 ? null : { x: event.offsetX, y: event.offsetY, lines };
@@ -79,13 +97,14 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
       return;
     }
     hover.value = null;
-    if (press.panning) {
+    if (Math.hypot(event.offsetX - press.x, event.offsetY - press.y) > LEAST_DRAG) press.isStill = false;
+    if (press.panning && !press.isStill) {
       panBy(source, (press.x - event.offsetX) / stage().width);
       scroller.scrollTop += press.y - event.offsetY;
       press.x = event.offsetX;
       press.y = event.offsetY;
       moved();
-    } else if (Math.abs(event.offsetX - press.x) > LEAST_DRAG) {
+    } else if (!press.panning && Math.abs(event.offsetX - press.x) > LEAST_DRAG) {
       drag.value = { from: press.from, to: timeAt(event.offsetX), top: Math.min(press.y, event.offsetY), bottom: Math.max(press.y, event.offsetY) };
     }
   };
@@ -102,9 +121,16 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
   const onUp = (event: PointerEvent) => {
     const was = press;
     press = null;
-    if (was === null || was.panning) return;
+    down.delete(event.pointerId);
+    if (was === null || (was.panning && !was.isStill)) return;
     if (drag.value !== null) finishDrag();
     else click(event.offsetX, event.offsetY);
+  };
+
+  const onCancel = (event: PointerEvent) => {
+    press = null;
+    drag.value = null;
+    down.delete(event.pointerId);
   };
 
   const click = (x: number, y: number) => {
@@ -141,6 +167,7 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
   canvas.addEventListener("pointerdown", onDown);
   canvas.addEventListener("pointermove", onMove);
   canvas.addEventListener("pointerup", onUp);
+  canvas.addEventListener("pointercancel", onCancel);
   canvas.addEventListener("pointerleave", onLeave);
   canvas.addEventListener("dblclick", onDouble);
   return () => {
@@ -148,6 +175,7 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
     canvas.removeEventListener("pointerdown", onDown);
     canvas.removeEventListener("pointermove", onMove);
     canvas.removeEventListener("pointerup", onUp);
+    canvas.removeEventListener("pointercancel", onCancel);
     canvas.removeEventListener("pointerleave", onLeave);
     canvas.removeEventListener("dblclick", onDouble);
   };

@@ -80,18 +80,24 @@ function trackTitles(trace: TraceInfo): string[] {
   return titles.map((title, i) => ((counts.get(key(i)) ?? 0) > 1 && trace.tracks[i].id !== undefined ? `${title} (${trace.tracks[i].id})` : title));
 }
 
-// Devices first: what they do is what one looks for. Then threads, the busiest first.
-function order(a: TrackInfo, b: TrackInfo): number {
+/** How the tracks of a process can be ordered. */
+export const ORDERS = ["busiest", "name", "number"] as const;
+export type TrackOrder = (typeof ORDERS)[number];
+
+// Devices first: what they do is what one looks for. Then threads. Their streams have their numbers' order unless another was chosen.
+function compareTracks(a: TrackInfo, b: TrackInfo, order: TrackOrder): number {
   const rank = (t: TrackInfo) => (t.kind === "stream" || t.kind === "device" ? 0 : t.kind === "thread" ? 1 : 2);
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  if (rank(a) === 0) return (a.device ?? 0) - (b.device ?? 0) || (a.id ?? 0) - (b.id ?? 0);
-  return b.spans - a.spans;
+  const byNumber = (a.device ?? 0) - (b.device ?? 0) || (a.id ?? 0) - (b.id ?? 0);
+  if (order === "name") return trackTitle(a).localeCompare(trackTitle(b), "en", { numeric: true }) || byNumber;
+  return order === "number" || rank(a) === 0 ? byNumber : b.spans - a.spans;
 }
 
 export interface LayoutOptions {
   pinned: ReadonlySet<string>;
   collapsed: ReadonlySet<string>;
   filter: string;
+  order: TrackOrder;
 }
 
 export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
@@ -151,7 +157,7 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
       curves.sort((a, b) => isHost(a.curve) - isHost(b.curve));
       for (const { i } of curves) addCurve(i, false);
       const tracks = trace.tracks.map((info, i) => ({ info, i })).filter(({ info, i }) => (info.process ?? -1) === process && !options.pinned.has(`t${i}`));
-      tracks.sort((a, b) => order(a.info, b.info));
+      tracks.sort((a, b) => compareTracks(a.info, b.info, options.order));
       for (const { i } of tracks) addTrack(i, false);
     }
     if (entries.length === start + 1 && !isFolded) {

@@ -10,6 +10,8 @@ import { LANE } from "./layout.ts";
 
 const LEAST_LABEL = 26;
 const MOST_LABELS = 700;
+/** In pixels: what is narrower is drawn in stronger colours. */
+const NARROW = 4;
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 
 interface Line {
@@ -85,7 +87,6 @@ export class Painter {
 
   private scanTrack(track: TrackPaint, first: number, view: Stretch, columns: number, ratio: number, height: number, palette: Palette, matches: Matches | null, found: Label[]): void {
     const nsPerPixel = (view.to - view.from) / columns;
-    const { table } = palette;
     const stride = this.scan.width;
     const [firstRow, lastRow] = visibleRows(track, height);
     for (const tile of track.tiles) {
@@ -100,7 +101,7 @@ export class Painter {
         let b = offset + end[i] * scale;
         if (b < 0 || a >= columns) continue;
         const dim = matches !== null && !matches(name[i], count[i] > 1 ? -1 : (end[i] - begin[i]) * bucket, look[i] >>> 24);
-        const colour = table[paletteIndex(look[i] >>> 24, name[i], dim ? 0 : (look[i] >>> 16) & 255)];
+        const colour = (b - a < NARROW * ratio ? palette.narrow : palette.table)[paletteIndex(look[i] >>> 24, name[i], dim ? 0 : (look[i] >>> 16) & 255)];
         a = a < 0 ? 0 : a | 0;
         b = b > columns ? columns : b | 0;
         // Neighbours of some width are told apart by a gap.

@@ -5,10 +5,11 @@ import { findOnTimeline, selectSpan, showInTable } from "../actions.ts";
 import { CLASSES, classColour } from "../colours.ts";
 import { NO_NAME, bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
 import { openInPerfetto } from "../shell/perfetto.ts";
+import { Name } from "../shell/name.tsx";
 import { Table } from "../shell/table.tsx";
 import type { AreaRow, Hit, Link, Source, SpanDetails } from "../source/source.ts";
 import * as state from "../state.ts";
-import { IDLE_NAMES, idleColour, idleText } from "./charts.ts";
+import { IDLE_NAMES, idleStyle, idleText } from "./charts.ts";
 import { trackTitle } from "./layout.ts";
 
 export function Swatch({ of }: { of: number }) {
@@ -26,6 +27,10 @@ export function Panel({ source }: { source: Source }) {
 /** Words for classes whose own are not clear to everyone. */
 const CLASS_NAMES: Record<number, string> = { 3: "call of the runtime or system", 6: "other device work", 11: "other" };
 
+export function className(of: number): string {
+  return CLASS_NAMES[of] ?? CLASSES[of];
+}
+
 /** The classes that the trace has; a trace of many names all of them. */
 function classesOf(source: Source): number[] {
   return source.trace.classes ?? [0, 1, 2, 3, 4, 5, 7];
@@ -39,12 +44,12 @@ function Welcome({ source }: { source: Source }) {
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
       {classesOf(source).length > 1 && <p class="legend">
-        {classesOf(source).map((of) => <span key={of}><Swatch of={of} /> {CLASS_NAMES[of] ?? CLASSES[of]}</span>)}
+        {classesOf(source).map((of) => <span key={of}><Swatch of={of} /> {className(of)}</span>)}
       </p>}
       {source.trace.curves.some((curve) => curve.kind === "busy") && (
         <p class="legend">
           <span class="quiet">Below the curve of a busy device, why it idled:</span>
-          {IDLE_NAMES.map((name, i) => <span key={name}><i class="swatch" style={{ background: idleColour(i) }} /> {name}</span>)}
+          {IDLE_NAMES.map((name, i) => <span key={name}><i class="swatch" style={{ background: idleStyle(i) }} /> {name}</span>)}
         </p>
       )}
     </aside>
@@ -157,7 +162,7 @@ function AreaPanel({ source }: { source: Source }) {
           sort={3}
           text={(row) => row.name}
           columns={[
-            { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched" title={row.name}><Swatch of={row.class} />{shortName(row.name)}</span> },
+            { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched" title={row.name}><Swatch of={row.class} /><Name name={row.name} /></span> },
             { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
             { title: "Total", value: (row) => row.total, show: (row) => timeText(row.total), hint: "Time within the area, with what is inside" },
             { title: "Self", value: (row) => row.self, show: (row) => timeText(row.self), bar: true, hint: "Without the spans inside" },
@@ -187,7 +192,7 @@ function FoundPanel({ source }: { source: Source }) {
           rows={found.hits}
           text={(row) => row.name}
           columns={[
-            { title: "Name", value: (row) => row.name, show: (row) => <button type="button" class="link" title={row.name} onClick={() => void selectSpan(source, row.id, true)}><Swatch of={row.class} /> {shortName(row.name)}</button> },
+            { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched"><Swatch of={row.class} /><button type="button" class="link" title={row.name} onClick={() => void selectSpan(source, row.id, true)}><Name name={row.name} /></button></span> },
             { title: "Start", value: (row) => row.start, show: (row) => momentText(row.start, 1000) },
             { title: "Duration", value: (row) => row.length, show: (row) => timeText(row.length), bar: true },
             { title: "Track", value: (row) => trackTitle(source.trace.tracks[row.track]) },

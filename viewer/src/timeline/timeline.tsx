@@ -12,7 +12,7 @@ import * as state from "../state.ts";
 import { levelOf, rangeOf, TileCache } from "../tiles/cache.ts";
 import { CurveCache, drawCurve, gapAt, idleText, largest, valuesAt, valueText } from "./charts.ts";
 import { startHands } from "./hands.ts";
-import { type Entry, type Layout, makeLayout, standIn } from "./layout.ts";
+import { type Entry, type Layout, makeLayout, ORDERS, standIn, type TrackOrder } from "./layout.ts";
 import { NameStore } from "./names.ts";
 import { drawInstants, drawLinks, drawMarks, drawSteps, drawStepsOfProcesses, instantAt, rectOf } from "./overlay.ts";
 import { type Matches, Painter, type TrackPaint } from "./painter.ts";
@@ -80,7 +80,7 @@ export function Timeline({ source }: { source: Source }) {
   const moving = useRef(false);
   const shownAsked = useRef(state.selectShown.peek());
   const redraw = useSignal(0);
-  const layout = useComputed(() => makeLayout(source.trace, { pinned: state.pinned.value, collapsed: state.collapsed.value, filter: state.trackFilter.value }));
+  const layout = useComputed(() => makeLayout(source.trace, { pinned: state.pinned.value, collapsed: state.collapsed.value, filter: state.trackFilter.value, order: state.trackOrder.value }));
 
   const parts = useMemo(() => {
     // Effects wait for the next frame, once for all that changed until then.
@@ -156,6 +156,7 @@ export function Timeline({ source }: { source: Source }) {
 
   return (
     <section class="timeline" aria-label="Timeline">
+      <Choose />
       <Ruler source={source} tiles={parts.tiles} layout={layout} redraw={redraw} size={size} />
       <div class="tracks" ref={wrapper}>
         <div class="scroller" ref={scroller} onScroll={(e) => { top.value = e.currentTarget.scrollTop; }}>
@@ -224,6 +225,20 @@ function Head({ entry }: { entry: Entry }) {
       <span class="title" title={entry.title}>{entry.title}</span>
       {entry.kind === "curve" && entry.info.kind === "memory" && !folded && <Series info={entry.info} />}
       {entry.kind !== "process" && <button type="button" class={`pin ${entry.pinned ? "on" : ""}`} aria-pressed={entry.pinned} title={entry.pinned ? "Unpin" : "Pin to the top"} aria-label={`Pin ${entry.title}`} onClick={pin}>⚲</button>}
+    </div>
+  );
+}
+
+const ORDER_NAMES: Record<TrackOrder, string> = { busiest: "threads: busiest first", name: "threads: by name", number: "threads: by number" };
+
+/** Which tracks are shown, and in which order: above their names. */
+function Choose() {
+  return (
+    <div class="choose">
+      <input type="search" placeholder="Filter tracks" aria-label="Filter tracks by name" value={state.trackFilter.value} onInput={(e) => { state.trackFilter.value = e.currentTarget.value; }} />
+      <select aria-label="Order of threads" title="Order of threads" value={state.trackOrder.value} onChange={(e) => { state.trackOrder.value = e.currentTarget.value as TrackOrder; }}>
+        {ORDERS.map((order) => <option key={order} value={order}>{ORDER_NAMES[order]}</option>)}
+      </select>
     </div>
   );
 }

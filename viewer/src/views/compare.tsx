@@ -4,6 +4,7 @@
 import { findOnTimeline } from "../actions.ts";
 import { bytesText, countText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { Name } from "../shell/name.tsx";
 import { Table } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 
@@ -108,7 +109,7 @@ function Items({ source, title, items }: { source: Source; title: string; items:
         rows={items}
         text={(item) => `${item.name} ${item.operator ?? ""} ${item.status}`}
         columns={[
-          { title: "Name", value: (item) => item.name, show: (item) => <div class="name" title={item.name}>{shortName(item.name)}{(item.operator ?? "") !== "" && <small class="quiet">in {item.operator}</small>}{(item.place ?? "") !== "" && <small class="quiet">{item.place}</small>}</div> },
+          { title: "Name", value: (item) => item.name, show: (item) => <div class="name" title={item.name}><Name name={item.name} />{(item.operator ?? "") !== "" && <small class="quiet">in {item.operator}</small>}{(item.place ?? "") !== "" && <small class="quiet">{item.place}</small>}</div> },
           { title: "Mean change a step", value: (item) => Math.abs(item.delta_ns), show: (item) => signed(item.delta_ns), bar: true },
           { title: "Median before", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
           { title: "Median now", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },

@@ -3,12 +3,17 @@
 
 import { useSignal } from "@preact/signals";
 import { findOnTimeline } from "../actions.ts";
+import { nameColour } from "../colours.ts";
 import { countText, narrowName, percentText, shortName, timeText } from "../format.ts";
 import { useView, Waiting } from "../shell/fetched.tsx";
 import type { Source } from "../source/source.ts";
+import * as state from "../state.ts";
+import { className, Swatch } from "../timeline/panel.tsx";
 
 interface Graph {
   names: string[];
+  /** Of each name; -1: no span has it. Older pages do not have them. */
+  classes?: number[];
   /** parent, name, time, own time, count */
   nodes: [number, number, number, number, number][];
 }
@@ -76,6 +81,8 @@ export function Flame({ source }: { source: Source }) {
   const whole = graph.nodes[0]?.[2] ?? 0;
   const isFound = (node: number) => words.value !== "" && name(node).toLowerCase().includes(words.value.toLowerCase());
   const depth = Math.max(0, ...boxes.map((box) => box.depth)) + 1;
+  const classOf = (node: number) => graph.classes?.[graph.nodes[node][1]] ?? -1;
+  const shown = [...new Set(boxes.map((box) => classOf(box.node)))].filter((of) => of >= 0).sort((a, b) => a - b);
   const threads = data.host.nodes.filter(([parent], i) => i > 0 && parent === 0).length;
   const show = (next: Which) => {
     which.value = next;
@@ -101,13 +108,14 @@ export function Flame({ source }: { source: Source }) {
           {focus.value !== 0 && <button type="button" class="link" onClick={() => findOnTimeline(source, name(focus.value))}>on the timeline</button>}
         </p>
       )}
+      {shown.length > 1 && <p class="legend">{shown.map((of) => <span key={of}><Swatch of={of} /> {className(of)}</span>)}</p>}
       <div class="flame" style={{ height: `${depth * 20}px` }}>
         {boxes.map((box) => (
           <button
             key={box.node}
             type="button"
-            class={`box ${box.width > 0.02 ? "" : "narrow"} shade${(graph.nodes[box.node][1] * 7) % 5} ${isFound(box.node) ? "found" : words.value === "" ? "" : "dim"}`}
-            style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * 20}px` }}
+            class={`box ${box.width > 0.02 ? "" : "narrow"} ${isFound(box.node) ? "found" : words.value === "" ? "" : "dim"}`}
+            style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * 20}px`, background: isFound(box.node) ? undefined : nameColour(classOf(box.node), graph.nodes[box.node][1], state.theme.value === "dark") }}
             title={`${name(box.node)}\n${timeText(graph.nodes[box.node][2])}, ${percentText(graph.nodes[box.node][2], whole)}`}
             onFocus={() => { focus.value = box.node; }}
             onClick={() => { root.value = focus.value = box.node; }}

@@ -2,8 +2,10 @@
 // Work of devices by name: kernels, copies, fills.
 
 import { findOnTimeline, selectSpan, showInTable } from "../actions.ts";
-import { countText, percentText, shortName, timeText } from "../format.ts";
+import { CLASSES } from "../colours.ts";
+import { countText, percentText, timeText } from "../format.ts";
 import { useView, Waiting } from "../shell/fetched.tsx";
+import { Name } from "../shell/name.tsx";
 import { Table } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -29,12 +31,13 @@ export function Kernels({ source }: { source: Source }) {
   if (data.rows.length === 0) return <p class="waiting">This trace has no work of a device. Record with <code>sonde run --gpu</code>.</p>;
   const all = data.rows.reduce((sum, row) => sum + row.ns, 0);
   const hasOccupancy = data.rows.some((row) => row.occupancy >= 0);
+  const kernels = data.rows.filter((row) => CLASSES[row.class] === "kernel").length;
   const tensor = data.rows.filter((row) => row.tensor_cores).reduce((sum, row) => sum + row.ns, 0);
   return (
     <div class="page">
       <header class="bar">
         <h1>Kernels</h1>
-        <p class="quiet">{timeText(all)} of device work{tensor > 0 ? `, ${percentText(tensor, all)} of it in kernels whose names say that they use tensor cores` : ""}.{hasOccupancy ? " Occupancy is estimated and weighted by time." : ""}</p>
+        <p class="quiet">{timeText(all)} of device work{tensor > 0 ? `, ${percentText(tensor, all)} of it in kernels whose names say that they use tensor cores` : ""}.{tensor === 0 && kernels > 0 ? " No kernel's name says that it uses tensor cores." : ""}{hasOccupancy ? " Occupancy is estimated and weighted by time." : ""}</p>
       </header>
       <Table<Row>
         caption="Kernels, copies and fills"
@@ -45,7 +48,7 @@ export function Kernels({ source }: { source: Source }) {
         filter={state.tableFilter.value}
         onFilter={(text) => { state.tableFilter.value = text; }}
         columns={[
-          { title: "Name", value: (row) => row.name, show: (row) => <div class="name" title={row.name}><span class="swatched"><Swatch of={row.class} />{shortName(row.name)}</span>{row.operators.length > 0 && <small class="quiet">{row.operators.map((op) => <button key={op} type="button" class="link" onClick={() => showInTable("operators", op)}>{op}</button>)}</small>}</div> },
+          { title: "Name", value: (row) => row.name, show: (row) => <div class="name" title={row.name}><span class="swatched"><Swatch of={row.class} /><Name name={row.name} /></span>{row.operators.length > 0 && <small class="quiet">{row.operators.map((op) => <button key={op} type="button" class="link" onClick={() => showInTable("operators", op)}>{op}</button>)}</small>}</div> },
           { title: "Total", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true },
           { title: "Share", value: (row) => row.ns / all, show: (row) => percentText(row.ns, all) },
           { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },

@@ -8,6 +8,7 @@ import { findOnTimeline, showError, showStretch } from "../actions.ts";
 import { seriesColour } from "../colours.ts";
 import { bytesText, countText, momentText, percentText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { Name } from "../shell/name.tsx";
 import { barStyle } from "../shell/table.tsx";
 import type { Moment, Share, Source } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -18,6 +19,8 @@ interface Device {
   process: number;
   peak: Moment;
   steps: { step: number; start: number; end: number; at_end: number; peak: number; growth: number }[];
+  steps_in_all?: number;
+  leaks_in_all?: number;
   leaks: { name: string; stack: string; category: string; bytes: number; blocks: number; steps: number }[];
   out_of_memory: number;
   events: number;
@@ -30,6 +33,7 @@ interface Data {
 }
 
 const KEY_STEPS = 100;
+const HEIGHT = 170;
 
 function Curve({ source, curve, peak, onPick }: { source: Source; curve: number; peak: number; onPick: (at: number) => void }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -54,17 +58,25 @@ function Curve({ source, curve, peak, onPick }: { source: Source; curve: number;
     const ratio = window.devicePixelRatio || 1;
     const width = room.value || element.clientWidth;
     element.width = width * ratio;
-    element.height = 170 * ratio;
+    element.height = HEIGHT * ratio;
     const ctx = element.getContext("2d")!;
     ctx.scale(ratio, ratio);
     if (piece.value === null) return;
-    drawCurve(ctx, source.trace.curves[curve], [piece.value], { from: 0, to: length }, width, 0, 170, dark);
-    ctx.strokeStyle = dark ? "#ffffff" : "#14181d";
+    drawCurve(ctx, source.trace.curves[curve], [piece.value], { from: 0, to: length }, width, 0, HEIGHT, dark);
+    ctx.strokeStyle = ctx.fillStyle = dark ? "#ffffff" : "#14181d";
     const x = Math.round((shown.value / length) * width) + 0.5;
+    // Thin enough to see the curve below it.
+    ctx.globalAlpha = 0.6;
     ctx.beginPath();
     ctx.moveTo(x, 0);
-    ctx.lineTo(x, 170);
+    ctx.lineTo(x, HEIGHT);
     ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.beginPath();
+    ctx.moveTo(x - 5, 0);
+    ctx.lineTo(x + 5, 0);
+    ctx.lineTo(x, 7);
+    ctx.fill();
   });
   const step = (by: number) => onPick(Math.min(Math.max(shown.value + (by * source.trace.length) / KEY_STEPS, 0), source.trace.length));
   const pick = (event: MouseEvent & { currentTarget: HTMLCanvasElement }) => onPick((event.offsetX / event.currentTarget.clientWidth) * source.trace.length);
@@ -171,10 +183,10 @@ export function Memory({ source }: { source: Source }) {
         {!isPeak && <button type="button" class="link" onClick={() => { picked.value = null; }}>Back to the peak</button>}
       </p>
       <div class="cards">
-        <Shares title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} held="Allocated by" shares={moment.by_op} whole={moment.live} show={(name) => (name.startsWith("(") ? name : <button type="button" class="link" onClick={() => findOnTimeline(source, name)}>{name}</button>)} />
+        <Shares title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} held="Allocated by" shares={moment.by_op} whole={moment.live} show={(name) => (name.startsWith("(") ? name : <button type="button" class="link" onClick={() => findOnTimeline(source, name)}><Name name={name} /></button>)} />
         {moment.by_module.some((share) => !share.name.startsWith("(")) && <Shares title="By module" held="Allocated for" shares={moment.by_module} whole={moment.live} show={(name) => name.split(".").map((part, i) => <span key={i}>{i > 0 && <>.<wbr /></>}{part}</span>)} />}
         {device.steps.length > 0 && (
-          <Card title="Steps">
+          <Card title="Steps" note={(device.steps_in_all ?? 0) > device.steps.length ? `The first ${countText(device.steps.length)} of ${countText(device.steps_in_all ?? 0)}.` : undefined}>
             <table>
               <thead><tr><th scope="col">Step</th><th scope="col" class="n">Peak</th><th scope="col" class="n">At its end</th><th scope="col" class="n">Growth</th></tr></thead>
               <tbody>{device.steps.map((step) => <tr key={step.start}><td><button type="button" class="link" onClick={() => showStretch(source, step.start, step.end)}>{step.step}</button></td><td class="n">{bytesText(step.peak)}</td><td class="n">{bytesText(step.at_end)}</td><td class="n">{bytesText(step.growth)}</td></tr>)}</tbody>
@@ -185,8 +197,9 @@ export function Memory({ source }: { source: Source }) {
           <Card title="Never freed" note="Allocated before the last step and still held when it ended. What is allocated in many steps may be a leak.">
             <table>
               <thead><tr><th scope="col">Operator</th><th scope="col">Category</th><th scope="col" class="n">Bytes</th><th scope="col" class="n">Blocks</th><th scope="col" class="n">Steps</th></tr></thead>
-              <tbody>{device.leaks.slice(0, 25).map((leak, i) => <tr key={i}><td class="wrap">{leak.name}{leak.stack !== "" && <small class="quiet">{leak.stack}</small>}</td><td>{leak.category.replaceAll("_", " ")}</td><td class="n">{bytesText(leak.bytes)}</td><td class="n">{countText(leak.blocks)}</td><td class="n">{countText(leak.steps)}</td></tr>)}</tbody>
+              <tbody>{device.leaks.slice(0, MOST_SHARES).map((leak, i) => <tr key={i}><td class="wrap">{leak.name}{leak.stack !== "" && <small class="quiet">{leak.stack}</small>}</td><td>{leak.category.replaceAll("_", " ")}</td><td class="n">{bytesText(leak.bytes)}</td><td class="n">{countText(leak.blocks)}</td><td class="n">{countText(leak.steps)}</td></tr>)}</tbody>
             </table>
+            {(device.leaks_in_all ?? device.leaks.length) > MOST_SHARES && <p class="quiet">and {countText((device.leaks_in_all ?? device.leaks.length) - MOST_SHARES)} more</p>}
           </Card>
         )}
       </div>

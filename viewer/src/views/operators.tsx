@@ -3,8 +3,9 @@
 
 import { useSignal } from "@preact/signals";
 import { findOnTimeline } from "../actions.ts";
-import { bytesText, countText, largeText, shortName, timeText } from "../format.ts";
+import { bytesText, countText, largeText, timeText } from "../format.ts";
 import { useView, Waiting } from "../shell/fetched.tsx";
+import { Name } from "../shell/name.tsx";
 import { type Column, Table } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -76,7 +77,7 @@ export function Operators({ source }: { source: Source }) {
               title: "Name", value: (row) => row.name,
               show: (row) => (
                 <div class="name" title={row.name}>
-                  {shortName(row.name)}
+                  <Name name={row.name} />
                   {row.shapes !== "" && <small class="quiet">{row.shapes}</small>}
                   {row.stack.length > 0 && <small class="quiet">{row.stack.slice(0, 3).join(" ← ")}</small>}
                 </div>

@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { findOnTimeline, selectGap, selectSpan, showError, showStretch } from "../actions.ts";
 import { bytesText, countText, momentText, percentText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { Name } from "../shell/name.tsx";
 import { barStyle } from "../shell/table.tsx";
 import type { AreaRow, Source } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -73,6 +74,8 @@ interface Data {
   measured_ns: number;
   length_ns: number;
   recording_ns: number;
+  /** Whether the verdict and the findings leave out what the profiler added; older pages do not say. */
+  corrected?: boolean;
   lost: string[];
   incomplete: string[];
   findings: Finding[];
@@ -224,7 +227,7 @@ function Evidence({ source, finding }: { source: Source; finding: Finding }) {
 }
 
 /** What the slowest step has more of than the others, if the report does not call it slow. */
-function slowestText(slowest: StepRow, steps: StepRow[]): string {
+function slowestText(slowest: StepRow, steps: StepRow[], all: number): string {
   const others = steps.filter((step) => step !== slowest);
   const mean = (of: (step: StepRow) => number) => others.reduce((sum, step) => sum + of(step), 0) / Math.max(others.length, 1);
   const parts: [string, number][] = [
@@ -232,6 +235,7 @@ function slowestText(slowest: StepRow, steps: StepRow[]): string {
     ["outside operators", slowest.host_ns - slowest.in_operators_ns - mean((step) => step.host_ns - step.in_operators_ns)],
   ];
   const [where, more] = parts[0][1] >= parts[1][1] ? parts[0] : parts[1];
+  if (steps.length < all) return "No step stands out.";
   return `No step stands out. It spent ${timeText(Math.max(more, 0))} more ${where} than ${others.length === 1 ? "the other" : "the others on average"}.`;
 }
 
@@ -240,20 +244,23 @@ function Answers({ source, data }: { source: Source; data: Data }) {
   const slowest = data.steps.length > 1 ? data.steps.reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst)) : null;
   const gaps = data.devices.flatMap((device) => device.gaps.map((gap) => ({ device: device.device, ...gap }))).sort((a, b) => b.ns - a.ns);
   const peak = data.memory.reduce<Data["memory"][number] | null>((most, one) => (most === null || one.bytes > most.bytes ? one : most), null);
+  if (slowest === null && data.devices.length === 0 && peak === null) return null;
   return (
-    <div class="answers">
+    <section>
+      <h2>At a glance{data.corrected === true && <span class="quiet"> as recorded, with the time that the profiler added</span>}</h2>
+      <div class="answers">
       {slowest !== null && (
         <section class="card">
           <h2>Slowest step</h2>
           <p><button type="button" class="link" onClick={() => showStep(source, slowest)}>Step {slowest.step}</button> with {timeText(slowest.host_ns)}; {data.steps.length === 2 ? "the other took" : "the median is"} {timeText(data.steps.length === 2 ? (data.steps.find((step) => step !== slowest)?.host_ns ?? 0) : data.median_step_ns)}.</p>
-          <p class="quiet">{slowest.why === "" ? slowestText(slowest, data.steps) : `${sentenceText(slowest.why)}.`}</p>
+          <p class="quiet">{slowest.why === "" ? slowestText(slowest, data.steps, data.steps_in_all) : `${sentenceText(slowest.why)}.`}</p>
         </section>
       )}
       {data.devices.map((device) => (
         <section key={device.device} class="card">
           <h2>Device {device.device}</h2>
-          <p>Busy for {timeText(device.busy_ns)}, idle for {timeText(device.extent_ns - device.busy_ns)}{device.gaps.length > 0 && ` in ${countText(device.gaps_in_all ?? device.gaps.length)} ${device.gaps.length === 1 ? "gap" : "gaps"}`}.</p>
-          <p class="quiet">From its first work to its last.</p>
+          <p>Busy {percentText(device.busy_ns, device.extent_ns)} of {timeText(device.extent_ns)}, from its first work to its last.</p>
+          <p class="quiet">{timeText(device.busy_ns)} busy, {timeText(device.extent_ns - device.busy_ns)} idle{device.gaps.length > 0 && ` in ${countText(device.gaps_in_all ?? device.gaps.length)} ${device.gaps.length === 1 ? "gap" : "gaps"}`}.</p>
         </section>
       ))}
       {gaps.length > 0 && (
@@ -270,7 +277,8 @@ function Answers({ source, data }: { source: Source; data: Data }) {
           <p class="quiet">Of what was allocated while recording, {peak.owner} held the most: {bytesText(peak.owner_bytes)}.</p>
         </section>
       )}
-    </div>
+      </div>
+    </section>
   );
 }
 
@@ -334,7 +342,7 @@ function Names({ source, title, rows }: { source: Source; title: string; rows: N
         <tbody>
           {rows.map((row) => (
             <tr key={row.name}>
-              <td class="wrap">{row.rest === 1 ? row.name : <button type="button" class="link" title={row.name} onClick={() => findOnTimeline(source, row.name)}>{shortName(row.name)}</button>}</td>
+              <td class="wrap">{row.rest === 1 ? row.name : <button type="button" class="link" title={row.name} onClick={() => findOnTimeline(source, row.name)}><Name name={row.name} /></button>}</td>
               <td class="n" data-bar="" style={barStyle(row.ns / most)}>{timeText(row.ns)}</td>
               <td class="n">{countText(row.count)}</td>
             </tr>

@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { selectSpan, showStretch } from "../actions.ts";
 import { countText, sentenceText, shortName, timeText } from "../format.ts";
-import { Card, useView, Waiting } from "../shell/fetched.tsx";
+import { Card, roomOfCards, useView, Waiting } from "../shell/fetched.tsx";
 import { barStyle } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
 import * as state from "../state.ts";
@@ -97,7 +97,7 @@ export function Ranks({ source }: { source: Source }) {
 function HeatMap({ source, data }: { source: Source; data: Data }) {
   if (data.steps.length === 0) return null;
   const places = new Map(data.ranks.map((rank, i) => [rank.rank, i]));
-  const cell = Math.max(3, Math.min(64, Math.floor(1100 / data.steps.length)));
+  const cell = Math.max(3, Math.min(64, Math.floor((roomOfCards() - LEFT) / data.steps.length)));
   const line = data.ranks.length > 64 ? 6 : 18;
   const every = Math.ceil(40 / cell);
   const sources = new Map(data.ranks.map((rank) => [rank.rank, rank.source]));
@@ -105,8 +105,8 @@ function HeatMap({ source, data }: { source: Source; data: Data }) {
   const canShow = source.traces.length > 1 || source.trace.steps.length > 0;
   return (
     <Card title="Steps and ranks">
-      <p class="legend"><span><i class="swatch held" /> held others up</span><span><i class="swatch waited" /> waited for others</span><span class="quiet">{canShow ? "Click for the timeline of that rank and step. " : ""}Darker is a larger part of the step.{data.all_steps > data.steps.length ? ` The first ${countText(data.steps.length)} steps.` : ""}</span></p>
-      <svg class="heat" role="img" aria-label="Of each step and rank, how long it waited and held others up; the table below has the sums" width={70 + cell * data.steps.length} height={20 + line * data.ranks.length}>
+      <p class="legend"><span><i class="swatch held" /> held others up</span><span><i class="swatch waited" /> waited for others</span><span class="quiet">{canShow ? "Click for the timeline of that rank and step. " : ""}A stronger colour is a larger part of the step.{data.all_steps > data.steps.length ? ` The first ${countText(data.steps.length)} steps.` : ""}</span></p>
+      <svg class="heat" role="img" aria-label="Of each step and rank, how long it waited and held others up; the table below has the sums" width={LEFT + cell * data.steps.length} height={20 + line * data.ranks.length}>
         {line > 10 && data.ranks.map((rank, i) => <text key={rank.rank} x={62} y={20 + i * line + 12} text-anchor="end" class={rank.rank === data.blamed ? "blamed" : ""}>rank {rank.rank}</text>)}
         {data.steps.map((step, column) => column % every === 0 && <text key={step.step} x={70 + column * cell} y={12}>{step.step}</text>)}
         {data.steps.map((step, column) => step.ranks.map(([rank, duration, wait, caused]) => {
@@ -136,8 +136,12 @@ function showStep(source: Source, rank: number, file: string, step: number): voi
   void selectSpan(source, own[3], false);
 }
 
-const WIDTH = 900;
+const MOST_WIDTH = 900;
 const LEFT = 70;
+
+function widthOfCharts(): number {
+  return Math.min(MOST_WIDTH, roomOfCards() - LEFT - 10);
+}
 
 /** The lines of a chart with one for each rank. */
 function lines(count: number): { line: number; hasNames: boolean } {
@@ -155,19 +159,20 @@ function ArrivalChart({ data }: { data: Data }) {
   if (data.arrivals.length === 0) return null;
   const one = data.arrivals[chosen.value] ?? data.arrivals[0];
   const end = Math.max(1, one.last, ...one.ranks.map(([, , to]) => to));
-  const x = (time: number) => LEFT + (time / end) * WIDTH;
+  const width = widthOfCharts();
+  const x = (time: number) => LEFT + (time / end) * width;
   const { line, hasNames } = lines(one.ranks.length);
   return (
     <Card title="Arrivals">
       <p class="legend">
-        <label>Collective <select value={chosen.value} onChange={(event) => { chosen.value = Number(event.currentTarget.value); }}>
+        <label>Collective <select class="file" value={chosen.value} onChange={(event) => { chosen.value = Number(event.currentTarget.value); }}>
           {data.arrivals.map((of, i) => <option key={`${i}.${of.step}`} value={i}>{collectiveText(of)}</option>)}
         </select></label>
         <span><i class="swatch waited" /> waited for the last</span><span><i class="swatch sent" /> transfer</span>
         <span class="quiet">Thin lines are the errors of the clocks.{one.members > one.ranks.length ? ` The first ${countText(one.ranks.length)} of ${countText(one.members)} ranks.` : ""}</span>
       </p>
-      <svg class="heat" role="img" aria-label={`When each rank came to ${collectiveText(one)}`} width={LEFT + WIDTH + 10} height={24 + line * one.ranks.length}>
-        <text x={LEFT} y={12}>0</text><text x={LEFT + WIDTH} y={12} text-anchor="end">{timeText(end)}</text>
+      <svg class="heat" role="img" aria-label={`When each rank came to ${collectiveText(one)}`} width={LEFT + width + 10} height={24 + line * one.ranks.length}>
+        <text x={LEFT} y={12}>0</text><text x={LEFT + width} y={12} text-anchor="end">{timeText(end)}</text>
         {one.ranks.map(([rank, from, to, error], i) => {
           const y = 20 + i * line;
           const middle = y + (line - 2) / 2;
@@ -193,13 +198,14 @@ function ClockChart({ data }: { data: Data }) {
   const least = Math.min(0, ...ranks.map((rank) => Math.min(rank.low, rank.offset - rank.error)));
   const most = Math.max(0, ...ranks.map((rank) => Math.max(rank.high, rank.offset + rank.error)));
   if (ranks.length < 2 || most - least < 1) return null;
-  const x = (time: number) => LEFT + ((time - least) / (most - least)) * WIDTH;
+  const width = widthOfCharts();
+  const x = (time: number) => LEFT + ((time - least) / (most - least)) * width;
   const { line, hasNames } = lines(ranks.length);
   return (
     <Card title="Clocks">
       <p class="legend"><span><i class="swatch held" /> added to the rank's times</span><span><i class="swatch error" /> its error</span><span><i class="swatch bounds" /> possible</span></p>
-      <svg class="heat" role="img" aria-label="Of each rank, what was added to its times; the table above has the figures" width={LEFT + WIDTH + 10} height={24 + line * ranks.length}>
-        <text x={LEFT} y={12}>{timeText(least)}</text><text x={LEFT + WIDTH} y={12} text-anchor="end">{timeText(most)}</text>
+      <svg class="heat" role="img" aria-label="Of each rank, what was added to its times; the table above has the figures" width={LEFT + width + 10} height={24 + line * ranks.length}>
+        <text x={LEFT} y={12}>{timeText(least)}</text><text x={LEFT + width} y={12} text-anchor="end">{timeText(most)}</text>
         <line class="last" x1={x(0)} x2={x(0)} y1={18} y2={20 + line * ranks.length} />
         {ranks.map((rank, i) => {
           const y = 20 + i * line;

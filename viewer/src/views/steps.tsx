@@ -21,6 +21,14 @@ export interface StepRow {
 
 const MOST_BARS = 240;
 
+/** At most so many, in order: of every few neighbours the slowest. */
+function barsOf(steps: StepRow[]): StepRow[] {
+  if (steps.length <= MOST_BARS) return steps;
+  return Array.from({ length: MOST_BARS }, (_, i) =>
+    steps.slice(Math.floor((i * steps.length) / MOST_BARS), Math.floor(((i + 1) * steps.length) / MOST_BARS)).reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst)),
+  );
+}
+
 /** A step on the timeline, with its details if it has a span. */
 export function showStep(source: Source, step: StepRow): void {
   showStretch(source, step.begin_ns, step.begin_ns + step.host_ns);
@@ -31,6 +39,7 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
   if (steps.length === 0) return null;
   const most = Math.max(1, ...steps.map((step) => step.host_ns));
   const slowest = steps.reduce((worst, step) => (step.host_ns > worst.host_ns ? step : worst));
+  const bars = barsOf(steps);
   const show = (step: StepRow) => showStep(source, step);
   const hasWhy = steps.some((step) => step.why !== "");
   const listed = [...steps].sort((a, b) => b.host_ns - a.host_ns).slice(0, 12);
@@ -38,13 +47,13 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
     <Card title={all === 2 ? "2 steps" : `${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} at the median`}>
       <p>The slowest is step <button type="button" class="link" onClick={() => show(slowest)}>{slowest.step}</button> with {timeText(slowest.host_ns)}.{slowest.why !== "" && ` ${sentenceText(slowest.why)}.`}</p>
       <div class="bars" aria-hidden="true">
-        {steps.slice(0, MOST_BARS).map((step) => (
+        {bars.map((step) => (
           <button key={step.begin_ns} type="button" tabIndex={-1} class={step.why !== "" ? "odd" : ""} title={`Step ${step.step}: ${timeText(step.host_ns)}${step.busy_ns >= 0 ? `, device busy ${timeText(step.busy_ns)}` : ""}`} onClick={() => show(step)} style={{ height: `${(100 * step.host_ns) / most}%` }}>
             {step.busy_ns > 0 && <i style={{ height: `${(100 * step.busy_ns) / Math.max(step.host_ns, 1)}%` }} />}
           </button>
         ))}
       </div>
-      <p class="legend"><span><i class="swatch step" /> time of the step</span><span><i class="swatch busy" /> in which a device was busy</span></p>
+      <p class="legend"><span><i class="swatch step" /> time of the step{bars.length < all ? `, the slowest of about every ${countText(all / bars.length)}` : ""}</span><span><i class="swatch busy" /> in which a device was busy</span></p>
       <table>
         <thead><tr><th scope="col">Slowest steps</th><th scope="col" class="n">Time</th><th scope="col" class="n">In operators</th><th scope="col" class="n">Device busy</th><th scope="col" class="n">Copies</th><th scope="col" class="n">Peak memory</th>{hasWhy && <th scope="col">Why</th>}</tr></thead>
         <tbody>
