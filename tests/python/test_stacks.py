@@ -2,6 +2,7 @@
 """Python's own lines: what `with_stack` records is what `traceback` says."""
 
 import asyncio
+import random
 import threading
 import traceback
 
@@ -115,6 +116,47 @@ def test_names_of_any_letters():
     with profile(with_stack=True) as prof:
         space["naïve_函数"]()
     assert prof.events()[0].stack[1] == "päth/файл.py(2): naïve_函数"
+
+
+def test_paths_that_differ_in_any_frame():
+    choose = random.Random(1)
+
+    def generated(n):
+        yield from (step(n) for _ in range(2))
+
+    async def awaited(n):
+        await asyncio.sleep(0)
+        step(n)
+
+    async def two(n):
+        await asyncio.gather(awaited(n), awaited(n - 1))
+
+    def deeper(n):
+        return step(n)
+
+    def step(n):
+        mark(f"at {n}")
+        if n <= 0:
+            return
+        for _ in range(choose.randint(0, 2)):
+            way = choose.randint(0, 3)
+            if way == 0:
+                step(n - 1)
+            elif way == 1:
+                deeper(n - choose.randint(1, 3)); mark(f"after {n}")  # noqa: E702
+            elif way == 2:
+                list(generated(n - 2))
+            else:
+                [deeper(n - 1) for _ in range(2)]
+
+    def work():
+        for _ in range(20):
+            step(12)
+        asyncio.run(two(6))
+        step(3)
+
+    recorded, expected = recorded_and_seen(work)
+    assert recorded == expected and len(recorded) > 200
 
 
 def test_deep_stacks_keep_their_inner_end():

@@ -11,7 +11,6 @@
 namespace sonde {
 namespace {
 
-constexpr std::size_t kTypeOfObject = 8;  // after the reference count
 constexpr std::size_t kLongestText = 1024;
 
 template <typename Function>
@@ -53,42 +52,6 @@ const PythonInterpreter* PythonInterpreter::find() {
   // Leaked: operators run while the program's statics are destroyed.
   static const PythonInterpreter* const found = make();
   return found;
-}
-
-const char* PythonInterpreter::innermost(const char* thread) const {
-  const auto* const frame = load<const char*>(thread, layout_->thread_frame);
-  if (layout_->through < 0 || frame == nullptr) return frame;
-  return load<const char*>(frame, static_cast<std::size_t>(layout_->through));
-}
-
-bool PythonInterpreter::is_code(const char* object) const {
-  return object != nullptr && load<const void*>(object, kTypeOfObject) == code_type_;
-}
-
-bool PythonInterpreter::is_of_c(const char* frame) const {
-  return layout_->owner >= 0 &&
-         load<std::uint8_t>(frame, static_cast<std::size_t>(layout_->owner)) == kPythonFrameOfC;
-}
-
-std::uint64_t PythonInterpreter::instruction_of(const char* frame) const {
-  if (layout_->position_is == PythonPosition::Pointer)
-    return load<std::uint64_t>(frame, layout_->position);
-  return static_cast<std::uint64_t>(load<std::int32_t>(frame, layout_->position));
-}
-
-std::size_t PythonInterpreter::frames(const char* thread, PythonFrame* out,
-                                      std::size_t most) const {
-  std::size_t count = 0;
-  for (const char* frame = innermost(thread); frame != nullptr && count < most;
-       frame = load<const char*>(frame, layout_->previous)) {
-    if (is_of_c(frame)) continue;
-    const auto* const code = load<const char*>(frame, layout_->code);
-    if (!is_code(code)) break;  // not the object that we expected
-    out[count++] = {code, instruction_of(frame), load<const char*>(code, layout_->lines),
-                    load<const char*>(code, layout_->filename),
-                    load<std::int32_t>(code, layout_->first_line)};
-  }
-  return count;
 }
 
 int PythonInterpreter::byte_of(const PythonFrame& frame) const {

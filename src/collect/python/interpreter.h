@@ -41,12 +41,34 @@ class PythonInterpreter {
   // Python's state of the calling thread; null if there is none.
   const char* this_thread() const { return static_cast<const char*>(this_thread_()); }
 
-  // The innermost frame of a thread and the instruction that it executes; null if none runs.
-  const char* innermost(const char* thread) const;
-  std::uint64_t instruction_of(const char* frame) const;
+  // The innermost frame of a thread and the instruction that it executes; null if none runs. This
+  // may be a frame of the interpreter's own.
+  const char* innermost(const char* thread) const {
+    const auto* const frame = load<const char*>(thread, layout_->thread_frame);
+    if (layout_->through < 0 || frame == nullptr) return frame;
+    return load<const char*>(frame, static_cast<std::size_t>(layout_->through));
+  }
+  std::uint64_t instruction_of(const char* frame) const {
+    if (layout_->position_is == PythonPosition::Pointer)
+      return load<std::uint64_t>(frame, layout_->position);
+    return static_cast<std::uint64_t>(load<std::int32_t>(frame, layout_->position));
+  }
 
-  // The innermost `most` frames of a thread, innermost first.
-  std::size_t frames(const char* thread, PythonFrame* out, std::size_t most) const;
+  // The first frame of Python code, from `frame` on outwards; null if there is none.
+  const char* of_code(const char* frame) const {
+    while (frame != nullptr && is_of_c(frame)) frame = around(frame);
+    return frame != nullptr && is_code(load<const char*>(frame, layout_->code)) ? frame : nullptr;
+  }
+  const char* around(const char* frame) const {
+    return load<const char*>(frame, layout_->previous);
+  }
+  // Of a frame of Python code.
+  PythonFrame look_at(const char* frame) const {
+    const auto* const code = load<const char*>(frame, layout_->code);
+    return {code, instruction_of(frame), load<const char*>(code, layout_->lines),
+            load<const char*>(code, layout_->filename),
+            load<std::int32_t>(code, layout_->first_line)};
+  }
 
   // The place of a frame that is still running.
   PythonPlace place(const PythonFrame& frame) const;
@@ -63,9 +85,16 @@ class PythonInterpreter {
     std::memcpy(static_cast<void*>(&value), object + offset, sizeof(T));
     return value;
   }
+  static constexpr std::size_t kTypeOfObject = 8;  // after the reference count
+
   static PythonInterpreter* make();
-  bool is_code(const char* object) const;
-  bool is_of_c(const char* frame) const;
+  bool is_code(const char* object) const {
+    return object != nullptr && load<const void*>(object, kTypeOfObject) == code_type_;
+  }
+  bool is_of_c(const char* frame) const {
+    return layout_->owner >= 0 &&
+           load<std::uint8_t>(frame, static_cast<std::size_t>(layout_->owner)) == kPythonFrameOfC;
+  }
   int byte_of(const PythonFrame& frame) const;
   std::string text(const char* unicode) const;
 

@@ -26,50 +26,88 @@ std::uint64_t hash_of(std::uint64_t hash, const PythonFrame& frame) {
                          static_cast<std::uint64_t>(frame.first_line));
 }
 
-// Use one per thread. A stack that the thread has seen before costs a walk and a look-up. If a
-// stack differs from the last one only in its inner frames, only these are hashed.
+// Use one per thread. A stack that the thread has seen before costs a walk and a look-up. The
+// frames around those that changed since the last walk are compared with it, and neither copied nor
+// hashed.
 class PythonStacks {
  public:
   std::uint32_t here(const PythonInterpreter& python, const char* thread, std::size_t skip) {
-    Walk& now = walks_[1 - last_walk_];
-    now.count = python.frames(thread, now.frames.data(), now.frames.size());
-    if (now.count <= skip) return 0;
-    hash(now, walks_[last_walk_]);
-    last_walk_ = 1 - last_walk_;
-    const std::uint64_t wanted = now.hashes[skip] + (now.count - skip);
+    walk(python, thread);
+    if (count_ <= skip) return 0;
+    const std::uint64_t wanted = walk_[count_ - 1 - skip].hash + (count_ - skip);
     if (wanted == last_hash_ && last_ != 0) return last_;
     std::uint32_t& number = stacks_[wanted];
-    if (number == 0) number = make(python, now.frames.data() + skip, now.count - skip);
+    if (number == 0) number = make(python, count_ - skip);
     last_hash_ = wanted;
     last_ = number;
     return number;
   }
 
  private:
-  struct Walk {
-    std::size_t count = 0;
-    std::array<PythonFrame, kMostPythonFrames> frames;
-    std::array<std::uint64_t, kMostPythonFrames> hashes;  // of a frame and all around it
+  struct Walked {
+    const char* address;
+    PythonFrame frame;
+    std::uint64_t hash;  // of the frame and all around it
   };
 
-  // From the outermost frame inwards, as far as the last walk found the same frames.
-  static void hash(Walk& now, const Walk& last) {
-    std::size_t at = now.count;
-    std::size_t before = last.count;
-    while (at > 0 && before > 0 && now.frames[at - 1] == last.frames[before - 1])
-      now.hashes[--at] = last.hashes[--before];
-    std::uint64_t hash = at < now.count ? now.hashes[at] : 0;
-    while (at > 0) {
-      --at;
-      now.hashes[at] = hash = hash_of(hash, now.frames[at]);
+  // Makes walk_ what runs now. A thread's frames may move: generators have theirs elsewhere.
+  void walk(const PythonInterpreter& python, const char* thread) {
+    fresh_count_ = 0;
+    std::size_t next = count_;  // walk_[next] and those within it are no longer there
+    std::size_t run = 0;        // walk_[next, run) are still there, with nothing between them
+    const char* address = python.of_code(python.innermost(thread));
+    for (; address != nullptr && fresh_count_ + (run - next * (run != 0)) < kMostPythonFrames;
+         address = python.of_code(python.around(address))) {
+      const PythonFrame now = python.look_at(address);
+      if (run != 0) {
+        if (next > 0 && is_same(walk_[next - 1], address, now)) {
+          --next;
+          continue;
+        }
+        copy_to_fresh(run, next);
+        run = 0;
+      }
+      const std::size_t found = find(address, next);
+      if (found > 0) next = found - 1;
+      if (found > 0 && is_same(walk_[next], address, now)) {
+        run = found;
+      } else {
+        fresh_[fresh_count_++] = {address, now, 0};
+      }
+    }
+    // Only if it reaches outwards as far as before is what is still there the rest of the stack.
+    const bool is_rest = run != 0 && next == 0 && address == nullptr;
+    if (run != 0 && !is_rest) copy_to_fresh(run, next);
+    count_ = is_rest ? run : 0;
+    std::uint64_t hash = count_ > 0 ? walk_[count_ - 1].hash : 0;
+    while (fresh_count_ > 0) {
+      Walked& fresh = fresh_[--fresh_count_];
+      fresh.hash = hash = hash_of(hash, fresh.frame);
+      walk_[count_++] = fresh;
     }
   }
+  // One more than its place in walk_[0, next), 0 if it was not found. Inner frames have higher
+  // addresses, but for those of generators, and in Python before 3.11.
+  std::size_t find(const char* address, std::size_t next) const {
+    while (next > 0 && walk_[next - 1].address > address) --next;
+    for (int tries = 8; next > 0 && tries > 0; --tries, --next) {
+      if (walk_[next - 1].address == address) return next;
+    }
+    return 0;
+  }
+  static bool is_same(const Walked& before, const char* address, const PythonFrame& now) {
+    return before.address == address && before.frame == now;
+  }
+  // walk_[end, begin), the innermost first.
+  void copy_to_fresh(std::size_t begin, std::size_t end) {
+    while (begin > end) fresh_[fresh_count_++] = walk_[--begin];
+  }
 
-  std::uint32_t make(const PythonInterpreter& python, const PythonFrame* frames,
-                     std::size_t count) {
+  // Of the outermost `count` frames.
+  std::uint32_t make(const PythonInterpreter& python, std::size_t count) {
     std::array<std::uint32_t, kMostPythonFrames> numbers;
     for (std::size_t i = 0; i < count; ++i) {
-      numbers[i] = frame(python, frames[i]);
+      numbers[i] = frame(python, walk_[count - 1 - i].frame);
       if (numbers[i] == 0) return 0;  // recording has stopped
     }
     return sonde_stack(numbers.data(), count);
@@ -84,8 +122,10 @@ class PythonStacks {
     return number;
   }
 
-  std::array<Walk, 2> walks_;
-  std::size_t last_walk_ = 0;
+  std::array<Walked, kMostPythonFrames> walk_;  // the outermost first
+  std::size_t count_ = 0;
+  std::array<Walked, kMostPythonFrames> fresh_;  // the innermost first
+  std::size_t fresh_count_ = 0;
   std::uint64_t last_hash_ = 0;
   std::uint32_t last_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> stacks_;
@@ -139,10 +179,11 @@ uint64_t sonde_python_call_place(void) {
   const sonde::PythonInterpreter* const python = sonde::PythonInterpreter::find();
   const char* const thread = python != nullptr ? python->this_thread() : nullptr;
   if (thread == nullptr) return 0;
-  std::array<sonde::PythonFrame, sonde::kMostPythonFrames> frames;
-  const std::size_t count = python->frames(thread, frames.data(), frames.size());
   std::uint64_t hash = 0;
-  for (std::size_t i = 0; i < count; ++i) hash = sonde::hash_of(hash, frames[i]);
+  std::size_t left = sonde::kMostPythonFrames;
+  for (const char* frame = python->of_code(python->innermost(thread)); frame != nullptr && left > 0;
+       frame = python->of_code(python->around(frame)), --left)
+    hash = sonde::hash_of(hash, python->look_at(frame));
   return hash;
 }
 
