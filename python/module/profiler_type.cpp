@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "collect/record_options.h"
 #include "messages.h"
 #include "observer.h"
 #include "types.h"
@@ -309,9 +310,10 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   PyObject* observer = nullptr;
   const char* output = nullptr;
   PyObject* kinds = nullptr;
-  int flags[9] = {};
-  if (PyArg_ParseTuple(args, "OpppppppppsOOOOO", &activities, &flags[0], &flags[1], &flags[2],
-                       &flags[3], &flags[4], &flags[5], &flags[6], &flags[7], &flags[8], &output,
+  const char* gpu_level = nullptr;
+  int flags[8] = {};
+  if (PyArg_ParseTuple(args, "OppppppppssOOOOO", &activities, &flags[0], &flags[1], &flags[2],
+                       &flags[3], &flags[4], &flags[5], &flags[6], &flags[7], &gpu_level, &output,
                        &schedule, &ready, &trace_id, &observer, &kinds) == 0 ||
       !parse_activities(activities, options.record.activities) ||
       !parse_kinds(kinds, options.only_kinds))
@@ -324,7 +326,9 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   options.acc_events = flags[5] != 0;
   options.record.numbered_events = flags[6] != 0;
   options.record.overloads_in_names = flags[7] != 0;
-  if (flags[8] != 0) options.record.gpu_level = GpuLevel::Full;
+  const Result<GpuLevel> level = gpu_level_named(gpu_level);
+  if (!level) return raise(level.error());
+  options.record.gpu_level = *level;
   options.output = output;
   options.execution_trace_observer = observer_in(observer);
   auto callbacks = std::make_shared<Callbacks>();
@@ -380,7 +384,7 @@ PyObject* action_in_schedule(PyObject* /*module*/, PyObject* args) {
 PyMethodDef profiler_functions[] = {
     {"profiler", make_profiler, METH_VARARGS,
      "profiler(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, "
-     "acc_events, numbered_events, overloads_in_names, all_of_gpu, output, schedule, "
+     "acc_events, numbered_events, overloads_in_names, gpu_level, output, schedule, "
      "on_trace_ready, "
      "custom_trace_id_callback, observer, kinds)."},
     {"supported_activities", activities_supported, METH_NOARGS, "What sources record."},

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import html
 import json
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from sonde import _native
 from sonde._averages import FunctionEventAvg
@@ -21,6 +23,19 @@ class StringTable(dict):
     def __missing__(self, key: str) -> str:
         self[key] = key
         return key
+
+
+class MemRecordsAcc:
+    """Finds the records of memory between two times. A record is a pair, of which the first says its `start_ns()`."""
+
+    def __init__(self, mem_records: Iterable[Any]) -> None:
+        self._mem_records = sorted(mem_records, key=lambda record: record[0].start_ns())
+        self._start_nses: List[int] = [record[0].start_ns() for record in self._mem_records]
+
+    def in_interval(self, start_us: float, end_us: float) -> Iterator[Any]:
+        """Those from `start_us` to `end_us`, both included."""
+        first = bisect.bisect_left(self._start_nses, start_us * 1000)
+        return iter(self._mem_records[first:bisect.bisect_right(self._start_nses, end_us * 1000)])
 
 
 class EventList(list):
@@ -207,22 +222,22 @@ def _plain_list(items: List[Any], use_device: Optional[str], profile_memory: boo
 def _changing(name: str) -> Callable[..., Any]:
     change = getattr(list, name)
 
+    @functools.wraps(change)
     def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
         self._filled()
         self._native = None
         return change(self, *args, **kwargs)
 
-    method.__name__ = name
     return method
 
 
 def _looking(name: str) -> Callable[..., Any]:
     look = getattr(list, name)
 
+    @functools.wraps(look)
     def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
         return look(self._filled(), *args, **kwargs)
 
-    method.__name__ = name
     return method
 
 

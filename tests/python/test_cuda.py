@@ -59,6 +59,15 @@ def test_waits_are_recorded_if_asked_for(tmp_path):
     assert "cuda_sync" in {event.get("cat") for event in exported(prof, tmp_path)}
 
 
+def test_work_is_not_joined_if_asked_for(tmp_path):
+    work()
+    with profile(activities=BOTH, experimental_config=_ExperimentalConfig(disable_external_correlation=True)) as prof:
+        work()
+    found = [event for event in exported(prof, tmp_path) if event.get("cat") in DEVICE + ("cuda_runtime",)]
+    assert any(event["cat"] == "kernel" for event in found)
+    assert not any(event["args"].get("External id") for event in found)
+
+
 def test_calls_and_work_say_their_operator(tmp_path):
     work()
     with profile(activities=BOTH) as prof:

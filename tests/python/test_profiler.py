@@ -36,6 +36,8 @@ def test_has_pytorchs_arguments_in_its_order():
                           "custom_trace_id_callback", "post_processing_timeout_s"]
     with pytest.raises(TypeError):
         profile([ProfilerActivity.CPU])
+    sort = inspect.signature(autograd_profiler.EventList.sort).parameters
+    assert list(sort) == ["self", "key", "reverse"] and sort["key"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_records_ranges_with_their_text(recorded):
@@ -305,6 +307,7 @@ def test_says_what_has_no_effect():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         profile(experimental_config=_ExperimentalConfig(verbose=True))
+        profile(experimental_config=_ExperimentalConfig(disable_external_correlation=True))
     with pytest.raises(ValueError, match="non-negative"):
         profile(post_processing_timeout_s=-1)
 
@@ -348,6 +351,23 @@ def test_the_older_profiler_too():
         autograd_profiler.profile(use_device="hpu")
 
 
+def test_the_older_profiler_has_ids_and_switches():
+    prof = autograd_profiler.profile(with_stack=True, custom_trace_id_callback=lambda: "mine")
+    assert prof.create_trace_id() == "mine" and prof.config(create_trace_id=True).trace_id == "mine"
+    assert len(prof.default_trace_id()) == 32 and int(prof.default_trace_id(), 16) and prof.config().with_stack
+    assert not autograd_profiler._is_profiler_enabled
+    with prof:
+        assert autograd_profiler._is_profiler_enabled and prof.trace_id == "mine"
+        prof.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+        with record_function("left out"):
+            pass
+        prof.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+        with record_function("kept"):
+            pass
+    assert [event.name for event in prof.function_events] == ["kept"]
+    assert prof.__exit__(None, None, None) is False
+
+
 def test_the_rest_of_autograd_profiler():
     unique = autograd_profiler.EnforceUnique()
     unique.see(1, 2)
@@ -359,6 +379,14 @@ def test_the_rest_of_autograd_profiler():
     assert tracker.increment_step("a") == before + 1
     assert tracker.erase_step_count("a") and not tracker.erase_step_count("a")
     assert autograd_profiler.Interval(1, 3).elapsed_us() == 2
+
+    class Record:
+        def __init__(self, ns):
+            self.start_ns = lambda: ns
+
+    records = [(Record(ns), False) for ns in (9000, 1000, 3000, 3001)]
+    found = autograd_profiler.MemRecordsAcc(records).in_interval(1, 3)
+    assert [record.start_ns() for record, _ in found] == [1000, 3000]
     with autograd_profiler.emit_nvtx() as emitted:
         with pytest.raises(RuntimeError, match="NVTX annotation context manager is not reentrant"):
             emitted.__enter__()

@@ -10,12 +10,14 @@
 from __future__ import annotations
 
 import os
+import uuid
 import warnings
-from typing import Any, Callable, Iterable, Optional, Set, Tuple
+from typing import Any, Callable, Iterable, NamedTuple, Optional, Set, Tuple
 
 from sonde import _native
 from sonde._averages import FunctionEventAvg
-from sonde._event_list import EventList, StringTable
+from sonde._calls import follow_collections
+from sonde._event_list import EventList, MemRecordsAcc, StringTable
 from sonde._files import _export_chrome_trace
 from sonde._function_event import FunctionEvent
 from sonde._modules import follow_modules
@@ -24,13 +26,25 @@ from sonde._step_tracker import KinetoStepTracker
 from sonde._tensors import finish_tensors, follow_tensors
 from sonde._times import FormattedTimesMixin, Interval, Kernel
 from sonde._torch import tell_torch
-from sonde.profiler._actions import ProfilerActivity, _attach_sources
+from sonde.profiler._actions import ProfilerActivity, _activity, _attach_sources
 from sonde.profiler._experimental_config import _switches, _warn_of
 from sonde.profiler._kineto_results import KinetoResults
 from sonde.profiler._profile import _Results
 
 _ACTIVITY_OF = {"cuda": ProfilerActivity.CUDA, "xpu": ProfilerActivity.XPU, "mtia": ProfilerActivity.MTIA, "hpu": ProfilerActivity.HPU,
                 "privateuseone": ProfilerActivity.PrivateUse1}
+
+
+class ProfilerConfig(NamedTuple):
+    """What a profiler was asked for."""
+
+    record_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+    with_flops: bool
+    with_modules: bool
+    experimental_config: Any
+    trace_id: str
 
 
 class profile(_Results):
@@ -59,6 +73,8 @@ class profile(_Results):
         self.with_modules = with_modules
         self.use_cpu = use_cpu
         self.acc_events = acc_events
+        self.experimental_config = experimental_config
+        self.custom_trace_id_callback = custom_trace_id_callback
         if experimental_config is not None:
             _warn_of(experimental_config)
         _attach_sources()
@@ -94,14 +110,16 @@ class profile(_Results):
         self._tell(True)
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        if self.enabled:
-            if self.profile_memory and self.record_shapes:
-                finish_tensors()
-            self._native.stop_trace()
-            self._tell(False)
-            self._forget()
-            self._is_finished = True
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> Optional[bool]:
+        if not self.enabled:
+            return None
+        if self.profile_memory and self.record_shapes:
+            finish_tensors()
+        self._native.stop_trace()
+        self._tell(False)
+        self._forget()
+        self._is_finished = True
+        return False
 
     def _tell(self, is_recording: bool) -> None:
         tell_torch(self, is_recording)
@@ -109,6 +127,8 @@ class profile(_Results):
             follow_tensors(self, is_recording)
         if self.with_modules:
             follow_modules(self, is_recording)
+        if getattr(self.experimental_config, "record_python_gc_info", False):
+            follow_collections(self, is_recording)
 
     def _events(self) -> EventList:
         if not self.enabled or not self._native.trace_id:
@@ -131,6 +151,19 @@ class profile(_Results):
     @property
     def trace_id(self) -> str:
         return self._native.trace_id
+
+    def default_trace_id(self) -> str:
+        """A new id: 32 hexadecimal digits."""
+        return f"{uuid.uuid4().int:032X}"
+
+    def create_trace_id(self) -> str:
+        """A new id, made by `custom_trace_id_callback` if there is one."""
+        return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
+
+    def config(self, create_trace_id: bool = False) -> ProfilerConfig:
+        """What it was asked for, with its trace id or with a new one."""
+        return ProfilerConfig(self.record_shapes, self.profile_memory, self.with_stack, self.with_flops, self.with_modules,
+                              self.experimental_config, self.create_trace_id() if create_trace_id else self.trace_id)
 
     def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: Optional[int] = 75,
               max_name_column_width: Optional[int] = 55, max_shapes_column_width: Optional[int] = 80,
@@ -155,8 +188,8 @@ class profile(_Results):
         self._events().export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
-        """Not supported: gives a warning, and recording continues unchanged."""
-        warnings.warn("toggle_collection_dynamic has no effect: Sonde cannot turn single activities off while it records", stacklevel=2)
+        """Leaves out what begins from now on, of these activities, until it is enabled again."""
+        self._native.toggle(enabled, [_activity(one).value for one in activities])
 
     def __repr__(self) -> str:
         return repr(self._events()) if self._is_finished else "<unfinished torch.autograd.profile>"
@@ -221,6 +254,12 @@ class EnforceUnique:
         self.seen.add(key)
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_is_profiler_enabled":
+        return _native.is_recording()
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
 __all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EnforceUnique", "parse_nvprof_trace",
-           "KinetoStepTracker", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "FormattedTimesMixin",
+           "KinetoStepTracker", "EventList", "FunctionEvent", "MemRecordsAcc", "FunctionEventAvg", "Interval", "Kernel", "FormattedTimesMixin",
            "StringTable"]

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from sonde._averages import FunctionEventAvg
-from sonde._event_list import EventList, StringTable
+from sonde._event_list import EventList, MemRecordsAcc, StringTable
 from sonde._function_event import FunctionEvent
 from sonde._times import FormattedTimesMixin, Interval, Kernel, _format_time
 
-__all__ = ["EventList", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg", "StringTable"]
+__all__ = ["EventList", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg", "StringTable",
+           "MemRecordsAcc"]

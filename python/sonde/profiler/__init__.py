@@ -13,6 +13,8 @@ torch need not be installed: without it, ranges and steps are recorded. docs/pyt
 
 from __future__ import annotations
 
+import enum
+
 from sonde._device_type import DeviceType
 from sonde._record_function import _RecordFunctionFast, record_function
 from sonde.profiler import itt
@@ -21,6 +23,21 @@ from sonde.profiler._execution_trace import ExecutionTraceObserver, _ITraceObser
 from sonde.profiler._experimental_config import _ExperimentalConfig
 from sonde.profiler._profile import _KinetoProfile, profile
 from sonde.profiler._tensorboard import tensorboard_trace_handler
+
+class RecordScope(enum.IntEnum):
+    """What an event's `scope` means."""
+
+    FUNCTION = 0
+    BACKWARD_FUNCTION = 1
+    TORCHSCRIPT_FUNCTION = 2
+    KERNEL_FUNCTION_DTYPE = 3
+    CUSTOM_CLASS = 4
+    BUILD_FEATURE = 5
+    LITE_INTERPRETER = 6
+    USER_SCOPE = 7
+    STATIC_RUNTIME_OP = 8
+    STATIC_RUNTIME_MODEL = 9
+
 
 _supported_activities = supported_activities
 

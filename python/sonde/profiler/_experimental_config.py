@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Tuple
 _ALWAYS = ("verbose", "profile_all_threads")
 # What it does if it is asked.
 _DONE = ("record_python_gc_info", "capture_overload_names", "expose_kineto_event_metadata", "trace_only",
-         "enable_cuda_sync_events")
+         "enable_cuda_sync_events", "disable_external_correlation")
 _DEFAULTS: Dict[str, Any] = {
     "profiler_metrics": [],
     "profiler_measure_per_kernel": False,
@@ -47,10 +47,14 @@ class _ExperimentalConfig:
         return f"_ExperimentalConfig({', '.join(changed)})"
 
 
-def _switches(config: Any) -> Tuple[bool, ...]:
-    """Whether events are numbered, whether exported names contain overloads, and whether waits of a GPU are recorded."""
-    names = ("expose_kineto_event_metadata", "capture_overload_names", "enable_cuda_sync_events")
-    return tuple(bool(getattr(config, name, False)) for name in names)
+def _switches(config: Any) -> Tuple[bool, bool, str]:
+    """Whether events are numbered, whether exported names contain overloads, and how much of a GPU is recorded (docs/gpu.md)."""
+    level = "linked"
+    if getattr(config, "enable_cuda_sync_events", False):
+        level = "full"
+    elif getattr(config, "disable_external_correlation", False):
+        level = "lean"
+    return (bool(getattr(config, "expose_kineto_event_metadata", False)), bool(getattr(config, "capture_overload_names", False)), level)
 
 
 def _warn_of(config: Any) -> None:
