@@ -197,6 +197,12 @@ PyObject* calls_stop(PyObject* /*module*/, PyObject* /*none*/) {
   return none();
 }
 
+// In a child of fork, calls that are open begin again: their recording is the parent's.
+PyObject* calls_forked(PyObject* /*module*/, PyObject* /*none*/) {
+  OpenCalls::count_recording();
+  return none();
+}
+
 // hook_everywhere(is_on): the profile hook of all threads.
 PyObject* hook_everywhere(PyObject* /*module*/, PyObject* is_on) {
   if (setters().here == nullptr) {
@@ -235,6 +241,7 @@ PyMethodDef calls_functions[] = {
     {"calls_start", calls_start, METH_VARARGS,
      "calls_start(frame, prefixes, own, hooks, module_call): what is open now begins."},
     {"calls_stop", calls_stop, METH_NOARGS, nullptr},
+    {"calls_forked", calls_forked, METH_NOARGS, "In a child of fork."},
     {"hook_everywhere", hook_everywhere, METH_O, "hook_everywhere(is_on): on all threads."},
     {"hook_here", hook_here, METH_NOARGS, "On this thread."},
     {"monitor_begin", method(monitor_begin), METH_FASTCALL, nullptr},

@@ -42,10 +42,15 @@ int prepare_ranges(void* /*self*/, const sonde_request* request, char* /*why*/,
   inputs_wanted.store(request->record_shapes != 0);
   return 0;
 }
+// Counts starts, so that each recording can be told what was told to the last one.
+std::atomic<unsigned> starts{0};
+void count_start(void* /*self*/) {
+  starts.fetch_add(1);
+}
 void do_nothing(void* /*self*/) {}
 
 const sonde_plugin kRangesPlugin = {sizeof(kRangesPlugin), SONDE_ACTIVITY_CPU, "python",   nullptr,
-                                    prepare_ranges,        do_nothing,         do_nothing, nullptr};
+                                    prepare_ranges,        count_start,        do_nothing, nullptr};
 
 sonde_range begin_range(std::string_view name, const char* args, Py_ssize_t args_bytes,
                         std::uint32_t module, std::uint8_t scope = kUserScope) {
@@ -235,6 +240,20 @@ PyObject* is_recording_now(PyObject*, PyObject*) {
   return boolean(sonde_is_recording() != 0);
 }
 
+PyObject* recording_number(PyObject*, PyObject*) {
+  return PyLong_FromUnsignedLong(sonde_is_recording() != 0 ? 1 + starts.load() : 0);
+}
+
+// ranges_have(stacks, inputs): what a recording wants that began before this module was loaded.
+PyObject* ranges_have(PyObject* /*module*/, PyObject* args) {
+  int stacks = 0;
+  int inputs = 0;
+  if (PyArg_ParseTuple(args, "pp", &stacks, &inputs) == 0) return nullptr;
+  if (stacks != 0) stacks_wanted.store(true);
+  if (inputs != 0) inputs_wanted.store(true);
+  return none();
+}
+
 PyObject* has_python_stacks(PyObject*, PyObject*) {
   return boolean(sonde_has_python() != 0);
 }
@@ -259,6 +278,10 @@ PyMethodDef range_functions[] = {
      "Records the operators of the torch that this process has loaded."},
     {"attach_cuda", attach_cuda, METH_NOARGS, "Records CUDA devices."},
     {"is_recording", is_recording_now, METH_NOARGS, "Whether some session records."},
+    {"ranges_have", ranges_have, METH_VARARGS,
+     "ranges_have(stacks, inputs): for a recording that began before this module was loaded."},
+    {"recording_number", recording_number, METH_NOARGS,
+     "0 if no session records; else another number after each start of one."},
     {"has_python_stacks", has_python_stacks, METH_NOARGS,
      "Whether the frames of this interpreter can be read."},
     {nullptr, nullptr, 0, nullptr}};

@@ -116,9 +116,14 @@ class _Monitor:
 class _Calls(_Switch):
     _teller: Any = None
 
+    def _after_fork(self) -> None:
+        if self._profilers:
+            _native.calls_forked()
+
     def _begin(self) -> None:
         if self._teller is None:
             self._teller = _Monitor() if hasattr(sys, "monitoring") else _Hook()
+            os.register_at_fork(after_in_child=self._after_fork)
         if not self._teller.is_free():
             warnings.warn(f"calls are not recorded: other tools use {self._teller.name}", stacklevel=5)
             self._profilers.clear()

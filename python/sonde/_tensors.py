@@ -43,16 +43,19 @@ class _Tensors(_Switch):
         super().__init__()
         self._handles: List[Any] = []
         self._hears_optimizers = False
+        self._recording = 0
         self._modules: "weakref.WeakSet[Any]" = weakref.WeakSet()
         # How many tensors an optimizer had state for when it was last recorded.
         self._optimizers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 
-    def turn(self, profiler: Any, is_on: bool) -> None:
-        if is_on:
-            # Every recording gets everything.
+    def _is_recorded(self) -> bool:
+        """Every recording gets everything."""
+        number = _native.recording_number()
+        if number != self._recording:
+            self._recording = number
             self._modules.clear()
             self._optimizers.clear()
-        super().turn(profiler, is_on)
+        return number != 0
 
     def _begin(self) -> None:
         modules = sys.modules.get("torch.nn.modules.module")
@@ -88,7 +91,7 @@ class _Tensors(_Switch):
                 self._optimizer(found)
 
     def _module(self, module: Any, inputs: Any) -> None:
-        if is_traced():
+        if is_traced() or not self._is_recorded():
             return
         try:
             if module not in self._modules:
@@ -110,7 +113,7 @@ class _Tensors(_Switch):
                 _tell_parameter(parameter, name)
 
     def _optimizer(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
-        if is_traced():
+        if is_traced() or not self._is_recorded():
             return
         # An optimizer whose __init__ did not finish has no state.
         state = getattr(optimizer, "state", {})

@@ -27,6 +27,7 @@ constexpr const char* kRunAfter = "SONDE_RUN_AFTER";         // ns after that
 constexpr const char* kRunFor = "SONDE_RUN_FOR";             // ns
 constexpr const char* kRunFromStep = "SONDE_RUN_FROM_STEP";  // numbers of steps
 constexpr const char* kRunSteps = "SONDE_RUN_STEPS";
+constexpr const char* kRunPython = "SONDE_RUN_PYTHON";  // words for python/sonde/_run.py
 constexpr const char* kRunCaptures =
     "SONDE_RUN_CAPTURES";  // 1: record between cudaProfilerStart and …Stop
 constexpr const char* kRunSignalStart = "SONDE_RUN_SIGNAL_START";  // numbers

@@ -16,7 +16,7 @@ constexpr RecordFlag kFlags[] = {
     {&RecordOptions::record_shapes, &sonde_request::record_shapes, "shapes", "record_shapes",
      "Record the shapes and types of inputs"},
     {&RecordOptions::with_modules, &sonde_request::with_modules, "modules", "with_modules",
-     "Record the module of each operator: from TorchScript and ModuleScope, but not from Python"},
+     "Record the module of each operator: from Python, TorchScript and ModuleScope"},
     {&RecordOptions::with_flops, &sonde_request::with_flops, "flops", "with_flops",
      "Estimate FLOPs; implies --shapes"},
 };

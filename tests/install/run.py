@@ -61,7 +61,7 @@ def python_package(cli: Path, package: Path, folder: Path):
     """The package finds its libraries, and the program finds the package."""
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     run(sys.executable, "-c", "import sonde; print(sonde.__version__)", cwd=folder, env=environment)
-    stands_in = "import sys; sys.exit(not any(type(finder).__module__ == '_sonde_stand_in' for finder in sys.meta_path))"
+    stands_in = "import sys; sys.exit(not any(type(finder).__module__ == '_sonde_torch_import' for finder in sys.meta_path))"
     run(cli, "run", "-q", "--force", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "-c", stands_in, cwd=folder)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch's operators, recorded in the process that runs them, beside torch's own profiler."""
 
+import collections
 import os
 import subprocess
 import sys
@@ -358,6 +359,55 @@ def test_sonde_run_stands_in_for_torchs_profilers(tmp_path):
     assert said.stdout == ANSWER
     # The whole program is recorded as well.
     assert "aten::add" in [row.key for row in sonde.open(tmp_path / "run.sonde").key_averages()]
+
+
+NETWORK = """
+import os, torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2)
+    def forward(self, x):
+        return self.second(self.first(x).relu())
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+for _ in range(3):
+    net(torch.ones(3, 4)).sum().backward()
+    optimizer.step()
+if not os.fork():
+    net(torch.ones(3, 4))
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_sonde_run_knows_modules_and_what_tensors_are_for(tmp_path):
+    trace = run_of(NETWORK, tmp_path, "--modules", "--shapes", "--memory")
+    names = collections.Counter(event.name for event in trace.events())
+    assert [names[f"nn.Module: {name}"] for name in ("Net", "Net.first", "Net.second")] == [3, 3, 3]
+    roles = trace.tensor_roles
+    purposes = collections.Counter(roles["purpose"][row] for row in range(len(roles)))
+    assert purposes["parameter"] >= 4 and purposes["gradient"] >= 4 and purposes["optimizer_state"] >= 4
+    # A window that begins later is told as well.
+    later = run_of(NETWORK, tmp_path, "--modules", "--shapes", "--memory", "--from-step", "1", "--force").tensor_roles
+    assert sum(later["purpose"][row] == "parameter" for row in range(len(later))) >= 4
+
+
+def calls_in(trace):
+    spans = trace.spans
+    return [spans.row(row)["name"] for row in range(len(spans)) if spans.row(row)["kind"] == "python_function"]
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_sonde_run_records_calls(tmp_path):
+    trace = run_of(NETWORK, tmp_path, "--calls")
+    names = collections.Counter(calls_in(trace))
+    assert any(name.endswith("script.py(7): forward") for name in names), [name for name in names if "forward" in name]
+    assert names["nn.Module: Net_0"] == 3 and names["nn.Module: Linear_1"] == 3
+    assert names["<built-in function linear>"] == 6
+    child = next(path for path in tmp_path.glob("run.*.sonde"))
+    assert calls_in(sonde.open(child)).count("nn.Module: Net_0") == 1
 
 
 def test_captured_graphs_by_pytorchs_rules():

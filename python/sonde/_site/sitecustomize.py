@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`sonde run --as-torch-profiler` puts this folder first in PYTHONPATH, so that it runs before the program."""
+"""`sonde run` puts this folder first in PYTHONPATH if it is asked for what only Python knows, so that it runs before the program."""
 
 import importlib
 import importlib.util
@@ -9,14 +9,23 @@ import sys
 _here = os.path.dirname(os.path.abspath(__file__))
 
 
-def _stand_in() -> None:
+def _torch_import():
     """Does not import the package, because a program without torch does not need it."""
-    path = os.path.join(os.path.dirname(_here), "_stand_in.py")
-    spec = importlib.util.spec_from_file_location("_sonde_stand_in", path)
+    path = os.path.join(os.path.dirname(_here), "_torch_import.py")
+    spec = importlib.util.spec_from_file_location("_sonde_torch_import", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.stand_in()
+    return module
+
+
+def _follow_torch(wanted) -> None:
+    try:
+        run = importlib.import_module("sonde._run")
+    except ImportError as error:
+        print(f"sonde: recording goes on without the package for Python: {error}", file=sys.stderr)
+    else:
+        run.follow_torch(wanted)
 
 
 def _customize() -> None:
@@ -27,7 +36,8 @@ def _customize() -> None:
         importlib.import_module("sitecustomize")
     except ImportError:
         pass
-    _stand_in()
+    wanted = os.environ.get("SONDE_RUN_PYTHON", "stand-in").split(",")
+    _torch_import().when_torch_is_there(lambda: _follow_torch(wanted))
 
 
 _customize()

@@ -138,6 +138,10 @@ void add_run(Parser& parser) {
       ->expected(0, 1);
   command->add_flag("--as-torch-profiler", run.as_torch_profiler,
                     "In Python programs, replace torch's profilers with Sonde's");
+  command->add_flag(
+      "--calls", run.calls,
+      "In Python programs with torch, record every call of a function, which slows them "
+      "down");
   command->add_flag("--opencl", run.opencl, "Record OpenCL kernels and copies");
   add_parsed(command, "--budget", "BYTES",
              "Memory for events that are not yet in the file (default 256M, at least 1M)",

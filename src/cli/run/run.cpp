@@ -157,6 +157,28 @@ ChildCommand child_command(const RunCommand& command, const RunOptions& options,
   return child;
 }
 
+// Modules are also asked for in programs without Python, which do not need the package.
+Result<void> ask_python(ChildCommand& child, const RunCommand& command, const std::string& folder) {
+  const RecordOptions& record = command.options.record;
+  PythonWishes wishes;
+  wishes.stand_in = command.as_torch_profiler;
+  wishes.calls = command.calls;
+  wishes.modules = record.with_modules;
+  wishes.tensors = record.with_modules && record.record_shapes && record.profile_memory;
+  wishes.stacks = record.with_stack;
+  wishes.shapes = record.record_shapes;
+  if (!wishes.any() || child.environment.empty()) return {};
+  const Result<std::string> package = python_package_folder(folder);
+  if (package) {
+    add_wishes(child, wishes, *package);
+  } else if (wishes.stand_in || wishes.calls) {
+    return Failure(package.error());
+  } else if (!command.quiet) {
+    say("modules of Python are not recorded: " + package.error().message);
+  }
+  return {};
+}
+
 std::string signal_words(int number) {
   return "signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
 }
@@ -231,10 +253,7 @@ Result<int> run_program(const RunCommand& command) {
 
   ChildCommand child = child_command(command, options, target, libraries);
   add_opencl_layer(child, opencl_layer);
-  if (command.as_torch_profiler) {
-    SONDE_TRY(const std::string package, python_package_folder(folder));
-    add_stand_in(child, package);
-  }
+  SONDE_TRY_VOID(ask_python(child, command, folder));
   SONDE_TRY(const ChildEnd end, run_child(child));
   if (end.exec_errno != 0) return cannot_start(program, end.exec_errno);
   // The reader of our messages may be gone, or the disk full. The exit status still matters.

@@ -19,6 +19,7 @@ struct RunCommand {
   DumpOn dump_on;                  // what makes the ring a file; nothing: the program's end
   std::int64_t dumps = 10;         // at most, of a process
   bool as_torch_profiler = false;  // Sonde's profilers in place of torch's
+  bool calls = false;              // of Python functions
   bool opencl = false;             // record work of OpenCL
   bool quiet = false;
   bool force = false;  // replace a file that exists

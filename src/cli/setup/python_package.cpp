@@ -3,8 +3,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
+#include "agent/run_environment.h"
 #include "cli/run/child_output.h"
 #include "cli/setup/torch_install.h"
 
@@ -70,7 +72,16 @@ Result<std::string> give_package_to(const std::string& python, const std::string
 }
 
 // Python imports `sitecustomize` before the program; ours calls the one that it hides.
-void add_stand_in(ChildCommand& child, const std::string& package_folder) {
+void add_wishes(ChildCommand& child, const PythonWishes& wishes,
+                const std::string& package_folder) {
+  const std::pair<bool, const char*> words[] = {
+      {wishes.stand_in, "stand-in"}, {wishes.calls, "calls"},   {wishes.modules, "modules"},
+      {wishes.tensors, "tensors"},   {wishes.stacks, "stacks"}, {wishes.shapes, "shapes"}};
+  std::string wanted;
+  for (const auto& [is_wanted, word] : words) {
+    if (is_wanted) wanted += (wanted.empty() ? "" : ",") + std::string(word);
+  }
+  child.environment.emplace_back(kRunPython, wanted);
   std::string path = package_folder + "/sonde/_site:" + package_folder;
   const char* const others = ::getenv(kPythonPath);
   if (others != nullptr && *others != '\0') path += std::string(":") + others;

@@ -17,7 +17,17 @@ Result<std::string> python_package_folder(const std::string& library_folder);
 // was done, as a sentence.
 Result<std::string> give_package_to(const std::string& python, const std::string& package_folder);
 
-// Makes every Python in that program use Sonde's profilers instead of torch's.
-void add_stand_in(ChildCommand& child, const std::string& package_folder);
+// What every Python in a program is asked for; see python/sonde/_run.py.
+struct PythonWishes {
+  bool stand_in = false;  // Sonde's profilers in place of torch's
+  bool calls = false;
+  bool modules = false;
+  bool tensors = false;  // what they are for
+  bool stacks = false;   // with the modules and ranges
+  bool shapes = false;
+
+  bool any() const { return stand_in || calls || modules; }
+};
+void add_wishes(ChildCommand& child, const PythonWishes& wishes, const std::string& package_folder);
 
 }  // namespace sonde::cli
