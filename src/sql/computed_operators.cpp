@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/cpp_names.h"
+#include "base/median.h"
 #include "sonde/analyse/events.h"
 #include "sql/computed.h"
 #include "sql/span_fields.h"
@@ -148,11 +149,7 @@ std::vector<std::int64_t> medians(const Trace& trace, Groups& groups) {
     if (of_span[span] != kNoGroup)
       durations[of_span[span]].push_back(trace.spans().duration_ns[span]);
   std::vector<std::int64_t> result;
-  for (std::vector<Nanos>& all : durations) {
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    result.push_back(*middle);
-  }
+  for (std::vector<Nanos>& all : durations) result.push_back(median(all));
   return result;
 }
 
@@ -192,7 +189,7 @@ Part kernel_stats_part(Source& source) {
   const auto groups =
       std::make_shared<Groups>(trace, true, [](SpanKind kind) { return is_device_work(kind); });
   add_totals(part, *groups);
-  part.later("median_ns", "The duration in the middle", "ns",
+  part.later("median_ns", "The median duration", "ns",
              [&trace, groups](auto& column) { column.numbers = medians(trace, *groups); });
   auto& device = part.integer("device_index", "");
   auto& share = part.real("share", "Of all device work of the trace, from 0 to 1");

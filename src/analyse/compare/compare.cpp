@@ -11,6 +11,7 @@
 #include "analyse/compare/run_item_key.h"
 #include "analyse/compare/statistics.h"
 #include "base/format.h"
+#include "base/median.h"
 
 namespace sonde {
 namespace {
@@ -40,8 +41,8 @@ double least(const std::vector<double>& values) {
 
 TimeChange compare_times(const std::vector<double>& base, const std::vector<double>& now) {
   TimeChange change;
-  change.base_ns = detail::median_of(base);
-  change.now_ns = detail::median_of(now);
+  change.base_ns = median_of(base);
+  change.now_ns = median_of(now);
   change.change = change.base_ns > 0 ? change.now_ns / change.base_ns - 1 : 0;
   const std::size_t fewest = std::min(base.size(), now.size());
   if (fewest < detail::kFewestRuns || least(base) <= 0 || least(now) <= 0) return change;
@@ -98,8 +99,8 @@ ItemChange change_of(const ItemValues& values) {
   change.item = values.item;
   change.base_mean_ns = mean_of(values.base_mean);
   change.now_mean_ns = mean_of(values.now_mean);
-  change.base_count = detail::median_of(values.base_count);
-  change.now_count = detail::median_of(values.now_count);
+  change.base_count = median_of(values.base_count);
+  change.now_count = median_of(values.now_count);
   change.time = compare_times(values.base_median, values.now_median);
   if (is_absent(values.base_mean)) change.status = ItemStatus::New;
   if (is_absent(values.now_mean)) change.status = ItemStatus::Gone;

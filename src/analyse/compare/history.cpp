@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/json_walk.h"
+#include "base/median.h"
 
 namespace sonde {
 namespace {
@@ -54,7 +55,7 @@ struct VersionFigure {
   std::size_t place = 0;
   std::vector<double> runs;
 
-  double median() const { return detail::median_of(runs); }
+  double median() const { return median_of(runs); }
   double low() const { return *std::min_element(runs.begin(), runs.end()); }
   double high() const { return *std::max_element(runs.begin(), runs.end()); }
 };
@@ -179,8 +180,8 @@ void find_time_changes(const Figures& all, bool is_device, std::vector<ChangePoi
     const detail::Shift shift = detail::shift_between(before, after);
     ChangePoint change;
     change.place = figures[at].place;
-    change.before = detail::median_of(before);
-    change.after = detail::median_of(after);
+    change.before = median_of(before);
+    change.after = median_of(after);
     change.change = shift.estimate;
     change.low = shift.interval.low;
     change.high = shift.interval.high;

@@ -14,6 +14,7 @@
 #include "analyse/operators/flops.h"
 #include "analyse/operators/shapes.h"
 #include "base/cpp_names.h"
+#include "base/median.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/ledger.h"
 #include "sonde/analyse/patterns.h"
@@ -284,9 +285,9 @@ class Summariser {
     for (const CountedStep& step : of_.steps)
       host.push_back(static_cast<double>(step.end_ns - step.begin_ns));
     for (const auto& [key, found] : items_) run.items.push_back(finished(key, found, device));
-    run.step_median_ns = detail::median_of(host);
+    run.step_median_ns = median_of(host);
     run.step_mean_ns = mean(host);
-    run.device_median_ns = detail::median_of(device);
+    run.device_median_ns = median_of(device);
     run.device_mean_ns = mean(device);
     finish_exact(run);
     return run;
@@ -303,9 +304,9 @@ class Summariser {
       counts.push_back(static_cast<double>(found.steps[step].count));
       if (key.is_device) device[step] += times.back();
     }
-    made.median_ns = detail::median_of(times);
+    made.median_ns = median_of(times);
     made.mean_ns = mean(times);
-    made.count = detail::median_of(counts);
+    made.count = median_of(counts);
     return made;
   }
 
@@ -319,7 +320,7 @@ class Summariser {
         const auto found = step.find(name);
         counts.push_back(found == step.end() ? 0 : static_cast<double>(found->second));
       }
-      run.exact[name] = std::llround(detail::median_of(counts));
+      run.exact[name] = std::llround(median_of(counts));
     }
     std::int64_t peak = -1;
     for (const CountedStep& step : of_.steps) peak = std::max(peak, step.peak_bytes);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/median.h"
+
 namespace sonde::detail {
 namespace {
 
@@ -125,13 +127,6 @@ double student_quantile(double p, double freedom) {
     at = next;
   }
   return at;
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 double mann_whitney_p(double u, std::size_t a, std::size_t b) {

@@ -41,6 +41,4 @@ std::vector<bool> discoveries(const std::vector<double>& p, double q);
 // p-values as Holm adjusts them for being several.
 std::vector<double> holm(const std::vector<double>& p);
 
-double median_of(std::vector<double> values);
-
 }  // namespace sonde::detail

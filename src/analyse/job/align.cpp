@@ -520,14 +520,6 @@ class Aligner {
 
 }  // namespace
 
-double median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 double deviation(std::vector<double>& values) {
   const double centre = median(values);
   for (double& value : values) value = std::abs(value - centre);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/median.h"
 #include "sonde/analyse/job.h"
 
 namespace sonde::detail {
@@ -116,9 +117,8 @@ void sum_device_work(JobData& data);
 void measure_job_steps(JobData& data);
 void replay_job(JobData& data);
 
-// The median; the values are reordered. 0 of none.
-double median(std::vector<double>& values);
-// Scaled so that it is the standard deviation of normally distributed values.
+// The median distance from the median, scaled so that it is the standard deviation of normally
+// distributed values. Changes them.
 double deviation(std::vector<double>& values);
 
 }  // namespace sonde::detail

@@ -13,6 +13,7 @@
 #include "analyse/report/findings.h"
 #include "analyse/sum.h"
 #include "base/format.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -186,9 +187,7 @@ Nanos median_idle_ns(const StepTimes& times) {
   for (const StepTime& step : times.steps)
     if (step.device_busy_ns >= 0) idle.push_back(step.device_idle_ns);
   if (idle.empty()) return -1;
-  const auto middle = idle.begin() + static_cast<std::ptrdiff_t>((idle.size() - 1) / 2);
-  std::nth_element(idle.begin(), middle, idle.end());
-  return *middle;
+  return median(idle);
 }
 
 // What a slow step takes more than the others. A host that waits until the device has done what it

@@ -16,6 +16,7 @@
 #include "analyse/sum.h"
 #include "analyse/time/launches.h"
 #include "base/format.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 
@@ -160,9 +161,7 @@ class OperatorFindings {
     lengths.reserve(run.ops.size());
     for (const SpanId op : run.ops) lengths.push_back(trace_.spans().duration_ns[op]);
     // The median: another process may have taken the processor from any of them.
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    if (*middle > kSmallOperatorNs) return false;
+    if (median(lengths) > kSmallOperatorNs) return false;
     std::vector<std::int64_t> indices;
     for (std::size_t first = 0; first < run.ops.size(); first += run.period)
       if (const std::optional<std::int64_t> index = index_in(run.ops.subspan(first, run.period)))

@@ -25,7 +25,8 @@ constexpr Nanos kLongestEventDelayNs = 20'000;
 // How far a device's clock may be from the host's.
 constexpr Nanos kClockSlackNs = 2'000;
 
-Nanos median_or(std::vector<Nanos>& values, Nanos otherwise) {
+// The lower one of two in the middle: what took longer may have waited for something else.
+Nanos usual_or(std::vector<Nanos>& values, Nanos otherwise) {
   if (values.empty()) return otherwise;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -139,8 +140,8 @@ class Program::Maker {
       before_ns = is_first ? trace_.end_ns(span) : std::max(before_ns, trace_.end_ns(span));
       lane = track;
     });
-    launch_delay_ns_ = median_or(after_launch, kLaunchDelayNs);
-    next_delay_ns_ = median_or(after_work, kNextWorkDelayNs);
+    launch_delay_ns_ = usual_or(after_launch, kLaunchDelayNs);
+    next_delay_ns_ = usual_or(after_work, kNextWorkDelayNs);
   }
 
   void add_work() {

@@ -8,6 +8,7 @@
 #include "analyse/simulate/program.h"
 #include "analyse/sum.h"
 #include "analyse/time/whole_steps.h"
+#include "base/median.h"
 
 namespace sonde {
 namespace {
@@ -81,10 +82,7 @@ class WhatIfMaker {
       lengths.push_back(program_.time_ns(times, thread, trace_.end_ns(span)) -
                         program_.time_ns(times, thread, trace_.spans().start_ns[span]));
     }
-    if (lengths.empty()) return 0;
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    return *middle;
+    return median(lengths);
   }
 
   const Trace& trace_;

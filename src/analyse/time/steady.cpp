@@ -8,6 +8,7 @@
 
 #include "analyse/flags.h"
 #include "analyse/sum.h"
+#include "base/median.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {
@@ -29,13 +30,6 @@ constexpr double kLeastAlike = 0.8;
 // … and they take a good part of the thread's time.
 constexpr double kLeastCovered = 0.3;
 constexpr std::size_t kMostAnchors = 64;
-
-Nanos median_ns(std::vector<Nanos> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The operators of a thread that are in no other operator, in order.
 std::vector<SpanId> outer_operators(const Trace& trace, TrackId thread) {
@@ -173,8 +167,8 @@ void use(SteadyPart& part, const std::vector<Coverage::Stretch>& steps) {
   }
   part.covers = steady.united();
   part.steps = steps.size() - part.warm_up_steps;
-  part.step_ns =
-      median_ns({lengths.begin() + static_cast<std::ptrdiff_t>(part.warm_up_steps), lengths.end()});
+  part.step_ns = median_of<Nanos>(
+      {lengths.begin() + static_cast<std::ptrdiff_t>(part.warm_up_steps), lengths.end()});
 }
 
 }  // namespace
@@ -183,14 +177,14 @@ std::size_t warm_up_steps(const std::vector<Nanos>& lengths) {
   if (lengths.size() < kLeastSteadySteps) return 0;
   const std::vector<Nanos> later(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2),
                                  lengths.end());
-  const Nanos median = median_ns(later);
+  const Nanos median = median_of(later);
   std::vector<Nanos> deviations;
   deviations.reserve(later.size());
   for (const Nanos length : later) deviations.push_back(std::abs(length - median));
   const auto center = static_cast<double>(median);
   const double usual =
       std::max(kWarmUpExcess * center,
-               center + kWarmUpDeviations * static_cast<double>(median_ns(std::move(deviations))));
+               center + kWarmUpDeviations * static_cast<double>(median_of(std::move(deviations))));
   std::size_t slow = 0;
   while (slow < lengths.size() / 2 && static_cast<double>(lengths[slow]) > usual) ++slow;
   return slow;

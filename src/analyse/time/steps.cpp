@@ -11,6 +11,7 @@
 #include "analyse/report/report_data.h"
 #include "analyse/sum.h"
 #include "analyse/time/whole_steps.h"
+#include "base/median.h"
 #include "base/text.h"
 
 namespace sonde {
@@ -24,12 +25,6 @@ constexpr std::size_t kLeastSteps = 4;
 // variation: five median deviations (scaled to a standard deviation).
 constexpr double kLeastExcess = 0.25;
 constexpr double kLeastDeviations = 5 * 1.4826;
-
-Nanos median(std::vector<Nanos> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The self time of each name in one step.
 class OwnTimes {
@@ -128,7 +123,7 @@ class StepMaker {
       squares += off * off;
     }
     out_.deviation_ns = std::sqrt(squares / static_cast<double>(lengths.size()));
-    out_.median_ns = median(std::move(lengths));
+    out_.median_ns = median_of(std::move(lengths));
   }
 
   void mark_outliers() {
@@ -136,10 +131,12 @@ class StepMaker {
     deviations.reserve(out_.steps.size());
     for (const StepTime& step : out_.steps)
       deviations.push_back(std::abs(step.host_ns() - out_.median_ns));
-    const double usual_ns = kLeastDeviations * static_cast<double>(median(std::move(deviations)));
-    const auto usual = std::find_if(out_.steps.begin(), out_.steps.end(), [&](const StepTime& s) {
-      return s.host_ns() == out_.median_ns;
-    });
+    const double usual_ns =
+        kLeastDeviations * static_cast<double>(median_of(std::move(deviations)));
+    const auto usual = std::min_element(
+        out_.steps.begin(), out_.steps.end(), [this](const StepTime& a, const StepTime& b) {
+          return std::abs(a.host_ns() - out_.median_ns) < std::abs(b.host_ns() - out_.median_ns);
+        });
     const OwnTimes usual_times(trace_, usual->span);
     for (StepTime& step : out_.steps) {
       const auto excess_ns = static_cast<double>(step.host_ns() - out_.median_ns);

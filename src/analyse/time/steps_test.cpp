@@ -61,7 +61,7 @@ TEST(StepTimes, NameWhatMadeAStepAnOutlier) {
   EXPECT_EQ(times.outliers, 1U);
   EXPECT_TRUE(times.steps[3].is_outlier);
   EXPECT_EQ(times.steps[3].why, "aten::cat took 730.000 µs more than in step 2");
-  EXPECT_EQ(times.median_ns, 102'000);
+  EXPECT_EQ(times.median_ns, 103'000);
 }
 
 TEST(StepTimes, SayThatItWasOutsideOfAllSpans) {
