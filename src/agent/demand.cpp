@@ -17,8 +17,10 @@ struct NumberKey {
   std::int64_t most;
 };
 constexpr std::int64_t kMany = std::int64_t{1} << 53;
+// In the year 2248; in ns it still fits.
+constexpr std::int64_t kLatestStart = std::int64_t{1} << 43;  // ms
 constexpr NumberKey kNumbers[] = {
-    {"PROFILE_START_TIME", &Demand::start_ms, 1, 0, kMany},
+    {"PROFILE_START_TIME", &Demand::start_ms, 1, 0, kLatestStart},
     {"ACTIVITIES_DURATION_MSECS", &Demand::duration_ns, kMillisecond, 1, kLongest},
     {"ACTIVITIES_DURATION_SECS", &Demand::duration_ns, 1000 * kMillisecond, 1, kLongest / 1000},
     {"ACTIVITIES_ITERATIONS", &Demand::steps, 1, 0, kMany},

@@ -39,7 +39,8 @@ TEST(Demand, NumbersThatAreNoneAreRefused) {
   for (const char* const text :
        {"ACTIVITIES_DURATION_MSECS=soon\n", "ACTIVITIES_DURATION_MSECS=-1\n",
         "ACTIVITIES_DURATION_MSECS=0\n", "ACTIVITIES_DURATION_SECS=99999999999999999999\n",
-        "ACTIVITIES_ITERATIONS=\n", "PROFILE_START_TIME=1e3\n"})
+        "ACTIVITIES_ITERATIONS=\n", "PROFILE_START_TIME=1e3\n",
+        "PROFILE_START_TIME=9007199254740992\n"})
     EXPECT_FALSE(demand_from(text)) << text;
 }
 
