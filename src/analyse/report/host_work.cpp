@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyse/operators/views.h"
 #include "analyse/time/launches.h"
 
 namespace sonde::detail {
 namespace {
 
-// Operators that only make a view, allocate or decide take less.
+// Operators that only allocate or decide take less.
 constexpr Nanos kLeastComputingNs = 50'000;
 // Between two operators Python takes a few microseconds; longer pauses are other code.
 constexpr Nanos kLeastOtherCodeNs = 50'000;
@@ -26,15 +27,33 @@ bool calls_device(const Trace& trace, SpanId span) {
   return false;
 }
 
+// How long operators ran that may have computed something, of those that call no other: not views,
+// nor allocating, which may ask the driver for memory where the trace does not show it.
+Nanos computing_ns(const Trace& trace, SpanId outer) {
+  const SpanTable& spans = trace.spans();
+  const std::uint32_t end = rows_end(trace, outer);
+  Nanos total_ns = 0;
+  const auto add = [&](SpanId innermost) {
+    if (!leaves_data_alone(trace.name(innermost))) add_to(total_ns, spans.duration_ns[innermost]);
+  };
+  SpanId last = outer;
+  for (std::uint32_t row = outer.value() + 1; row < end; ++row) {
+    const SpanId span(row);
+    if (spans.kind[span] != SpanKind::CpuOp) continue;
+    if (row >= rows_end(trace, last)) add(last);
+    last = span;
+  }
+  add(last);
+  return total_ns;
+}
+
 // Whether an operator computed something itself: long enough, and it asked no device for anything.
-// Allocating may ask the driver for memory where the trace does not show it.
 bool computes(const ReportData& data, SpanId span) {
   const SpanTable& spans = data.trace.spans();
   if (spans.kind[span] != SpanKind::CpuOp || spans.duration_ns[span] < kLeastComputingNs)
     return false;
-  const std::string_view name = data.trace.name(span);
-  if (name == "aten::empty" || name == "aten::empty_strided") return false;
-  return data.program().launches().below(span).empty() && !calls_device(data.trace, span);
+  return data.program().launches().below(span).empty() && !calls_device(data.trace, span) &&
+         computing_ns(data.trace, span) >= kLeastComputingNs;
 }
 
 }  // namespace

@@ -252,6 +252,24 @@ TEST(Judgement, AGapBelongsToWhatTheHostDidAndNotToTheNextLaunch) {
   EXPECT_EQ(finding(found, "launch_bound"), nullptr);
 }
 
+// Under a profiler that takes its time, gradients of views are slow and still compute nothing.
+TEST(Judgement, GradientsOfViewsDoNotComputeOnTheHost) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 4'000 * i;
+    t.op("autograd::engine::evaluate_function: ViewBackward0", begin_us, begin_us + 3'000);
+    t.op("ViewBackward0", begin_us + 100, begin_us + 2'900);
+    t.op("aten::reshape", begin_us + 200, begin_us + 2'800);
+    t.op("aten::view", begin_us + 300, begin_us + 2'700);
+    t.op("aten::mul", begin_us + 3'000, begin_us + 3'020);
+    t.runtime("cudaLaunchKernel", begin_us + 3'010, begin_us + 3'014).correlation(i + 1);
+    t.kernel("k", begin_us + 3'016, begin_us + 4'000).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(finding(found, "host_computes"), nullptr);
+  EXPECT_EQ(found.findings.front().id, "launch_bound");
+}
+
 // The host is far ahead: a step that takes long only waits until the device has caught up.
 TEST(Judgement, AStepThatWaitsForABusyDeviceIsNoOutlier) {
   OpTrace t;
