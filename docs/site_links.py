@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """For mkdocs: what documents name in backticks as `docs/run.md` is a link on the site, and so is the C++ interface;
-decisions are in the menu, and search needs no web server."""
+decisions have a list, and search needs no web server."""
 
 import posixpath
 import re
 from pathlib import Path
 
 NAMED = re.compile(r"(?<![`\[])`docs/([\w/.-]+\.md)`(?!`)")
+DECISIONS = "`docs/decisions/`"
 HEADERS = "`include/sonde/README.md`"
 
 
@@ -21,14 +22,17 @@ def on_page_markdown(markdown, page, config, files):
     # Doxygen writes these pages after mkdocs has looked for dead links.
     interface = f'<a href="{posixpath.relpath("api/index.html", here or ".")}"><code>{HEADERS.strip("`")}</code></a>'
     markdown = markdown.replace(HEADERS, interface)
+    markdown = markdown.replace(DECISIONS, f"[{DECISIONS}]({posixpath.relpath('decisions/index.md', here or '.')})")
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else NAMED.sub(link, part) for part in parts)
 
 
 def on_config(config):
-    """The decisions, in order, without listing each."""
-    decisions = sorted(Path(config["docs_dir"], "decisions").glob("*.md"))
-    config["nav"][-1]["Explanation"].append({"Decisions": [f"decisions/{path.name}" for path in decisions]})
+    """A page that lists the decisions. In the menu they would be a part without a page, to which the theme scrolls."""
+    folder = Path(config["docs_dir"], "decisions")
+    listed = [f"- [{path.read_text(encoding='utf-8').splitlines()[0].removeprefix('# ')}]({path.name})\n" for path in sorted(folder.glob("0*.md"))]
+    (folder / "index.md").write_text("# Decisions\n\nWhy Sonde was built this way:\n\n" + "".join(listed), encoding="utf-8")
+    config["nav"][-1]["Explanation"].append({"Decisions": "decisions/index.md"})
     return config
 
 
