@@ -54,6 +54,7 @@ struct TimeChange {
   double p_ranks = -1;      // Mann and Whitney's; -1: too few runs
   double detectable = 0;    // the least change that would have been found in 80 % of cases
   bool is_finding = false;  // it has changed
+  bool is_small = false;    // it has changed, by too little to count
 };
 
 // A figure that repeats from run to run.

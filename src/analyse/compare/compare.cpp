@@ -57,15 +57,18 @@ TimeChange compare_times(const std::vector<double>& base, const std::vector<doub
   return change;
 }
 
-// Large enough to matter, and larger than what runs differ by anyway.
-bool exceeds_floor(const TimeChange& change, bool is_device, const std::vector<double>& base,
-                   const std::vector<double>& now) {
+// Whether a change counts: it has to be large enough to matter, and larger than what runs differ by
+// anyway.
+void judge(TimeChange& time, bool is_significant, bool is_device, const std::vector<double>& base,
+           const std::vector<double>& now) {
   const detail::Shift shift = detail::shift_between(base, now);
   const auto fewest = static_cast<double>(std::min(base.size(), now.size()));
   const double floor = std::max(is_device ? detail::kDeviceFloor : detail::kHostFloor,
                                 2 * shift.spread / std::sqrt(fewest));
-  const bool excludes_zero = change.low > 0 || change.high < 0;
-  return excludes_zero && std::abs(change.change) > floor;
+  time.detectable = std::max(time.detectable, floor);
+  const bool excludes_zero = time.low > 0 || time.high < 0;
+  if (!is_significant || !excludes_zero) return;
+  (std::abs(time.change) > floor ? time.is_finding : time.is_small) = true;
 }
 
 struct ItemValues {
@@ -226,11 +229,9 @@ class Comparer {
     result_.device = compare_times(device_base, device_now);
     result_.has_device = result_.device.base_ns > 0 || result_.device.now_ns > 0;
     if (result_.step.is_tested)
-      result_.step.is_finding = result_.step.p < kDiscoveryRate &&
-                                exceeds_floor(result_.step, false, step_base, step_now);
+      judge(result_.step, result_.step.p < kDiscoveryRate, false, step_base, step_now);
     if (result_.device.is_tested)
-      result_.device.is_finding = result_.device.p < kDiscoveryRate &&
-                                  exceeds_floor(result_.device, true, device_base, device_now);
+      judge(result_.device, result_.device.p < kDiscoveryRate, true, device_base, device_now);
     const auto [step_mean_base, step_mean_now] = both(&RunSummary::step_mean_ns);
     const auto [device_mean_base, device_mean_now] = both(&RunSummary::device_mean_ns);
     result_.step_delta_ns = mean_of(step_mean_now) - mean_of(step_mean_base);
@@ -255,8 +256,7 @@ class Comparer {
     for (std::size_t i = 0; i < tested.size(); ++i) {
       ItemChange& change = changes[tested[i]];
       const ItemValues& values = items[detail::RunItemKey::of(change.item)];
-      change.time.is_finding = found[i] && exceeds_floor(change.time, change.item.is_device,
-                                                         values.base_median, values.now_median);
+      judge(change.time, found[i], change.item.is_device, values.base_median, values.now_median);
     }
     for (ItemChange& change : changes)
       (change.item.is_device ? result_.device_work : result_.host).push_back(std::move(change));

@@ -137,6 +137,32 @@ TEST(Compare, HostTimesOfSingleRunsAreNeverTested) {
   EXPECT_THAT(result.warnings, Contains(HasSubstr("not tested")));
 }
 
+TEST(Compare, ASmallChangeIsToldFromNone) {
+  const auto runs = [](double step_ns) {
+    std::vector<RunSummary> made;
+    for (const double wobble : {-0.1, 0.0, 0.1}) made.push_back(run_of(step_ns + wobble, 5));
+    return made;
+  };
+  const TimeChange small = compare_runs(runs(1000), runs(1040)).step;
+  EXPECT_TRUE(small.is_small);
+  EXPECT_FALSE(small.is_finding);
+  EXPECT_GE(small.detectable, 0.05);
+  const TimeChange large = compare_runs(runs(1000), runs(1060)).step;
+  EXPECT_FALSE(large.is_small);
+  EXPECT_TRUE(large.is_finding);
+  const TimeChange none = compare_runs(runs(1000), runs(1000)).step;
+  EXPECT_FALSE(none.is_small || none.is_finding);
+}
+
+TEST(Compare, FewRunsDoNotProveThatTheDeviceKeepsANarrowLimit) {
+  const auto verdict = [](double now_ns) {
+    return compare_runs({run_of(1000, 5)}, {run_of(now_ns, 5)}, gates({"device<1%"})).verdict;
+  };
+  EXPECT_EQ(verdict(1005), Verdict::Passed);
+  EXPECT_EQ(verdict(1015), Verdict::Undecided);
+  EXPECT_EQ(verdict(1025), Verdict::Failed);
+}
+
 TEST(Compare, ExactFiguresDecideWithoutStatistics) {
   const Comparison more =
       compare_runs({run_of(100, 5)}, {run_of(100, 6)}, gates({"kernels=0", "kernels<25%"}));
@@ -244,6 +270,7 @@ TEST(Compare, RunsRecordedOneSideAfterTheOtherAreNoted) {
 
 TEST(Gates, AreParsedOrExplained) {
   EXPECT_EQ(parse_gate("step<5%")->limit, 0.05);
+  EXPECT_EQ(parse_gate(" step < 5 % ")->text, "step<5%");
   EXPECT_TRUE(parse_gate("launches=0")->is_equal);
   for (const char* const wrong : {"", "step", "step<5", "step<x%", "nothing<5%", "step=0",
                                   "launches=3", "<5%", "step<-1%", "step<nan%", "step<5%%"})

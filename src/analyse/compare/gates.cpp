@@ -31,8 +31,12 @@ Failure bad_gate(std::string_view text, std::string_view why) {
                                          "; write it like 'step<5%' or 'launches=0'");
 }
 
+// Never "-0.0".
+std::string signed_percent(double share) {
+  return format_text("{:+.1f}", std::round(1000 * share) / 10 + 0.0);
+}
 std::string percent(double share) {
-  return format_text("{:+.1f} %", 100 * share);
+  return signed_percent(share) + " %";
 }
 // Two digits: 0.065, 2.4, 24, 240.
 std::string about_percent(double share) {
@@ -93,16 +97,19 @@ class Judge {
   // With fewer than three runs on a side.
   GateResult time_of_few(const Gate& gate) const {
     if (gate.metric == "step")
-      return {gate, Verdict::Undecided,
-              format_text(
-                  "host times need {} runs of each version to be tested; {} against {} are given",
-                  detail::kFewestRuns, base_.size(), now_.size())};
+      return {
+          gate, Verdict::Undecided,
+          format_text("host times need {} runs of each version to be tested; there are {} and {}",
+                      detail::kFewestRuns, base_.size(), now_.size())};
     const double change = result_.device.change;
     const double floor = std::max(gate.limit, detail::kDeviceFloorOfOneRun);
-    return {gate, change > floor ? Verdict::Failed : Verdict::Passed,
+    const Verdict verdict = change > floor        ? Verdict::Failed
+                            : change > gate.limit ? Verdict::Undecided
+                                                  : Verdict::Passed;
+    return {gate, verdict,
             percent(change) +
-                ", judged by the medians alone because there are fewer than three "
-                "runs of each version; changes below 2 % do not count"};
+                ", judged by the medians alone because there are fewer than three runs of each "
+                "version, and then less than 2 % more proves nothing"};
   }
 
   GateResult time(const Gate& gate, double adjusted_p, const detail::Shift& shift) const {
@@ -111,9 +118,9 @@ class Judge {
     const bool is_more = adjusted_p < detail::kGateLevel && shift.estimate > gate.limit;
     GateResult judged{
         gate, Verdict::Passed,
-        format_text("{} ({:+.1f} … {:+.1f} %), p {:.2g}; an increase of {} could have been seen",
-                    percent(shift.estimate), 100 * shift.interval.low, 100 * shift.interval.high,
-                    adjusted_p, about_percent(detectable))};
+        format_text("{} ({} … {} %), p {:.2g}; an increase of {} could have been seen",
+                    percent(shift.estimate), signed_percent(shift.interval.low),
+                    signed_percent(shift.interval.high), adjusted_p, about_percent(detectable))};
     if (is_more) {
       judged.verdict = Verdict::Failed;
     } else if (detectable > std::max(gate.limit, 1e-9)) {
@@ -171,16 +178,18 @@ std::string_view to_string(Verdict verdict) noexcept {
   return "?";
 }
 
-Result<Gate> parse_gate(std::string_view text) {
+Result<Gate> parse_gate(std::string_view given) {
+  std::string text(given);
+  std::erase(text, ' ');
   const std::size_t sign = text.find_first_of("<=");
   if (sign == std::string_view::npos || sign == 0) return bad_gate(text, "there is no < or =");
-  Gate gate{std::string(text), std::string(text.substr(0, sign)), 0, text[sign] == '='};
+  Gate gate{text, text.substr(0, sign), 0, text[sign] == '='};
   if (!is_known_metric(gate.metric)) {
     std::string known = "step, device";
     for (const std::string_view name : kExactNames) known += ", " + std::string(name);
     return bad_gate(text, "unknown metric '" + gate.metric + "', use one of: " + known);
   }
-  std::string_view number = text.substr(sign + 1);
+  std::string_view number = std::string_view(text).substr(sign + 1);
   const bool is_percent = number.ends_with('%');
   if (is_percent) number.remove_suffix(1);
   const auto [end, error] =

@@ -137,8 +137,13 @@ PageView diff_view(const Comparison& result) {
   return {"compare", text.take()};
 }
 
+// Never "-0.0".
+std::string signed_percent(double share) {
+  return format_text("{:+.1f}", std::round(1000 * share) / 10 + 0.0);
+}
+
 std::string percent_text(double share) {
-  return format_text("{:+.1f} %", 100 * share);
+  return signed_percent(share) + " %";
 }
 
 std::string delta_text(double nanoseconds) {
@@ -148,10 +153,12 @@ std::string delta_text(double nanoseconds) {
 std::string time_sentence(const TimeChange& change) {
   std::string text = unsigned_duration(change.base_ns) + " → " + unsigned_duration(change.now_ns);
   if (!change.is_tested) return text + ", " + percent_text(change.change) + ", not tested";
-  text += format_text(", {} ({:+.1f} … {:+.1f} %), p {:.2g}", percent_text(change.change),
-                      100 * change.low, 100 * change.high, change.p);
+  text += format_text(", {} ({} … {} %), p {:.2g}", percent_text(change.change),
+                      signed_percent(change.low), signed_percent(change.high), change.p);
   if (change.p_ranks >= 0) text += format_text(", by ranks {:.2g}", change.p_ranks);
-  text += change.is_finding ? ": changed" : ": no change found";
+  text += change.is_finding ? ": changed"
+          : change.is_small ? ": too small a change to count"
+                            : ": no change found";
   const double detectable = 100 * change.detectable;
   constexpr double kWithoutPoint = 99.5;
   return text + (detectable < kWithoutPoint
@@ -168,10 +175,13 @@ std::string item_text(const ItemChange& item) {
   if (item.status == ItemStatus::Gone) text += " (gone)";
   if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";
   text += count_change(item);
-  if (item.status == ItemStatus::Both && item.time.base_ns > 0) {
-    text += ", " + percent_text(item.time.change);
-    if (item.time.is_tested) text += item.time.is_finding ? ", changed" : ", within the noise";
-  }
+  const bool has_both = item.status == ItemStatus::Both || item.status == ItemStatus::Replaced;
+  if (has_both && item.base_mean_ns > 0)
+    text += ", " + percent_text(item.now_mean_ns / item.base_mean_ns - 1);
+  if (item.status == ItemStatus::Both && item.time.is_tested)
+    text += item.time.is_finding ? ", changed"
+            : item.time.is_small ? ", too small to count"
+                                 : ", within the noise";
   if (!item.item.place.empty()) text += ", " + item.item.place;
   return text;
 }
@@ -190,7 +200,7 @@ ShownItems shown_items(const std::vector<ItemChange>& items, double total_ns, in
   shown.others_ns = total_ns;
   for (const ItemChange& item : items) {
     if (row_limit >= 0 && shown.rows.size() >= static_cast<std::size_t>(row_limit)) break;
-    if (item.delta_ns() == 0) break;
+    if (std::llround(item.delta_ns()) == 0) break;
     shown.rows.push_back(&item);
     shown.others_ns -= item.delta_ns();
   }

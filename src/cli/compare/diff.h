@@ -47,6 +47,7 @@ void write_diff_json(const Comparison& result, Output& out);
 void write_diff_junit(const Comparison& result, Output& out);
 
 // What the texts share.
+std::string signed_percent(double share);    // "+4.6"
 std::string percent_text(double share);      // "+4.6 %"
 std::string delta_text(double nanoseconds);  // "+1.234 ms"
 std::string time_sentence(const TimeChange& change);
