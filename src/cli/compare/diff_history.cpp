@@ -19,17 +19,24 @@
 namespace sonde::cli {
 namespace {
 
-Result<std::vector<HistoryValue>> read_history(const std::string& path) {
+struct History {
+  std::string text;  // as it is in the file, with what others added to its lines
+  std::vector<HistoryValue> values;
+};
+
+Result<History> read_history(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::vector<HistoryValue>();
-  SONDE_TRY(const std::string text, read_file(path));
+  if (!std::filesystem::exists(path, ignored)) return History();
+  SONDE_TRY(std::string text, read_file(path));
   Result<std::vector<HistoryValue>> values = parse_history(text);
   if (!values) return Failure(values.error().code, path + ": " + values.error().message);
-  return values;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return History{std::move(text), *std::move(values)};
 }
 
 std::string value_text(const ChangePoint& change, double value) {
   if (!change.is_exact) return duration_text(std::llround(value));
+  if (value < 0 || value != std::floor(value)) return format_text("{:g}", value);
   return exact_value(change.metric, std::llround(value), std::llround(value));
 }
 
@@ -42,7 +49,7 @@ std::string change_sentence(const ChangePoint& change) {
   std::string text = value_text(change, change.before) + " → " + value_text(change, change.after);
   if (change.before > 0) text += ", " + percent_text(change.change);
   if (!change.is_exact)
-    text += format_text(" ({:+.1f} … {:+.1f} %)", 100 * change.low, 100 * change.high);
+    text += format_text(" ({} … {} %)", signed_percent(change.low), signed_percent(change.high));
   return text;
 }
 
@@ -124,14 +131,16 @@ std::string commit_of(const DiffCommand& command) {
 }
 
 Result<void> run_history(const DiffCommand& command, Output& out) {
-  SONDE_TRY(std::vector<HistoryValue> values, read_history(command.history));
+  SONDE_TRY(History history, read_history(command.history));
+  std::vector<HistoryValue>& values = history.values;
   if (!command.base.empty()) {
     SONDE_TRY(const std::vector<RunSummary> runs,
               read_runs(command.base, command.open, command.grouping));
     const std::vector<HistoryValue> added =
         not_yet_known(history_values(runs, commit_of(command)), values);
     values.insert(values.end(), added.begin(), added.end());
-    if (!added.empty()) SONDE_TRY_VOID(write_file_whole(command.history, history_text(values)));
+    if (!added.empty())
+      SONDE_TRY_VOID(write_file_whole(command.history, history.text + history_text(added)));
   } else if (values.empty()) {
     return Failure(ErrorCode::NotFound,
                    command.history + ": there is no history yet; name runs to begin one");
