@@ -17,6 +17,7 @@
 #include "base/median.h"
 #include "sonde/analyse/graphs.h"
 #include "sonde/analyse/ledger.h"
+#include "sonde/analyse/memory.h"
 #include "sonde/analyse/patterns.h"
 #include "sonde/analyse/steps.h"
 #include "trace/known_names.h"
@@ -63,6 +64,19 @@ TrackId busiest_thread(const Trace& trace, ProcessId process) {
   return best;
 }
 
+// The most memory that a process held on one device, or on the host if it used no device; -1: not
+// recorded.
+std::int64_t peak_bytes_of(const MemoryProfile& memory, ProcessId process) {
+  std::int64_t on_host = -1;
+  std::int64_t on_device = -1;
+  for (const DeviceMemory& device : memory.devices) {
+    if (device.process != process) continue;
+    std::int64_t& peak = device.device.type == DeviceType::Cpu ? on_host : on_device;
+    peak = std::max(peak, device.peak.live_bytes);
+  }
+  return on_device >= 0 ? on_device : on_host;
+}
+
 std::vector<StepsOfProcess> steps_by_process(const Trace& trace) {
   std::vector<StepsOfProcess> all;
   for (const StepTime& step : step_times(trace).steps) {
@@ -72,10 +86,14 @@ std::vector<StepsOfProcess> steps_by_process(const Trace& trace) {
   }
   for (StepsOfProcess& of : all) leave_out_the_first(of.steps);
   if (!all.empty()) return all;
-  for (std::size_t i = 0; i < trace.processes().size(); ++i)
-    all.push_back({ProcessId(i),
-                   {{trace.first_ns(), trace.last_ns(), busiest_thread(trace, ProcessId(i)), -1}},
+  const MemoryProfile memory = memory_profile(trace);
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    const ProcessId process(i);
+    all.push_back({process,
+                   {{trace.first_ns(), trace.last_ns(), busiest_thread(trace, process),
+                     peak_bytes_of(memory, process)}},
                    false});
+  }
   return all;
 }
 

@@ -60,6 +60,28 @@ TEST(RunSummary, WithoutStepsTheWholeRecordingCounts) {
   EXPECT_EQ(run.exact.at("kernels"), 1);
 }
 
+TEST(RunSummary, WithoutStepsThePeakIsThatOfTheRecording) {
+  TraceBuilder builder;
+  const ProcessId process = builder.processes().push_back({.pid = 1});
+  const TrackId track = builder.tracks().push_back({.process = process, .id = 1});
+  builder.spans().push_back({.start_ns = 0,
+                             .duration_ns = 100,
+                             .name = builder.intern("a"),
+                             .track = track,
+                             .kind = SpanKind::CpuOp});
+  const auto memory = [&](Nanos time_ns, std::uint64_t address, std::int64_t bytes) {
+    builder.allocations().push_back(
+        {.time_ns = time_ns, .track = track, .address = address, .bytes = bytes});
+  };
+  memory(10, 1, 300);
+  memory(20, 2, 500);
+  memory(30, 1, -300);
+  memory(40, 3, 200);
+  const RunSummary run = run_summary(*std::move(builder).build(), "s");
+  EXPECT_FALSE(run.has_steps);
+  EXPECT_EQ(run.exact.at("peak_memory"), 800);
+}
+
 TEST(RunSummary, RanksOfARunAreJoined) {
   const RunSummary one = run_summary(recorded("ranks4/rank0"), "0");
   const RunSummary two = run_summary(recorded("ranks4/rank1"), "1");
