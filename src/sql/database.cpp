@@ -38,6 +38,8 @@ struct Deadline {
   bool is_over() const { return is_cancelled() || Clock::now() >= at; }
 };
 
+constexpr int kLongestValue = 100'000'000;  // bytes of one text or blob
+
 int stop_if_over(void* deadline) {
   return static_cast<const Deadline*>(deadline)->is_over() ? 1 : 0;
 }
@@ -149,10 +151,14 @@ void SqlDatabase::Data::lock() {
   sqlite3* const db = database.get();
   sqlite3_exec(db, "PRAGMA temp_store = MEMORY", nullptr, nullptr, nullptr);
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kLongestValue);
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-  // The tables of JSON are made when they are first used, which is not allowed later.
-  sqlite3_exec(db, "SELECT 1 FROM json_each('[]'), json_tree('[]')", nullptr, nullptr, nullptr);
+  // These tables are made when they are first used, which is not allowed later.
+  sqlite3_exec(db,
+               "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('spans'), "
+               "pragma_table_list",
+               nullptr, nullptr, nullptr);
   sqlite3_set_authorizer(db, allow_reading, nullptr);
   constexpr int kStepsBetween = 10'000;
   sqlite3_progress_handler(db, kStepsBetween, stop_if_over, &deadline);
@@ -196,13 +202,25 @@ struct SqlQuery::Data {
   sqlite3* database = nullptr;
   Deadline* deadline = nullptr;
   Deadline own;
+  Clock::duration left{};  // if there is a limit; what is done with the rows does not count
   std::string text;
   std::size_t rest = 0;  // where it begins
   std::vector<std::string> columns;
   std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement;
 
+  int step();
   Failure failure() const;
 };
+
+int SqlQuery::Data::step() {
+  *deadline = own;
+  if (own.seconds <= 0) return sqlite3_step(statement.get());
+  const Clock::time_point begin = Clock::now();
+  deadline->at = begin + left;
+  const int result = sqlite3_step(statement.get());
+  left -= Clock::now() - begin;
+  return result;
+}
 
 Failure SqlQuery::Data::failure() const {
   const int code = sqlite3_errcode(database);
@@ -212,6 +230,8 @@ Failure SqlQuery::Data::failure() const {
     return Failure(
         ErrorCode::Invalid,
         format_text("the query took longer than {:g} s; --time-limit allows more", own.seconds));
+  if (code == SQLITE_TOOBIG)
+    return Failure(ErrorCode::Invalid, "a text or blob would be larger than 100 MB");
   if (code == SQLITE_NOMEM)
     return Failure(ErrorCode::Invalid,
                    "the query needs more memory than there is; select fewer rows or columns");
@@ -225,9 +245,8 @@ Result<SqlQuery> SqlDatabase::query(std::string_view text, const QueryLimits& li
   made->deadline = &data_->deadline;
   made->own.seconds = limits.seconds;
   made->own.cancelled = limits.cancelled;
-  if (limits.seconds > 0)
-    made->own.at = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(std::min(limits.seconds, 1e8)));
+  made->left = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(limits.seconds, 1e8)));
   data_->deadline = made->own;
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
@@ -260,8 +279,7 @@ std::string_view SqlQuery::rest() const noexcept {
 }
 
 Result<bool> SqlQuery::next() {
-  *data_->deadline = data_->own;
-  switch (sqlite3_step(data_->statement.get())) {
+  switch (data_->step()) {
     case SQLITE_ROW:
       return true;
     case SQLITE_DONE:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 
 #include "sonde/sql.h"
@@ -80,16 +81,35 @@ TEST(SqlLimits, AQueryThatTakesTooLongIsEnded) {
   EXPECT_THAT(problem(kEndless, {0.01, nullptr}), HasSubstr("took longer than 0.01 s"));
 }
 
+TEST(SqlLimits, TimeSpentOnTheRowsDoesNotCount) {
+  const SqlDatabase database = limited();
+  SqlQuery query = std::move(*database.query(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+      {0.2, nullptr}));
+  ASSERT_TRUE(query.next());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(210);
+  while (std::chrono::steady_clock::now() < until) continue;
+  for (int row = 0; row < 5'000; ++row) ASSERT_TRUE(query.next()) << row;
+}
+
+TEST(SqlLimits, NoValueIsLargerThan100Megabytes) {
+  EXPECT_EQ(problem("SELECT length(zeroblob(100000000))"), "");
+  for (const char* const text : {"SELECT zeroblob(100000001)", "SELECT hex(zeroblob(60000000))"})
+    EXPECT_EQ(problem(text), "a text or blob would be larger than 100 MB") << text;
+}
+
 TEST(SqlLimits, AQueryCanBeInterrupted) {
   const std::atomic<bool> cancelled{true};
   EXPECT_EQ(problem(kEndless, {0, &cancelled}), "the query was interrupted");
 }
 
 TEST(SqlLimits, ReadingAndExplainingIsAllowed) {
-  for (const char* const text : {"SELECT 1", "VALUES (1)", "SELECT value FROM json_each('[1, 2]')",
-                                 "WITH a AS (SELECT 1) SELECT * FROM a",
-                                 "EXPLAIN QUERY PLAN SELECT * FROM spans WHERE id = 1",
-                                 "PRAGMA table_info(spans)", "SELECT name FROM sqlite_master"})
+  for (const char* const text :
+       {"SELECT 1", "VALUES (1)", "SELECT value FROM json_each('[1, 2]')",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "EXPLAIN QUERY PLAN SELECT * FROM spans WHERE id = 1", "PRAGMA table_info(spans)",
+        "SELECT name FROM sqlite_master", "SELECT name FROM pragma_table_info('spans')",
+        "SELECT name FROM pragma_table_list"})
     EXPECT_EQ(problem(text), "") << text;
 }
 

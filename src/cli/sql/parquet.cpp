@@ -93,11 +93,11 @@ class ResultColumn {
 
 }  // namespace
 
-Result<void> write_rows_parquet(SqlQuery& query, const std::string& path) {
+Result<void> write_rows_parquet(SqlQuery& query, QueryWatch& watch, const std::string& path) {
   std::vector<ResultColumn> columns(query.columns().size());
   std::size_t rows = 0;
   for (;; ++rows) {
-    SONDE_TRY(const bool is_row, query.next());
+    SONDE_TRY(const bool is_row, watch.next(query));
     if (!is_row) break;
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i].add(query.value(i));
   }

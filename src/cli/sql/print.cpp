@@ -135,17 +135,17 @@ class AlignedRows {
 };
 
 template <typename Each>
-Result<void> for_each_row(SqlQuery& query, Output& out, Each&& each) {
+Result<void> for_each_row(SqlQuery& query, QueryWatch& watch, Output& out, Each&& each) {
   for (;;) {
-    SONDE_TRY(const bool is_row, query.next());
+    SONDE_TRY(const bool is_row, watch.next(query));
     if (!is_row || !out.ok()) return {};
     each();
   }
 }
 
-Result<void> print_table(SqlQuery& query, Output& out) {
+Result<void> print_table(SqlQuery& query, QueryWatch& watch, Output& out) {
   AlignedRows rows(query, out);
-  SONDE_TRY_VOID(for_each_row(query, out, [&] { rows.add(query); }));
+  SONDE_TRY_VOID(for_each_row(query, watch, out, [&] { rows.add(query); }));
   rows.end();
   return {};
 }
@@ -160,10 +160,10 @@ void print_markdown_row(const Cells& cells, Output& out) {
   out.line(line);
 }
 
-Result<void> print_markdown(SqlQuery& query, Output& out) {
+Result<void> print_markdown(SqlQuery& query, QueryWatch& watch, Output& out) {
   print_markdown_row(query.columns(), out);
   print_markdown_row(Cells(query.columns().size(), "---"), out);
-  return for_each_row(query, out, [&] { print_markdown_row(cells_of<AsText>(query), out); });
+  return for_each_row(query, watch, out, [&] { print_markdown_row(cells_of<AsText>(query), out); });
 }
 
 std::string joined(const Cells& cells, std::string_view between) {
@@ -175,12 +175,12 @@ std::string joined(const Cells& cells, std::string_view between) {
   return line;
 }
 
-Result<void> print_csv(SqlQuery& query, Output& out) {
+Result<void> print_csv(SqlQuery& query, QueryWatch& watch, Output& out) {
   out.for_programs();
   Cells titles;
   for (const std::string& name : query.columns()) titles.push_back(csv_cell(name));
   out.line(joined(titles, ","));
-  return for_each_row(query, out, [&] { out.line(joined(cells_of<AsCsv>(query), ",")); });
+  return for_each_row(query, watch, out, [&] { out.line(joined(cells_of<AsCsv>(query), ",")); });
 }
 
 // Keys of one object differ: name, name_2.
@@ -195,12 +195,12 @@ Cells json_keys(const SqlQuery& query) {
   return keys;
 }
 
-Result<void> print_json(SqlQuery& query, Output& out) {
+Result<void> print_json(SqlQuery& query, QueryWatch& watch, Output& out) {
   out.for_programs();
   const Cells keys = json_keys(query);
   out.write("[");
   bool is_first = true;
-  SONDE_TRY_VOID(for_each_row(query, out, [&] {
+  SONDE_TRY_VOID(for_each_row(query, watch, out, [&] {
     Cells cells = cells_of<AsJson>(query);
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = keys[i] + cells[i];
     out.write(is_first ? "\n  {" : ",\n  {");
@@ -214,12 +214,13 @@ Result<void> print_json(SqlQuery& query, Output& out) {
 
 }  // namespace
 
-Result<void> print_rows(SqlQuery& query, const std::string& format, Output& out) {
+Result<void> print_rows(SqlQuery& query, QueryWatch& watch, const std::string& format,
+                        Output& out) {
   if (query.columns().empty()) return {};
-  if (format == "csv") return print_csv(query, out);
-  if (format == "json") return print_json(query, out);
-  if (format == "markdown") return print_markdown(query, out);
-  return print_table(query, out);
+  if (format == "csv") return print_csv(query, watch, out);
+  if (format == "json") return print_json(query, watch, out);
+  if (format == "markdown") return print_markdown(query, watch, out);
+  return print_table(query, watch, out);
 }
 
 }  // namespace sonde::cli

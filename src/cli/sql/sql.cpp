@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -24,6 +26,14 @@ bool exists(const std::string& path) {
 bool looks_like_query(const std::string& word) {
   return !exists(word) &&
          (word.starts_with('.') || word.find_first_of(" \t\n;") != std::string::npos);
+}
+
+// The first word of a query that was not put in quotes.
+bool begins_a_query(std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return (word == "SELECT" || word == "WITH" || word == "VALUES" || word == "EXPLAIN") &&
+         !exists(word);
 }
 
 struct Asked {
@@ -115,8 +125,12 @@ Result<void> check(const SqlCommand& command) {
   const Asked asked = split(command);
   if (asked.traces.empty())
     return Failure(ErrorCode::Invalid, "no trace given: sonde sql TRACE... 'SELECT ...'");
-  for (const std::string& trace : asked.traces)
+  for (const std::string& trace : asked.traces) {
     if (trace.empty()) return Failure(ErrorCode::Invalid, "the query is empty");
+    if (begins_a_query(trace))
+      return Failure(ErrorCode::Invalid,
+                     trace + ": put the query in quotes: sonde sql TRACE... 'SELECT ...'");
+  }
   const bool is_file = command.output.ends_with(".parquet");
   if (command.format == "parquet" && command.output.empty())
     return Failure(ErrorCode::Invalid, "--format parquet needs a file: -o rows.parquet");
@@ -177,13 +191,14 @@ Result<void> SqlSession::run(std::string_view text, Output& out) {
       continue;
     }
     interrupted() = false;
+    QueryWatch watch(time_limit_s_);
     SONDE_TRY(SqlQuery query, database_.query(text, {time_limit_s_, &interrupted()}));
     if (format_ == "parquet") {
       if (!is_blank(query.rest()))
         return Failure(ErrorCode::Invalid, "a Parquet file holds the rows of one query");
-      return write_rows_parquet(query, output_);
+      return write_rows_parquet(query, watch, output_);
     }
-    SONDE_TRY_VOID(print_rows(query, format_, out));
+    SONDE_TRY_VOID(print_rows(query, watch, format_, out));
     text.remove_prefix(text.size() - query.rest().size());
   }
   return {};

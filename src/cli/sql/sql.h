@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/print/output.h"
+#include "cli/sql/query_watch.h"
 #include "sonde/open.h"
 #include "sonde/sql.h"
 
@@ -24,10 +25,10 @@ Result<void> check(const SqlCommand& command);
 Result<void> run_sql(const SqlCommand& command, Output& out);
 
 // Prints what a query gives.
-Result<void> print_rows(SqlQuery& query, const std::string& format, Output& out);
+Result<void> print_rows(SqlQuery& query, QueryWatch& watch, const std::string& format, Output& out);
 
 // Writes what a query gives as a Parquet file, which appears whole.
-Result<void> write_rows_parquet(SqlQuery& query, const std::string& path);
+Result<void> write_rows_parquet(SqlQuery& query, QueryWatch& watch, const std::string& path);
 
 // What queries and dot commands share: the database, the format, the limits.
 class SqlSession {
