@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -69,6 +70,9 @@ class Lines {
     }
     for (const SqlFunction& function : SqlDatabase::functions())
       completions().push_back(function.usage.substr(0, function.usage.find('(') + 1));
+    std::sort(completions().begin(), completions().end());
+    completions().erase(std::unique(completions().begin(), completions().end()),
+                        completions().end());
     rl_attempted_completion_function = completions;
     using_history();
     if (!file_.empty()) ::read_history(file_.c_str());
@@ -122,6 +126,11 @@ Result<void> run_shell(SqlSession& session) {
   std::string text;
   while (!session.is_over()) {
     const std::optional<std::string> line = lines.next(text.empty() ? "sonde> " : "   ...> ");
+    if (!line && interrupted().exchange(false)) {  // Ctrl-C forgets what was typed
+      std::cout << std::endl;
+      text.clear();
+      continue;
+    }
     if (!line) break;
     text += (text.empty() ? "" : "\n") + *line;
     if (!is_whole(text)) continue;
