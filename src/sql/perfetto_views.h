@@ -33,6 +33,11 @@ inline constexpr View kPerfettoViews[] = {
      "SELECT id, start_ns AS ts, duration_ns AS dur, track AS track_id, kind AS category, name, "
      "correlation, id AS arg_set_id, file, rank FROM spans "
      "WHERE class IN ('kernel', 'copy', 'work')"},
+    {"thread_slice", "Perfetto's slices of threads, with their thread and process.",
+     "SELECT s.id, s.ts, s.dur, s.category, s.name, s.track_id, t.utid, t.tid, "
+     "t.name AS thread_name, p.upid, p.pid, p.name AS process_name, s.depth, s.parent_id, "
+     "s.arg_set_id, s.file, s.rank FROM slice s JOIN thread t ON s.track_id = t.utid "
+     "LEFT JOIN process p ON t.upid = p.upid"},
     {"counter", "Perfetto's values of counters.",
      "SELECT id, time_ns AS ts, track AS track_id, value, name, file, rank FROM counters"},
     {"flow", "Perfetto's arrows between slices.",

@@ -234,6 +234,8 @@ TEST(Sql, RunsQueriesWrittenForPerfetto) {
            "SELECT s.name, s.ts, s.dur, s.depth, t.name FROM slice s JOIN thread_track tt ON "
            "s.track_id = tt.id JOIN thread t USING (utid) WHERE s.parent_id IS NULL"),
       ElementsAre("a|0|8000|0|main"));
+  EXPECT_THAT(rows(over(small()), "SELECT name, thread_name FROM thread_slice ORDER BY ts, name"),
+              ElementsAre("a|main", "b|main", "c|main"));
 }
 
 }  // namespace
