@@ -96,9 +96,9 @@ class DumpSettler {
 
   void add_dump(const ReportEntry& entry) {
     if (entry.text.empty()) {
-      made_.lines.push_back(
-          format_text("process {}: there were more reasons for a dump than --dumps allows ({})",
-                      entry.pid, most_));
+      made_.lines.push_back(format_text(
+          "process {}: there were more reasons for a dump than --dumps allows ({}{})", entry.pid,
+          most_, on_.crash || on_.bad_exit ? "; the last is kept for the end" : ""));
       return;
     }
     ReportEntry dump = entry;
