@@ -2,7 +2,10 @@
 
 // How long queries take over a trace of ten million spans, in CPU seconds of one thread.
 //
-//   bench_sql [SPANS]
+//   bench_sql [SPANS] [packed]
+//
+// The columns of a trace that was read from a recording are packed, those of one that was read from
+// JSON are not.
 
 #include <cstdint>
 #include <cstdio>
@@ -32,8 +35,17 @@ std::uint64_t next_random() {
 }
 
 // Operators, calls and kernels in turn; 600 names, a few of them frequent.
-Trace synthetic(std::size_t spans) {
+Trace synthetic(std::size_t spans, bool packed) {
   TraceBuilder builder;
+  if (packed) {
+    SpanTable& columns = builder.spans();
+    columns.start_ns.pack();
+    columns.duration_ns.pack();
+    columns.name.pack();
+    columns.track.pack();
+    columns.kind.pack();
+    columns.correlation.pack();
+  }
   const ProcessId process = builder.processes().push_back({.pid = 1});
   const TrackId host = builder.tracks().push_back({.process = process, .id = 1});
   const TrackId stream = builder.tracks().push_back(
@@ -73,7 +85,7 @@ void time_query(const SqlDatabase& database, const char* what, const std::string
 
 int main(int argc, char** argv) {
   const std::size_t spans = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 10'000'000;
-  const Trace trace = synthetic(spans);
+  const Trace trace = synthetic(spans, argc > 2);
   const Nanos middle = trace.first_ns() + (trace.last_ns() - trace.first_ns()) / 2;
   const std::string from = std::to_string(middle);
   const std::string to = std::to_string(middle + (trace.last_ns() - trace.first_ns()) / 100);

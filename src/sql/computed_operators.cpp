@@ -46,9 +46,7 @@ class Groups {
       : trace_(trace), by_device_(by_device), newest_(trace.strings().size() + 1, kNoGroup) {
     for (std::size_t kind = 0; kind < wanted_.size(); ++kind)
       wanted_[kind] = is_wanted(static_cast<SpanKind>(kind));
-    const SpanTable& spans = trace.spans();
-    for_each(
-        [&](SpanId span, std::uint32_t group) { totals_[group].add(spans.duration_ns[span]); });
+    for_each([&](SpanId, std::uint32_t group, Nanos duration) { totals_[group].add(duration); });
   }
 
   const std::vector<Totals>& totals() const { return totals_; }
@@ -57,19 +55,29 @@ class Groups {
   const std::vector<std::uint32_t>& of_span() {
     if (of_span_.empty()) {
       of_span_.resize(trace_.spans().size(), kNoGroup);
-      for_each([&](SpanId span, std::uint32_t group) { of_span_[span.index()] = group; });
+      for_each([&](SpanId span, std::uint32_t group, Nanos) { of_span_[span.index()] = group; });
     }
     return of_span_;
   }
 
  private:
+  // Calls visit(span, group, duration), for blocks of packed columns at once.
   template <typename Visit>
   void for_each(Visit&& visit) {
     const SpanTable& spans = trace_.spans();
-    for (const SpanId span : trace_.all_spans()) {
-      const SpanKind kind = spans.kind[span];
-      if (wanted_[static_cast<std::uint8_t>(kind)])
-        visit(span, find(spans.name[span], kind, by_device_ ? device_of(span) : -1));
+    std::array<SpanKind, detail::kPackedRows> kind;
+    std::array<StringId, detail::kPackedRows> name;
+    std::array<Nanos, detail::kPackedRows> duration;
+    for (std::size_t first = 0; first < spans.size(); first += kind.size()) {
+      const std::size_t rows = std::min(kind.size(), spans.size() - first);
+      spans.kind.read(first, rows, kind.data());
+      spans.name.read(first, rows, name.data());
+      spans.duration_ns.read(first, rows, duration.data());
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (!wanted_[static_cast<std::uint8_t>(kind[i])]) continue;
+        const SpanId span(first + i);
+        visit(span, find(name[i], kind[i], by_device_ ? device_of(span) : -1), duration[i]);
+      }
     }
   }
 

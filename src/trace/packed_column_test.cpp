@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <thread>
@@ -36,6 +38,27 @@ std::pair<Column<T>, Column<T>> filled_alike(T null, const Make& make) {
   return {std::move(plain), std::move(packed)};
 }
 
+// read() and find() from rows at the start, in the middle and at the end of blocks.
+template <typename T>
+void expect_reads_alike(const Column<T>& plain, const Column<T>& packed) {
+  for (const int row : {0, 1, 1023, 1024, 5000, kRows - 1}) {
+    const auto first = static_cast<std::size_t>(row);
+    const std::size_t count = std::min<std::size_t>(plain.size() - first, 3000);
+    std::vector<T> from_plain(count);
+    std::vector<T> from_packed(count);
+    plain.read(first, count, from_plain.data());
+    packed.read(first, count, from_packed.data());
+    EXPECT_EQ(std::memcmp(from_plain.data(), from_packed.data(), sizeof(T) * count), 0) << first;
+    for (const std::size_t wanted : {first, first + count / 2, first + count - 1}) {
+      const auto is_wanted = [value = plain[wanted]](T other) { return other == value; };
+      EXPECT_EQ(packed.find(first, first + count, is_wanted),
+                plain.find(first, first + count, is_wanted));
+    }
+    const auto is_none = [](T) { return false; };
+    EXPECT_EQ(packed.find(first, first + count, is_none), first + count);
+  }
+}
+
 template <typename T, typename Make>
 void expect_alike(T null, const Make& make) {
   auto [plain, packed] = filled_alike<T>(null, make);
@@ -45,6 +68,7 @@ void expect_alike(T null, const Make& make) {
   EXPECT_EQ(std::memcmp(packed.data(), plain.data(), sizeof(T) * kRows), 0);
   const Column<T> copy = packed;
   EXPECT_TRUE(copy == plain);
+  expect_reads_alike(plain, packed);
   const auto drop_thirds = [null](std::size_t first, T* values, std::size_t rows) {
     for (std::size_t i = 0; i < rows; ++i) {
       if ((first + i) % 3 == 0) values[i] = null;

@@ -2,6 +2,7 @@
 #include "trace/relation.h"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "trace/notes.h"
@@ -31,23 +32,23 @@ std::int64_t raw_at(const void* source, std::size_t row) {
 template <typename T>
 std::size_t find_between(const void* source, std::size_t from, std::size_t to, std::int64_t low,
                          std::int64_t high) {
-  const Column<T>& column = column_of<T>(source);
-  const auto is_between = [low, high](T value) {
+  return column_of<T>(source).find(from, to, [low, high](T value) {
     return raw_value(value) >= low && raw_value(value) <= high;
-  };
-  if (!column.materialised()) return is_between(column.null_value()) ? from : to;
-  if (column.packs()) {
-    while (from < to && !is_between(column[from])) ++from;
-    return from;
-  }
-  const T* const values = column.data();
-  return static_cast<std::size_t>(std::find_if(values + from, values + to, is_between) - values);
+  });
 }
 
 template <typename T>
 void copy_raw(const void* source, std::size_t first, std::size_t count, std::int64_t* out) {
   const Column<T>& column = column_of<T>(source);
-  for (std::size_t i = 0; i < count; ++i) out[i] = raw_value(column[first + i]);
+  std::array<T, detail::kPackedRows> values;
+  const std::size_t end = first + count;
+  while (first < end) {
+    const std::size_t rows =
+        std::min(detail::kPackedRows - first % detail::kPackedRows, end - first);
+    column.read(first, rows, values.data());
+    out = std::transform(values.data(), values.data() + rows, out, raw_value<T>);
+    first += rows;
+  }
 }
 
 template <typename T>

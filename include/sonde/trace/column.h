@@ -9,6 +9,7 @@
 //   rank.push_back(3);                  // a vector from here on
 //   rank[1] == 3
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -283,6 +284,24 @@ class Column {
     T values[detail::kPackedRows];
     for (std::size_t i = 0; i < packed_->blocks(); ++i)
       visit(i * detail::kPackedRows, static_cast<const T*>(values), packed_->unpack(i, values));
+  }
+  // The values of neighbouring rows, for loops over several columns at once. Fast if both the first
+  // row and the count are multiples of detail::kPackedRows, or the count reaches the end.
+  void read(std::size_t first, std::size_t count, T* out) const {
+    if (packed_) return packed_->read(first, count, out);
+    if (values_.empty()) {
+      std::fill_n(out, count, null_);
+    } else {
+      std::copy_n(values_.data() + first, count, out);
+    }
+  }
+  // The first row from `from` on, and before `to`, whose value passes; `to` if there is none.
+  template <typename Passes>
+  std::size_t find(std::size_t from, std::size_t to, const Passes& passes) const {
+    if (packed_) return packed_->find(from, to, passes);
+    if (values_.empty()) return from < to && passes(null_) ? from : to;
+    const T* const values = values_.data();
+    return static_cast<std::size_t>(std::find_if(values + from, values + to, passes) - values);
   }
   // The same with writable values; `change` returns whether it changed any.
   template <typename Change>

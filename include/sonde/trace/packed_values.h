@@ -7,6 +7,7 @@
 // written to stay unpacked until others are written to, so writing may go back. Reading is
 // thread-safe.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -91,10 +92,7 @@ class PackedValues {
 
   T operator[](std::size_t row) const noexcept {
     const Block& block = blocks_[row / kPackedRows];
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, block.bytes + row % kPackedRows * block.width, sizeof(bits));
-    bits &= block.mask;
-    return Bits::value(bits == 0 ? block.zero : block.base + bits);
+    return value_at(block, block.bytes + row % kPackedRows * block.width);
   }
 
   void push_back(T value) {
@@ -132,13 +130,35 @@ class PackedValues {
     const Block& block = blocks_[number];
     const std::size_t rows = rows_of(number);
     const std::uint8_t* at = block.bytes;
-    for (std::size_t i = 0; i < rows; ++i, at += block.width) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, at, sizeof(bits));
-      bits &= block.mask;
-      out[i] = Bits::value(bits == 0 ? block.zero : block.base + bits);
-    }
+    for (std::size_t i = 0; i < rows; ++i, at += block.width) out[i] = value_at(block, at);
     return rows;
+  }
+  // The values of `count` rows from `first` on: whole blocks at once.
+  void read(std::size_t first, std::size_t count, T* out) const noexcept {
+    const std::size_t end = first + count;
+    while (first < end) {
+      const bool is_block = first % kPackedRows == 0 && end - first >= rows_of(first / kPackedRows);
+      const std::size_t rows = is_block ? unpack(first / kPackedRows, out) : 1;
+      if (!is_block) *out = (*this)[first];
+      first += rows;
+      out += rows;
+    }
+  }
+  // The first row from `from` on, and before `to`, whose value passes; `to` if there is none.
+  template <typename Passes>
+  std::size_t find(std::size_t from, std::size_t to, const Passes& passes) const noexcept {
+    while (from < to) {
+      const Block& block = blocks_[from / kPackedRows];
+      const std::size_t first = from % kPackedRows;
+      const std::size_t rows = std::min(kPackedRows - first, to - from);
+      // The values of a block without bytes are all alike.
+      const std::size_t read = block.width == 0 ? 1 : rows;
+      const std::uint8_t* at = block.bytes + first * block.width;
+      for (std::size_t i = 0; i < read; ++i, at += block.width)
+        if (passes(value_at(block, at))) return from + i;
+      from += rows;
+    }
+    return to;
   }
   // Calls change(first row, values, count) for each block, which returns whether it changed them.
   template <typename Change>
@@ -216,6 +236,13 @@ class PackedValues {
   static std::uint8_t* nothing() noexcept {
     static std::uint8_t zeros[8] = {};
     return zeros;
+  }
+
+  static T value_at(const Block& block, const std::uint8_t* at) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, at, sizeof(bits));
+    bits &= block.mask;
+    return Bits::value(bits == 0 ? block.zero : block.base + bits);
   }
 
   std::size_t rows_of(std::size_t block) const noexcept {
