@@ -147,7 +147,7 @@ std::string percent_text(double share) {
 }
 
 std::string delta_text(double nanoseconds) {
-  return (nanoseconds < 0 ? "-" : "+") + unsigned_duration(nanoseconds);
+  return (std::llround(nanoseconds) < 0 ? "-" : "+") + unsigned_duration(nanoseconds);
 }
 
 std::string time_sentence(const TimeChange& change) {
