@@ -93,8 +93,8 @@ void add_side(const Runs& runs, bool is_now, std::map<detail::RunItemKey, ItemVa
   }
 }
 
-bool is_absent(const std::vector<double>& means) {
-  return std::all_of(means.begin(), means.end(), [](double value) { return value == 0; });
+bool is_absent(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
 }
 
 ItemChange change_of(const ItemValues& values) {
@@ -105,8 +105,8 @@ ItemChange change_of(const ItemValues& values) {
   change.base_count = median_of(values.base_count);
   change.now_count = median_of(values.now_count);
   change.time = compare_times(values.base_median, values.now_median);
-  if (is_absent(values.base_mean)) change.status = ItemStatus::New;
-  if (is_absent(values.now_mean)) change.status = ItemStatus::Gone;
+  if (is_absent(values.base_mean) && is_absent(values.base_count)) change.status = ItemStatus::New;
+  if (is_absent(values.now_mean) && is_absent(values.now_count)) change.status = ItemStatus::Gone;
   return change;
 }
 

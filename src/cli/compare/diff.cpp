@@ -62,10 +62,11 @@ std::string shown_name(std::string_view name) {
   return readable_start(name, kLongest);
 }
 
-std::string count_change(const ItemChange& item) {
+std::string count_change(const ItemChange& item, bool has_steps) {
+  const char* const per = has_steps ? "a step" : "in all";
   if (item.base_count == item.now_count)
-    return item.now_count == 0 ? "" : format_text(", {:g} a step", item.now_count);
-  return format_text(", {:g} → {:g} a step", item.base_count, item.now_count);
+    return item.now_count == 0 ? "" : format_text(", {:g} {}", item.now_count, per);
+  return format_text(", {:g} → {:g} {}", item.base_count, item.now_count, per);
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ std::string time_sentence(const TimeChange& change) {
                      : format_text("; {:.0f} % could have been seen", detectable));
 }
 
-std::string item_text(const ItemChange& item) {
+std::string item_text(const ItemChange& item, bool has_steps) {
   std::string text = shown_name(item.item.name);
   if (!item.item.owner.empty()) text += " in " + item.item.owner;
   if (!item.item.shapes.empty()) text += " " + shown_name(item.item.shapes);
@@ -174,7 +175,7 @@ std::string item_text(const ItemChange& item) {
   if (item.status == ItemStatus::New) text += " (new)";
   if (item.status == ItemStatus::Gone) text += " (gone)";
   if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";
-  text += count_change(item);
+  text += count_change(item, has_steps);
   const bool has_both = item.status == ItemStatus::Both || item.status == ItemStatus::Replaced;
   if (has_both && item.base_mean_ns > 0)
     text += ", " + percent_text(item.now_mean_ns / item.base_mean_ns - 1);
@@ -184,6 +185,11 @@ std::string item_text(const ItemChange& item) {
                                  : ", within the noise";
   if (!item.item.place.empty()) text += ", " + item.item.place;
   return text;
+}
+
+std::string took_text(double delta_ns) {
+  if (std::llround(delta_ns) == 0) return "took as long as before";
+  return "took " + unsigned_duration(delta_ns) + (delta_ns < 0 ? " less" : " more") + " on average";
 }
 
 std::string exact_value(const std::string& name, std::int64_t low, std::int64_t high) {

@@ -51,7 +51,9 @@ std::string signed_percent(double share);    // "+4.6"
 std::string percent_text(double share);      // "+4.6 %"
 std::string delta_text(double nanoseconds);  // "+1.234 ms"
 std::string time_sentence(const TimeChange& change);
-std::string item_text(const ItemChange& item);
+std::string item_text(const ItemChange& item, bool has_steps);
+// "took 3 µs more", "took as long as before".
+std::string took_text(double delta_ns);
 std::string exact_value(const std::string& name, std::int64_t low, std::int64_t high);
 // Rows of an explanation: the largest, and how much all others together are.
 struct ShownItems {

@@ -24,16 +24,14 @@ bool differs_nowhere(const std::vector<ItemChange>& items) {
                      [](const ItemChange& item) { return item.delta_ns() == 0; });
 }
 
-void write_items(const char* what, const std::vector<ItemChange>& items, double total_ns,
-                 int row_limit, Output& out) {
-  if (total_ns == 0 && differs_nowhere(items))
-    return out.line(format_text("Why: {} took as long as before.\n", what));
-  out.line(format_text("Why: {} took {} {} on average.", what,
-                       duration_text(std::llround(std::abs(total_ns))),
-                       total_ns < 0 ? "less" : "more"));
+void write_items(const char* what, const Comparison& of, const std::vector<ItemChange>& items,
+                 double total_ns, int row_limit, Output& out) {
+  out.line(format_text("Why: {} {}.", what, took_text(total_ns)));
+  if (total_ns == 0 && differs_nowhere(items)) return out.line("");
   const ShownItems shown = shown_items(items, total_ns, row_limit);
   for (const ItemChange* const item : shown.rows)
-    out.line(format_text("  {:>12}  {}", delta_text(item->delta_ns()), item_text(*item)));
+    out.line(
+        format_text("  {:>12}  {}", delta_text(item->delta_ns()), item_text(*item, of.has_steps)));
   if (shown.others > 0)
     out.line(format_text("  {:>12}  all others ({})", delta_text(shown.others_ns),
                          count_text(shown.others)));
@@ -71,16 +69,16 @@ const char* mark_of(Verdict verdict) {
   return "";
 }
 
-void write_markdown_items(const char* what, const std::vector<ItemChange>& items, double total_ns,
-                          int row_limit, Output& out) {
+void write_markdown_items(const char* what, const Comparison& of,
+                          const std::vector<ItemChange>& items, double total_ns, int row_limit,
+                          Output& out) {
   if (total_ns == 0 && differs_nowhere(items)) return;
-  out.line(format_text("\n### Why {} took {} {} on average\n", what,
-                       duration_text(std::llround(std::abs(total_ns))),
-                       total_ns < 0 ? "less" : "more"));
+  out.line(format_text("\n### Why {} {}\n", what, took_text(total_ns)));
   out.line("| change | in |\n|---:|---|");
   const ShownItems shown = shown_items(items, total_ns, row_limit);
   for (const ItemChange* const item : shown.rows)
-    out.line(format_text("| {} | {} |", delta_text(item->delta_ns()), in_cell(item_text(*item))));
+    out.line(format_text("| {} | {} |", delta_text(item->delta_ns()),
+                         in_cell(item_text(*item, of.has_steps))));
   if (shown.others > 0)
     out.line(format_text("| {} | all others ({}) |", delta_text(shown.others_ns),
                          count_text(shown.others)));
@@ -104,10 +102,11 @@ void write_diff_text(const Comparison& result, int row_limit, Output& out) {
   out.line((result.has_steps ? "step    " : "all     ") + time_sentence(result.step));
   if (result.has_device) out.line("device  " + time_sentence(result.device));
   out.line("");
-  write_items(result.has_steps ? "a step" : "the recording", result.host, result.step_delta_ns,
-              row_limit, out);
+  write_items(result.has_steps ? "a step" : "the recording", result, result.host,
+              result.step_delta_ns, row_limit, out);
   if (result.has_device)
-    write_items("the device's work", result.device_work, result.device_delta_ns, row_limit, out);
+    write_items("the device's work", result, result.device_work, result.device_delta_ns, row_limit,
+                out);
   for (const GateResult& gate : result.gates)
     out.line(format_text("{:<9}  {}: {}", to_string(gate.verdict), gate.gate.text, gate.why));
 }
@@ -130,11 +129,11 @@ void write_diff_markdown(const Comparison& result, int row_limit, Output& out) {
                          exact_value(change.name, change.base_low, change.base_high),
                          exact_value(change.name, change.now_low, change.now_high),
                          change_of(change)));
-  write_markdown_items(result.has_steps ? "a step" : "the recording", result.host,
+  write_markdown_items(result.has_steps ? "a step" : "the recording", result, result.host,
                        result.step_delta_ns, row_limit, out);
   if (result.has_device)
-    write_markdown_items("the device's work", result.device_work, result.device_delta_ns, row_limit,
-                         out);
+    write_markdown_items("the device's work", result, result.device_work, result.device_delta_ns,
+                         row_limit, out);
 }
 
 }  // namespace sonde::cli
