@@ -312,6 +312,7 @@ def shows_jobs_and_changes(browser: Browser, sonde: str, traces: Path, folder: P
     settle(page)
     has_no_faults(page, test, ["Compare"])
     show(page, "Compare")
+    test.assertGreater(page.evaluate("document.querySelectorAll('.compare .flame .box').length"), 3)
     click_text(page, ".compare td button.link", "timeline")
     settle(page)
     test.assertEqual(text(page, "nav [aria-current]"), "Timeline")

@@ -33,6 +33,7 @@ void write_time(JsonWriter& json, const char* key, const TimeChange& time) {
     if (time.p_ranks >= 0) write_number(json, "p_ranks", time.p_ranks);
     write_number(json, "detectable", time.detectable);
     json.key("changed").value(time.is_finding);
+    json.key("small").value(time.is_small);
   }
   json.end_object();
 }
@@ -60,6 +61,7 @@ void write_item(JsonWriter& json, const ItemChange& item) {
   if (!item.item.module.empty()) json.key("module").value(item.item.module);
   if (item.status == ItemStatus::Replaced) json.key("replaces").value(item.replaces);
   if (!item.item.place.empty()) json.key("place").value(item.item.place);
+  write_number(json, "base_mean_ns", item.base_mean_ns);
   write_number(json, "delta_ns", item.delta_ns());
   write_number(json, "base_count", item.base_count);
   write_number(json, "now_count", item.now_count);

@@ -7,6 +7,7 @@ import { Card, useView, Waiting } from "../shell/fetched.tsx";
 import { Name } from "../shell/name.tsx";
 import { Table } from "../shell/table.tsx";
 import type { Source } from "../source/source.ts";
+import { Differences, type Part } from "./differences.tsx";
 
 interface Time {
   base_ns: number | null;
@@ -19,14 +20,18 @@ interface Time {
   p?: number | null;
   detectable?: number | null;
   changed?: boolean;
+  /** It changed, by too little to count. */
+  small?: boolean;
 }
 
 interface Item {
   name: string;
   operator?: string;
+  module?: string;
   status: "both" | "new" | "gone" | "replaced";
   replaces?: string;
   place?: string;
+  base_mean_ns: number;
   delta_ns: number;
   base_count: number;
   now_count: number;
@@ -72,6 +77,7 @@ function verdictOf(time: Time): string {
   if (!time.tested) return "Not tested: that takes three runs a side.";
   const range = `between ${percent(time.low)} and ${percent(time.high)}`;
   const seen = time.detectable === null || time.detectable === undefined ? "" : ` A change of ${(100 * time.detectable).toFixed(1)} % could have been seen.`;
+  if (time.small) return `Changed by too little to count, ${range}.${seen}`;
   return time.changed ? `Changed, ${range}.${seen}` : `No change was found.${seen}`;
 }
 
@@ -95,15 +101,29 @@ function statusText(item: Item): string {
   if (item.status === "gone") return "gone";
   if (item.status === "replaced") return `replaces ${shortName(item.replaces ?? "")}`;
   if (!item.time.tested) return "";
+  if (item.time.small) return "too small to count";
   return item.time.changed ? "changed" : "within the noise";
 }
 
-function Items({ source, title, items }: { source: Source; title: string; items: Item[] }) {
+/** The modules around it, then the operator, then the kernel. */
+function partOf(item: Item): Part {
+  const modules = (item.module ?? "") === "" ? [] : (item.module ?? "").split(".");
+  const operator = (item.operator ?? "") === "" ? [] : [item.operator ?? ""];
+  return {
+    path: [...modules, ...operator, item.name],
+    before: item.base_mean_ns,
+    now: item.base_mean_ns + item.delta_ns,
+    isNoise: item.status === "both" && item.time.tested && !item.time.changed,
+  };
+}
+
+function Items({ source, title, whole, items }: { source: Source; title: string; whole: string; items: Item[] }) {
   if (items.length === 0) return null;
   const hasTimeline = source.trace.spans > 0;
   return (
     <section class="card">
       <h2>{title}</h2>
+      <Differences name={whole} parts={items.map(partOf)} />
       <Table<Item>
         caption={title}
         rows={items}
@@ -145,8 +165,8 @@ export function Compare({ source }: { source: Source }) {
           {data.one_sided.length > 0 && <p class="quiet">Only one side says: {data.one_sided.join(", ").replaceAll("_", " ")}.</p>}
         </Card>
       )}
-      <Items source={source} title="What changed on the host" items={data.host} />
-      <Items source={source} title="What changed on devices" items={data.device_work ?? []} />
+      <Items source={source} title="What changed on the host" whole={data.steps > 0 ? "a step" : "the recording"} items={data.host} />
+      <Items source={source} title="What changed on devices" whole="the device's work" items={data.device_work ?? []} />
     </div>
   );
 }
