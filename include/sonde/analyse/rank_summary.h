@@ -93,7 +93,7 @@ enum class ActivityKind : std::uint8_t {
   Collective,  // nothing ran but a collective; `name` is its place in RankSummary::collectives
   Range,       // the host was in a range, or in a Python function, and in no operator
   Wait,        // the host waited for the device, on which nothing ran
-  Unmarked,    // the host was in no span but a step
+  Unmarked,    // the host was in no span, or only in a step
 };
 inline constexpr std::uint8_t kActivityKinds = 7;
 std::string_view to_string(ActivityKind kind) noexcept;  // "kernel", "copy", …

@@ -78,7 +78,7 @@ class ActivityFinder {
     for (const TrackId thread : view_.threads)
       if (thread != view_.main && runs_backward(thread)) all = laid_over(all, operators_of(thread));
     all = laid_over(all, collective_layer());
-    summary_.activities = laid_over(all, rest_);
+    summary_.activities = laid_over(laid_over(all, rest_), outside_spans());
     if (summary_.activities.size() > kMostInDetail) join_activities();
   }
 
@@ -182,6 +182,12 @@ class ActivityFinder {
       if (one.kind == ActivityKind::Operator) append(layer, one);
     });
     return layer;
+  }
+
+  // Code of the main thread need not be in any span, as between two steps.
+  Layer outside_spans() const {
+    if (!view_.main.valid()) return {};
+    return {{.begin_ns = summary_.first_ns, .end_ns = summary_.last_ns}};
   }
 
   RankActivity innermost(const std::vector<SpanId>& open, Nanos from, Nanos to) const {

@@ -182,6 +182,44 @@ TEST(RankActivities, OfALongRecordingAreJoinedWithinSteps) {
   }
 }
 
+Nanos unmarked_until(const RankSummary& rank, Nanos until_ns) {
+  Nanos sum_ns = 0;
+  for (const RankActivity& one : rank.activities)
+    if (one.kind == ActivityKind::Unmarked && one.end_ns <= until_ns) sum_ns += one.length_ns();
+  return sum_ns;
+}
+
+// main thread   |--a--|     |--b--|
+TEST(RankActivities, CountWhatTheHostDoesOutsideAllSpans) {
+  OpTrace t;
+  t.op("a", 0, 10);
+  t.op("b", 30, 40);
+  EXPECT_EQ(unmarked_until(summarised(t), 40'000), 20'000);
+}
+
+TEST(RankSummary, HasTheNumberOfTheJob) {
+  OpTrace t;
+  t.op("a", 0, 10);
+  TraceBuilder& builder = t.builder();
+  builder.metadata().push_back({ProcessId(0), builder.intern("job"),
+                                builder.intern(R"({"launcher": "slurm", "id": "4711"})")});
+  EXPECT_EQ(summarised(t).job, "4711");
+}
+
+// The thread of the backward pass launches more than the main thread, which has no steps.
+TEST(RankActivities, AreThoseOfTheThreadThatWaitsForTheBackwardPass) {
+  OpTrace t;
+  t.annotation("load_batch", 0, 20);
+  t.op("aten::linear", 20, 30);
+  const TrackId backward = t.thread(101);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    t.span("autograd::engine::evaluate_function: MmBackward0", SpanKind::CpuOp, backward,
+           40 + 10 * i, 48 + 10 * i);
+    t.span("cudaLaunchKernel", SpanKind::CudaRuntime, backward, 41 + 10 * i, 43 + 10 * i);
+  }
+  EXPECT_EQ(total_of(summarised(t), "load_batch", 0, 1'000'000), 20'000);
+}
+
 TEST(DeviceStatistics, OfAllRanksAreAddedUpByName) {
   std::vector<RankSummary> ranks;
   for (std::int32_t rank = 0; rank < 3; ++rank) {

@@ -64,6 +64,19 @@ std::vector<RankGroup> process_groups(std::string_view distributed_info) {
   return groups;
 }
 
+std::string job_id(std::string_view job) {
+  std::string id;
+  JsonWalk walk(job);
+  walk.object([&](std::string_view key) {
+    if (key != "id") return walk.skip();
+    std::optional<std::string> text = walk.string();
+    const bool is_text = text.has_value();
+    if (text) id = *std::move(text);
+    return is_text;
+  });
+  return id;
+}
+
 std::vector<std::int32_t> rank_list(std::string_view text) {
   std::vector<std::int32_t> ranks;
   JsonWalk walk(text);

@@ -109,8 +109,7 @@ RankSummary summarise(const Trace& trace, ProcessId process,
   summary.last_ns = trace.last_ns();
   summary.clock_error_ns = std::max<std::int64_t>(processes.clock_error_ns[process], 0);
   summary.groups = process_groups(metadata_of(trace, process, "distributedInfo"));
-  const std::string_view job = metadata_of(trace, process, "job_id");
-  summary.job = job.size() > 2 && job.front() == '"' ? job.substr(1, job.size() - 2) : job;
+  summary.job = job_id(metadata_of(trace, process, "job"));
   read_ledger(trace, summary);
   const RankView view(trace, process);
   SummaryTexts texts(trace, summary.texts);

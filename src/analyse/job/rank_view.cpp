@@ -14,7 +14,9 @@ struct ThreadUse {
   std::size_t spans = 0;
   std::size_t steps = 0;
   std::size_t calls = 0;
+  std::size_t operators = 0;
   std::size_t collectives = 0;
+  bool runs_backward = false;
   bool works_otherwise = false;  // an operator that no collective is around
 };
 
@@ -27,6 +29,8 @@ ThreadUse use_of(const Trace& trace, TrackId track, std::vector<SpanId>& collect
     const SpanKind kind = spans.kind[span];
     if (kind == SpanKind::Step) ++use.steps;
     if (is_call(kind)) ++use.calls;
+    if (is_operator(kind)) ++use.operators;
+    use.runs_backward |= trace.name(span).starts_with(kEvaluateFunction);
     if (is_annotation(kind) && is_host_collective(trace.name(span))) {
       ++use.collectives;
       collectives.push_back(span);
@@ -57,7 +61,11 @@ void RankView::sort_threads() {
       continue;
     }
     threads.push_back(use.track);
-    const auto rank = [](const ThreadUse& u) { return std::tuple(u.steps, u.calls, u.spans); };
+    // Threads of the backward pass may make more calls than the one that waits for them, and
+    // watchdogs ask the device all the time.
+    const auto rank = [](const ThreadUse& u) {
+      return std::tuple(u.steps, !u.runs_backward, u.operators, u.calls, u.spans);
+    };
     if (!best.track.valid() || rank(use) > rank(best)) best = use;
   }
   main = best.track;
