@@ -158,6 +158,10 @@ struct JobVerdict {
   std::string name;
   std::string op;
   std::string range;
+  // What is named, on the late rank and on the others, and the share of the delay it explains.
+  Nanos cause_own_ns = 0;
+  Nanos cause_others_ns = 0;
+  double cause_share = 0;
   Nanos total_ns = 0;
   Nanos per_step_ns = 0;         // 0 if there are no steps
   double share = 0;              // of the job's time
@@ -175,6 +179,18 @@ struct JobHang {
   std::string last_activity;  // of the first absent rank
 };
 
+// A group whose collectives take clearly longer, once all have arrived, than the same ones of other
+// groups.
+struct JobSlowGroup {
+  std::uint32_t group = 0;
+  std::uint32_t name = 0;  // place in JobReport::texts
+  std::int64_t bytes = -1;
+  std::uint64_t calls = 0;
+  Nanos transfer_ns = 0;  // median
+  Nanos others_ns = 0;    // of the other groups
+  Nanos total_ns = 0;     // that it takes longer in all, and in which its ranks do not compute
+};
+
 // A rank's part in the longest path through the job.
 struct JobPathPart {
   std::int32_t rank = -1;
@@ -190,16 +206,23 @@ struct JobSimulation {
   };
   std::uint64_t steps = 0;
   Nanos measured_step_ns = 0;
-  Nanos replayed_step_ns = 0;  // with nothing changed
-  double error = 0;            // of the replay with nothing changed
-  Nanos ideal_step_ns = 0;     // if all ranks did as their median
-  double slowdown = 0;         // replayed / ideal
+  Nanos replayed_step_ns = 0;         // with nothing changed
+  double error = 0;                   // of the replay with nothing changed
+  Nanos ideal_step_ns = 0;            // if all ranks did as their median
+  double slowdown = 0;                // replayed / ideal
+  Nanos usual_work_step_ns = 0;       // if all ranks worked as their median, with transfers as is
+  Nanos usual_transfers_step_ns = 0;  // if transfers took their median, with work as it is
   // If those of the verdict were like the others; 0: there is no verdict. Others that had to wait
   // for them may have been slow because of them: as fast as the fastest, and as they were.
   Nanos without_culprits_step_ns = 0;
   Nanos without_culprits_kept_step_ns = 0;
   std::vector<Without> without;
-  std::vector<JobPathPart> path;  // ascending by rank
+  struct WithoutHost {
+    std::string host;
+    Nanos step_ns = 0;  // if the work of its ranks took as long as that of the others
+  };
+  std::vector<WithoutHost> without_hosts;  // if there are several; by name
+  std::vector<JobPathPart> path;           // ascending by rank
 };
 
 struct JobReport {
@@ -212,6 +235,7 @@ struct JobReport {
   std::vector<JobArrivals> arrivals;       // of some to which ranks came latest, the worst first
   std::vector<JobStep> steps;
   std::vector<JobHang> hangs;
+  std::vector<JobSlowGroup> slow_groups;  // the worst first
   // Of all ranks together: RankSummary::running_ns, and what their devices ran.
   std::array<Nanos, 1U << kWorkTypes> running_ns{};
   std::vector<JobKernel> kernels;                    // ten of each type, the longest first
@@ -222,6 +246,8 @@ struct JobReport {
   std::vector<std::string> texts;
   std::vector<std::string> notes;     // what is missing or was assumed, in sentences
   std::vector<std::int32_t> missing;  // ranks of the world without a file
+  // Others already waited for these when their recordings began.
+  std::vector<std::int32_t> began_late;
   std::int32_t world_size = -1;
   Nanos total_ns = 0;                // of all steps, or of the recording
   Nanos step_ns = 0;                 // median; 0: no steps

@@ -149,6 +149,21 @@ void join_cycles(JobData& data) {
   data.ranks = std::move(joined);
 }
 
+// By the number that the cluster gave the job, where it is recorded.
+Result<void> only_one_number(const JobData& data) {
+  std::map<std::string, std::vector<const RankSummary*>> by_job;
+  for (const RankSummary& summary : data.ranks)
+    if (!summary.job.empty()) by_job[summary.job].push_back(&summary);
+  if (by_job.size() < 2) return {};
+  std::string list;
+  for (const auto& [job, ranks] : by_job)
+    list += format_text("{}{} ({}, as in {})", list.empty() ? "" : ", ", job,
+                        counted_text(ranks.size(), "rank"), ranks.front()->source);
+  return Failure(ErrorCode::Invalid,
+                 format_text("these are the files of {} jobs: {}; name the files of one",
+                             by_job.size(), list));
+}
+
 Result<void> only_one_job(const JobData& data) {
   std::map<std::string, std::set<std::int32_t>> by_pattern;
   std::optional<std::pair<std::size_t, std::size_t>> twice;
@@ -159,7 +174,9 @@ Result<void> only_one_job(const JobData& data) {
   if (!twice) return {};
   const RankSummary& a = data.ranks[twice->first];
   const RankSummary& b = data.ranks[twice->second];
-  if (pattern_of(a) == pattern_of(b) || by_pattern.size() > data.ranks.size() / 2 + 1)
+  const std::size_t least =
+      std::min(by_pattern[pattern_of(a)].size(), by_pattern[pattern_of(b)].size());
+  if (least == 1 || by_pattern.size() > data.ranks.size() / 2 + 1)
     return Failure(ErrorCode::Invalid,
                    format_text("rank {} is there twice: {} and {}; name the files of one job",
                                a.rank, a.source, b.source));
@@ -228,6 +245,7 @@ Result<void> admit(JobData& data, const JobOptions& options) {
                      return std::tuple(a.rank, a.first_ns) < std::tuple(b.rank, b.first_ns);
                    });
   join_cycles(data);
+  SONDE_TRY_VOID(only_one_number(data));
   SONDE_TRY_VOID(only_one_job(data));
   keep_one_world(data);
   note_missing(data);

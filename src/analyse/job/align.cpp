@@ -28,6 +28,7 @@ constexpr std::size_t kFewestForDrift = 20;
 constexpr double kEndLagNs = 150'000;
 constexpr double kEndLagOfTransfer = 0.05;
 constexpr double kClearViolationNs = 20'000;
+constexpr double kFarClockNs = 60e9;
 // How much two clocks may drift apart if the drift was not measured; else how many standard errors.
 constexpr double kUnknownDrift = 100e-6;
 constexpr double kDriftErrors = 4;
@@ -488,6 +489,7 @@ class Aligner {
       data_.errors[r] = row.error_ns;
       data_.report.clocks.push_back(std::move(row));
     }
+    note_far_clocks();
     if (apart > 0)
       data_.report.notes.push_back(format_text(
           "No matched collective joins {} to rank {}: times of these ranks are not compared.",
@@ -495,6 +497,28 @@ class Aligner {
   }
 
  private:
+  // Clocks of machines agree to a second or so. Recordings that were not made at the same time are
+  // probably not of one job.
+  void note_far_clocks() {
+    std::size_t far = 0;
+    const JobClock* worst = nullptr;
+    for (const JobClock& clock : data_.report.clocks) {
+      if (!clock.is_aligned || distance(clock) < kFarClockNs) continue;
+      ++far;
+      if (worst == nullptr || distance(clock) > distance(*worst)) worst = &clock;
+    }
+    if (worst == nullptr) return;
+    data_.report.notes.push_back(format_text(
+        "The clock of rank {} differs from that of rank {} by {:.0f} s{}. If the machines' clocks "
+        "agree, these are not recordings of one run.",
+        worst->rank, data_.ranks.front().rank, distance(*worst) / 1e9,
+        far == 1 ? std::string() : format_text(", and {} more are as far off", far - 1)));
+  }
+
+  static double distance(const JobClock& clock) {
+    return std::abs(static_cast<double>(clock.offset_ns));
+  }
+
   JobData& data_;
   std::uint32_t clocks_ = 0;
   std::vector<std::uint32_t> clock_of_;  // of each rank

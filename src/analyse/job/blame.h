@@ -31,6 +31,10 @@ struct Blame {
   std::set<std::int64_t> steps;
   Nanos worst_ns = 0;
   Nanos chased_ns = 0;
+  // Of whole steps in which it was late: what it did longer, in all, and how late it was.
+  std::map<CauseKey, CauseSum> step_causes;
+  Nanos step_longer_ns = 0;
+  Nanos step_delay_ns = 0;
   std::map<std::uint32_t, Nanos> together;  // ranks that were late with it, and how long
 };
 

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kMostPeers = 8;
 constexpr std::size_t kMostChased = 500;  // delays whose causes are named
 constexpr std::size_t kFarthestBack = 64;
+constexpr std::size_t kMostCompared = 4;  // ranks whose steps are compared
+constexpr std::size_t kMostStepsCompared = 50;
 
 class CauseFinder {
  public:
@@ -34,6 +36,7 @@ class CauseFinder {
     for (std::size_t i = 0; i < data_.late.size(); ++i)
       for (const std::uint32_t culprit : data_.late[i].culprits)
         chase(data_.late[i], culprit, i % every == 0);
+    compare_steps();
     return std::move(blame_);
   }
 
@@ -47,10 +50,11 @@ class CauseFinder {
   }
 
   // A rank is to blame for what it did longer than others of its role since they were together
-  // last, as far as others had to wait for it. Waiting for somebody else is not doing.
+  // last, as far as others had to wait for it. Waiting for somebody else is not doing, and neither
+  // is a queue of collectives: those that are late in the first of them are to blame.
   void chase(const Lateness& late, std::uint32_t culprit, bool looks) {
     const Member* const member = member_of(data_.matches[late.match], culprit);
-    if (member == nullptr) return;
+    if (member == nullptr || data_.follows[culprit][member->record] != kNoMatch) return;
     const Stretches stretches = stretches_to(late, culprit);
     Nanos own_ns = late.late_ns;
     if (!stretches.others.empty()) {
@@ -339,6 +343,57 @@ class CauseFinder {
     for (const auto& [key, ns] : profile({culprit, until_ns - late.late_ns, until_ns}))
       found[key] = {ns, ns, 0};
     return found;
+  }
+
+  // Kernels go on while a collective waits, so what ranks did between two of them differs although
+  // they do the same in a step. So the steps in which a rank was late are compared as a whole, of
+  // those ranks that are most to blame.
+  void compare_steps() {
+    std::vector<std::pair<Nanos, std::uint32_t>> worst;
+    for (std::uint32_t r = 0; r < blame_.size(); ++r)
+      if (!blame_[r].steps.empty()) worst.emplace_back(-united_ns(blame_[r].delays), r);
+    std::sort(worst.begin(), worst.end());
+    if (worst.size() > kMostCompared) worst.resize(kMostCompared);
+    for (const auto& [ns, r] : worst) compare_steps_of(r);
+  }
+
+  void compare_steps_of(std::uint32_t r) {
+    Blame& blame = blame_[r];
+    const std::vector<std::uint32_t> peers = of_same_role(r);
+    const std::size_t every = blame.steps.size() / kMostStepsCompared + 1;
+    std::size_t place = 0;
+    for (const std::int64_t number : blame.steps) {
+      if (place++ % every != 0) continue;
+      const auto own = step_of(r, number);
+      Stretches stretches;
+      for (const std::uint32_t peer : peers)
+        if (const auto other = step_of(peer, number)) stretches.others.push_back(*other);
+      if (!own || stretches.others.empty()) continue;
+      stretches.own = *own;
+      for (const auto& [key, sum] : differences(stretches)) {
+        CauseSum& all = blame.step_causes[key];
+        add_to(all.extra_ns, sum.extra_ns);
+        add_to(all.own_ns, sum.own_ns);
+        add_to(all.others_ns, sum.others_ns);
+        add_to(blame.step_longer_ns, sum.extra_ns);
+      }
+      add_to(blame.step_delay_ns, delay_within(r, *own));
+    }
+  }
+
+  std::optional<OfRank> step_of(std::uint32_t r, std::int64_t number) const {
+    for (const RankStep& step : data_.ranks[r].steps)
+      if (step.number == number) return OfRank{r, step.begin_ns, step.end_ns};
+    return std::nullopt;
+  }
+
+  Nanos delay_within(std::uint32_t r, const OfRank& step) const {
+    const Nanos begin_ns = data_.on_job_clock(r, step.from_ns);
+    const Nanos end_ns = data_.on_job_clock(r, step.to_ns);
+    std::vector<Stretch> within;
+    for (const Stretch& delay : blame_[r].delays)
+      if (delay.second > begin_ns && delay.second <= end_ns) within.push_back(delay);
+    return united_ns(std::move(within));
   }
 
   const JobData& data_;

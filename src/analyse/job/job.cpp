@@ -23,8 +23,10 @@ Result<JobReport> analyse_job(std::vector<RankSummary> ranks, const JobOptions& 
   detail::match(data);
   detail::align(data);
   detail::find_roles(data);
+  detail::find_followers(data);
   detail::find_waits(data);
   detail::find_causes(data);
+  detail::find_slow_groups(data);
   detail::replay_job(data);
   detail::sum_device_work(data);
   for (const JobGroup& group : data.report.groups)

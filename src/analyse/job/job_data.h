@@ -2,7 +2,8 @@
 #pragma once
 
 // What the steps of analyse_job() hand to each other. In this order: match(), align(),
-// find_roles(), find_waits(), find_causes(), replay_job(), sum_device_work().
+// find_roles(), find_followers(), find_waits(), find_causes(), find_slow_groups(),
+// replay_job(), sum_device_work().
 
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,8 @@ struct JobData {
   std::vector<std::int64_t> errors;                  // of each rank
   std::vector<std::uint32_t> components;             // of each rank: those that collectives join
   std::vector<std::vector<std::uint32_t>> match_of;  // of each rank's collectives; 0xffffffff: none
+  // Of each rank's collectives: the one that it followed directly; kNoMatch: none.
+  std::vector<std::vector<std::uint32_t>> follows;
   std::vector<Lateness> late;
   std::vector<std::uint32_t> roles;  // of each rank: those of one role do the same
   std::map<std::uint32_t, std::vector<std::uint32_t>> of_role;  // the ranks of each, ascending
@@ -109,8 +112,11 @@ Result<void> admit(JobData& data, const JobOptions& options);
 void match(JobData& data);
 void align(JobData& data);
 void find_roles(JobData& data);
+void find_followers(JobData& data);
 void find_waits(JobData& data);
 void find_causes(JobData& data);
+// Groups whose collectives are slow, although all arrive in time.
+void find_slow_groups(JobData& data);
 // What the devices of all ranks ran.
 void sum_device_work(JobData& data);
 // Part of find_causes().

@@ -30,7 +30,6 @@ class JobStepMeasurer {
       step.duration_ns = static_cast<Nanos>(median(of_ranks));
       step.ranks = std::move(ranks);
       durations.push_back(static_cast<double>(step.duration_ns));
-      add_to(data_.report.total_ns, step.duration_ns);
       data_.report.steps.push_back(std::move(step));
     }
     data_.report.step_ns = static_cast<Nanos>(median(durations));
@@ -41,12 +40,29 @@ class JobStepMeasurer {
                         static_cast<double>(step.duration_ns - data_.report.step_ns) >
                             std::max(4 * usual, 0.1 * static_cast<double>(data_.report.step_ns));
     add_step_waits();
+    add_up_steps();
     if (data_.report.total_ns > 0) return;
     for (const RankSummary& rank : data_.ranks)
       data_.report.total_ns = std::max(data_.report.total_ns, rank.last_ns - rank.first_ns);
   }
 
  private:
+  // With the time between a step and the next one.
+  void add_up_steps() {
+    std::map<std::int64_t, std::vector<double>> until_next;
+    for (const RankSummary& rank : data_.ranks)
+      for (std::size_t i = 0; i < rank.steps.size(); ++i) {
+        const RankStep& step = rank.steps[i];
+        const bool goes_on = i + 1 < rank.steps.size() && step.number < INT64_MAX &&
+                             rank.steps[i + 1].number == step.number + 1 &&
+                             rank.steps[i + 1].begin_ns > step.end_ns;
+        const Nanos end_ns = goes_on ? rank.steps[i + 1].begin_ns : step.end_ns;
+        until_next[step.number].push_back(static_cast<double>(end_ns - step.begin_ns));
+      }
+    for (auto& [number, of_ranks] : until_next)
+      add_to(data_.report.total_ns, static_cast<Nanos>(median(of_ranks)));
+  }
+
   void add_step_waits() {
     std::map<std::pair<std::int64_t, std::int32_t>, std::vector<Stretch>> waits;
     for (const Match& match : data_.matches) {

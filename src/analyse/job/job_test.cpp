@@ -114,6 +114,21 @@ TEST(Job, NamesAHostWhoseRanksAreAllLate) {
   EXPECT_EQ(job.verdict->ranks.size(), 4U);
 }
 
+TEST(Job, ReplaysWithoutEachHostAndWithUsualWork) {
+  MadeJob made({.ranks = 16, .ranks_per_host = 4, .names_hosts = true});
+  for (const std::int32_t rank : {4, 5, 6, 7}) made.delay(rank, 8e6, "slow", ActivityKind::Kernel);
+  const JobReport job = analysed(made.summaries());
+  ASSERT_TRUE(job.replay) << job.replay_refused;
+  ASSERT_EQ(job.replay->without_hosts.size(), 4U);
+  const auto saved = [&](Nanos step_ns) {
+    return static_cast<double>(job.replay->replayed_step_ns - step_ns);
+  };
+  EXPECT_NEAR(saved(job.replay->without_hosts[1].step_ns), 8e6, 1e6);
+  EXPECT_LT(saved(job.replay->without_hosts[0].step_ns), 1e6);
+  EXPECT_GT(saved(job.replay->usual_work_step_ns), 7e6);
+  EXPECT_LT(saved(job.replay->usual_transfers_step_ns), 1e6);
+}
+
 TEST(Job, NamesNoCauseThatExplainsTooLittle) {
   MadeJob made({.ranks = 8, .ranks_per_host = 1});
   made.delay(5, 10e6, "one", ActivityKind::Range);
@@ -183,6 +198,208 @@ TEST(Job, RefusesTheFilesOfSeveralJobs) {
   const Result<JobReport> job = analyse_job(ranks);
   ASSERT_FALSE(job);
   EXPECT_NE(job.error().message.find("2 jobs"), std::string::npos) << job.error().message;
+}
+
+// Each of many operators on the host takes a little longer on one rank.
+TEST(Job, NamesTheHostWhereManySmallThingsTakeLonger) {
+  DrawnJob drawn(8);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int step = 0; step < 8; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 8; ++r)
+      for (const char* const op : {"aten::add", "aten::mul", "aten::view", "aten::copy_"}) {
+        const Nanos longer_ns = r == 3 ? 500'000 : 0;
+        drawn.work(r, 500'000 + longer_ns, op, ActivityKind::Operator);
+        drawn.work(r, 400'000 + longer_ns, "", ActivityKind::Unmarked);
+      }
+    drawn.meet(all);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->rank, 3);
+  EXPECT_EQ(job.verdict->cause, "host");
+  EXPECT_EQ(job.verdict->name, "all code on the host");
+  EXPECT_NEAR(job.verdict->cause_share, 1, 0.01);
+}
+
+TEST(Job, KnowsWhichRangesLoadDataAndWhichCollectGarbage) {
+  const auto cause_of = [](const std::string& name) {
+    MadeJob made({.ranks = 8, .ranks_per_host = 1});
+    made.delay(5, 20e6, name);
+    const JobReport job = analysed(made.summaries());
+    return job.verdict ? job.verdict->cause : "";
+  };
+  EXPECT_EQ(cause_of("gc_pause"), "gc");
+  EXPECT_EQ(cause_of("PythonGC"), "gc");
+  EXPECT_EQ(cause_of("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+            "data_loading");
+  EXPECT_EQ(cause_of("fetch_batch"), "data_loading");
+  EXPECT_EQ(cause_of("gcn_layer"), "host");
+  EXPECT_EQ(cause_of("DistributedDataParallel.forward"), "host");
+  EXPECT_EQ(cause_of("batch_target"), "host");
+}
+
+// All arrive in time, and then one of two groups takes longer.
+TEST(Job, FindsTheGroupWhoseCollectivesAreSlow) {
+  DrawnJob drawn(8);
+  const std::uint32_t all = drawn.group("0", "world", {0, 1, 2, 3, 4, 5, 6, 7});
+  const std::uint32_t first = drawn.group("1", "shard", {0, 1, 2, 3});
+  const std::uint32_t second = drawn.group("2", "shard", {4, 5, 6, 7});
+  for (int step = 0; step < 8; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 8; ++r) drawn.work(r, 5'000'000 + 1'000 * (r * step % 7), "mm");
+    drawn.meet(first);
+    drawn.meet(second, true, 4'100'000);
+    drawn.meet(all);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  EXPECT_FALSE(job.verdict);
+  ASSERT_EQ(job.slow_groups.size(), 1U);
+  const JobSlowGroup& slow = job.slow_groups.front();
+  EXPECT_EQ(job.groups[slow.group].name, "2");
+  EXPECT_EQ(slow.transfer_ns, 4'100'000);
+  EXPECT_EQ(slow.others_ns, 100'000);
+  EXPECT_EQ(slow.total_ns, 8 * 4'000'000);
+}
+
+TEST(Job, StatesTheNoiseOfTheCollectivesInWhichRanksWait) {
+  DrawnJob drawn(8);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int step = 0; step < 12; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 8; ++r)
+      drawn.work(r, 5'000'000 + 1'000'000 * ((r * 5 + step * 3) % 8), "mm");
+    drawn.meet(all);
+    for (int call = 0; call < 3; ++call) drawn.meet(all, true, 1'000'000);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  EXPECT_FALSE(job.verdict);
+  EXPECT_GT(job.noise_ns, 1'000'000);
+}
+
+// Two replicas of two shards each; a shard's collective is queued before that of the replicas.
+//
+//   rank 0    --mm--|##shard##|.replica.......#|        waits for its shard, and then for rank 2
+//   rank 2    --mm--|##shard############|replica|       waits for rank 3: late, but not to blame
+//   rank 3    --mm-------------|shard###|replica|
+TEST(Job, BlamesNobodyForACollectiveThatFollowsALateOne) {
+  DrawnJob drawn(4);
+  const std::uint32_t shards[] = {drawn.group("1", "shard", {0, 1}),
+                                  drawn.group("2", "shard", {2, 3})};
+  const std::uint32_t replicas[] = {drawn.group("3", "replica", {0, 2}),
+                                    drawn.group("4", "replica", {1, 3})};
+  for (int step = 0; step < 8; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 4; ++r) {
+      drawn.work(r, 4'900'000 + 1'000 * ((r + step) % 3), "mm");
+      if (r == 3) drawn.work(r, 3'000'000, "load_batch", ActivityKind::Range);
+    }
+    for (const std::uint32_t shard : shards) drawn.meet(shard);
+    for (const std::uint32_t replica : replicas) drawn.meet(replica);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->ranks, std::vector<std::int32_t>{3});
+  EXPECT_EQ(job.verdict->name, "load_batch");
+  EXPECT_TRUE(job.suspects.empty());
+}
+
+TEST(Job, NotesThatARecordingBeginsWhenOthersAlreadyWait) {
+  DrawnJob drawn(4);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1, 2, 3});
+  drawn.work(2, 300'000'000, "", ActivityKind::Unmarked);
+  for (int step = 0; step < 4; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 4; ++r) drawn.work(r, 4'900'000, "mm");
+    drawn.meet(all);
+    drawn.end_step();
+  }
+  std::vector<RankSummary> ranks = drawn.summaries();
+  ranks[2].first_ns = ranks[2].steps.front().begin_ns;
+  ranks[2].activities.erase(ranks[2].activities.begin());
+  const JobReport job = analysed(ranks);
+  EXPECT_FALSE(job.verdict);
+  ASSERT_EQ(job.notes.size(), 1U);
+  EXPECT_EQ(job.notes[0],
+            "Rank 2 came to its first collective 300.000 ms after all others, and its recording "
+            "begins only 4.900 ms before that: what held it up is not recorded.");
+}
+
+// The file of rank 3 was cut, so that some of its calls are not there.
+TEST(Job, AnswersWithoutARankWhoseFileWasCut) {
+  MadeJob made({.ranks = 8, .ranks_per_host = 1});
+  made.delay(5, 20e6, "load_batch");
+  std::vector<RankSummary> ranks = made.summaries();
+  ranks[3].is_truncated = true;
+  for (const std::size_t lost : {30U, 17U, 6U})
+    ranks[3].collectives.erase(ranks[3].collectives.begin() + static_cast<std::ptrdiff_t>(lost));
+  ranks[3].activities.clear();
+  const JobReport job = analysed(ranks);
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->rank, 5);
+  EXPECT_EQ(job.groups[0].problem, "");
+  EXPECT_TRUE(std::any_of(job.notes.begin(), job.notes.end(), [](const std::string& note) {
+    return note.starts_with("Rank 3 is left out of group 0: ");
+  }));
+}
+
+TEST(Job, CountsTheTimeBetweenSteps) {
+  DrawnJob drawn(2);
+  const std::uint32_t all = drawn.group("0", "dp", {0, 1});
+  for (int step = 0; step < 3; ++step) {
+    drawn.begin_step();
+    for (std::int32_t r = 0; r < 2; ++r) drawn.work(r, 2'900'000, "mm");
+    drawn.meet(all);
+    drawn.end_step();
+    for (std::int32_t r = 0; r < 2; ++r) drawn.work(r, 1'000'000, "", ActivityKind::Unmarked);
+  }
+  const JobReport job = analysed(drawn.summaries());
+  EXPECT_EQ(job.step_ns, 3'000'000);
+  EXPECT_EQ(job.total_ns, 3 * 3'000'000 + 2 * 1'000'000);
+}
+
+// Without the worst rank, the next one still holds the job up.
+TEST(Job, KeepsWhatAnotherRankAlwaysTakesLongerInTheReplay) {
+  const auto drawn = [](Nanos first_ns, Nanos second_ns) {
+    DrawnJob job(8);
+    const std::uint32_t all = job.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
+    for (int step = 0; step < 8; ++step) {
+      job.begin_step();
+      for (std::int32_t r = 0; r < 8; ++r)
+        job.work(r, 8'000'000 + 10'000 * ((r + step) % 5) + (r == 6 ? second_ns : 0), "mm");
+      job.work(2, first_ns, "load_batch", ActivityKind::Range);
+      job.meet(all);
+      job.end_step();
+    }
+    return job;
+  };
+  const JobReport job = analysed(drawn(20'000'000, 8'000'000).summaries());
+  const auto wanted = static_cast<double>(drawn(0, 8'000'000).now(0)) / 8;
+  ASSERT_TRUE(job.verdict && job.replay);
+  EXPECT_EQ(job.verdict->rank, 2);
+  EXPECT_NEAR(static_cast<double>(job.replay->without_culprits_step_ns), wanted, 0.02 * wanted);
+}
+
+TEST(Job, RefusesRecordingsOfJobsWithOtherNumbers) {
+  MadeJob made({.ranks = 4, .ranks_per_host = 1});
+  std::vector<RankSummary> ranks = made.summaries();
+  for (RankSummary& one : ranks) one.job = one.rank < 2 ? "4711" : "4712";
+  const Result<JobReport> job = analyse_job(ranks);
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().message,
+            "these are the files of 2 jobs: 4711 (2 ranks, as in rank0.json), 4712 (2 ranks, as in "
+            "rank2.json); name the files of one");
+}
+
+TEST(Job, NotesRecordingsThatWereNotMadeAtTheSameTime) {
+  MadeJob made({.ranks = 4, .ranks_per_host = 1, .offset_ns = 300e9});
+  const JobReport job = analysed(made.summaries());
+  ASSERT_EQ(job.notes.size(), 1U);
+  EXPECT_NE(job.notes[0].find("not recordings of one run"), std::string::npos) << job.notes[0];
 }
 
 TEST(Job, ReplaysItselfAndTheJobWithoutTheCulprit) {

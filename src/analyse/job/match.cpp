@@ -227,9 +227,11 @@ class Matcher {
   }
 
   void place_by_order(std::vector<Stream>& streams, JobGroup& group) {
-    const auto longest = std::max_element(
-        streams.begin(), streams.end(),
-        [](const Stream& a, const Stream& b) { return a.records.size() < b.records.size(); });
+    const auto longest =
+        std::max_element(streams.begin(), streams.end(), [this](const Stream& a, const Stream& b) {
+          return std::pair(!data_.ranks[a.rank].is_truncated, a.records.size()) <
+                 std::pair(!data_.ranks[b.rank].is_truncated, b.records.size());
+        });
     // A copy, because the loop clears the positions of all streams.
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const Stream reference = *longest;
@@ -238,7 +240,15 @@ class Matcher {
       stream.positions.clear();
       std::optional<std::int64_t> shift = 0;
       if (stream.rank != reference.rank) shift = shift_of(reference, stream, by_steps);
+      if (shift && lacks_calls(reference, stream)) {
+        leave_out(group, stream);
+        continue;
+      }
       if (!shift) {
+        if (data_.ranks[stream.rank].is_truncated) {
+          leave_out(group, stream);
+          continue;
+        }
         refuse(group, stream, reference);
         continue;
       }
@@ -246,6 +256,36 @@ class Matcher {
         stream.positions.push_back(static_cast<std::int64_t>(i) + *shift);
     }
     group.matched_by = by_steps ? "steps" : "order";
+  }
+
+  // Calls may be missing in the middle of a file that was cut, because its events are in no order.
+  // Then steps before the last one have fewer calls than those of others.
+  bool lacks_calls(const Stream& reference, const Stream& stream) const {
+    if (!data_.ranks[stream.rank].is_truncated || stream.rank == reference.rank) return false;
+    const auto calls_of = [this](const Stream& of) {
+      std::map<std::int64_t, std::size_t> calls;
+      for (std::size_t i = 0; i < of.records.size(); ++i)
+        if (const std::uint32_t step = record(of, i).step; step != RankCollective::kNoStep)
+          ++calls[data_.ranks[of.rank].steps[step].number];
+      return calls;
+    };
+    const auto wanted = calls_of(reference);
+    const auto found = calls_of(stream);
+    for (const auto& [number, calls] : found) {
+      const auto same = wanted.find(number);
+      const bool is_last = number == found.rbegin()->first;
+      if (same != wanted.end() && (is_last ? calls > same->second : calls != same->second))
+        return true;
+    }
+    return stream.records.size() != reference.records.size() && wanted.empty();
+  }
+
+  void leave_out(const JobGroup& group, const Stream& stream) {
+    data_.report.notes.push_back(
+        format_text("Rank {} is left out of group {}: its file is cut, and it is unknown which of "
+                    "its calls are "
+                    "missing.",
+                    data_.ranks[stream.rank].rank, group.name));
   }
 
   void refuse(JobGroup& group, const Stream& stream, const Stream& reference) const {

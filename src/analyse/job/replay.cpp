@@ -9,8 +9,10 @@
 //
 // A rank's work begins when the work before it is done and the collective that it waited for is
 // over. It waited for a collective if no kernel ran when the collective ended; what it did before
-// that is a part of its own. Ranks of one role are compared by all that they did up to a call,
-// because a call that waits for its stream arrives late although its rank is in time.
+// that is a part of its own. A collective that directly follows another one has no work before it:
+// it arrives when the other one is over, while kernels go on. Ranks of one role are compared by all
+// that they did up to a call, because a call that waits for its stream arrives late although its
+// rank is in time.
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +22,7 @@
 
 #include "analyse/job/job_data.h"
 #include "analyse/simulate/graph.h"
+#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -27,12 +30,14 @@ namespace sonde::detail {
 namespace {
 
 constexpr double kLargestError = 0.05;
+constexpr double kLeastShareNamed = 0.05;  // of the job's time
 // Times are rounded: what follows a collective may seem to begin just before its end.
 constexpr Nanos kTouchingNs = 2'000;
 constexpr std::size_t kMostMembers = 200'000;  // of a longer job the last steps are replayed
 constexpr std::size_t kMostNodesReplayed = 4'000'000;
 constexpr std::size_t kMostRanksReplayed = 64;
 constexpr std::size_t kFastest = 10;  // one of so many
+constexpr double kClearlyLonger = 6;  // times the usual difference of ranks
 
 class JobReplay {
  public:
@@ -52,12 +57,15 @@ class JobReplay {
     if (result.error > kLargestError)
       return refuse(format_text("its own error is {:.1f} %", 100 * result.error));
     find_usual(graph);
-    result.ideal_step_ns = length_of(graph, ideal(graph)) / steps;
+    result.ideal_step_ns = length_of(graph, ideal(graph, true, true)) / steps;
+    result.usual_work_step_ns = length_of(graph, ideal(graph, true, false)) / steps;
+    result.usual_transfers_step_ns = length_of(graph, ideal(graph, false, true)) / steps;
     result.slowdown = static_cast<double>(result.replayed_step_ns) /
                       static_cast<double>(std::max<Nanos>(result.ideal_step_ns, 1));
     for (const std::uint32_t rank : ranks_to_try(graph.size()))
       result.without.push_back(
           {data_.ranks[rank].rank, length_of(graph, without(graph, {rank})) / steps});
+    try_hosts(graph, result);
     if (data_.report.verdict) {
       std::vector<std::uint32_t> late;
       for (std::uint32_t r = 0; r < data_.ranks.size(); ++r)
@@ -87,6 +95,21 @@ class JobReplay {
     std::uint32_t rank = 0;
   };
 
+  void try_hosts(const Graph& graph, JobSimulation& result) const {
+    std::map<std::string, std::vector<std::uint32_t>> hosts;
+    for (std::uint32_t r = 0; r < data_.ranks.size(); ++r)
+      if (!data_.ranks[r].host.empty()) hosts[data_.ranks[r].host].push_back(r);
+    if (hosts.size() < 2 || hosts.size() > most_replays(graph.size())) return;
+    const auto steps = static_cast<Nanos>(steps_);
+    for (const auto& [host, ranks] : hosts)
+      result.without_hosts.push_back({host, length_of(graph, without(graph, ranks)) / steps});
+  }
+
+  static std::size_t most_replays(std::size_t nodes) {
+    return std::clamp<std::size_t>(kMostNodesReplayed / std::max<std::size_t>(nodes, 1), 1,
+                                   kMostRanksReplayed);
+  }
+
   void refuse(const std::string& why) { data_.report.replay_refused = why; }
 
   // What others waited for may have cost the job less, because they would have waited for something
@@ -102,6 +125,10 @@ class JobReplay {
     verdict.per_step_ns = saved_ns;
     verdict.total_ns = static_cast<Nanos>(part * static_cast<double>(verdict.total_ns));
     verdict.share *= part;
+    if (verdict.share >= kLeastShareNamed) return;
+    // Others hold the job up as much.
+    data_.report.suspects.insert(data_.report.suspects.begin(), std::move(verdict));
+    data_.report.verdict.reset();
   }
 
   // The steps that all ranks have, on the job's clock.
@@ -171,6 +198,7 @@ class JobReplay {
   void add_nodes() {
     const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
     arrivals_.resize(ranks);
+    find_host_collectives();
     for (std::uint32_t m = 0; m < data_.matches.size(); ++m) {
       if (!is_replayed(data_.matches[m])) continue;
       for (const Member& member : data_.of(data_.matches[m]))
@@ -187,14 +215,24 @@ class JobReplay {
     add_work_and_transfers();
   }
 
+  void find_host_collectives() {
+    for (const RankSummary& rank : data_.ranks)
+      meets_on_host_.push_back(std::any_of(
+          rank.collectives.begin(), rank.collectives.end(),
+          [](const RankCollective& one) { return (one.flags & RankCollective::kOnHost) != 0; }));
+  }
+
   Nanos local_of(std::uint32_t r, Nanos job_ns) const {
     const ClockFit& fit = data_.clocks[r];
     const Nanos near_ns = job_ns - fit.offset_ns;
     return near_ns - static_cast<Nanos>(fit.drift * static_cast<double>(near_ns - fit.origin_ns));
   }
 
-  // Copies often belong to the collective.
-  static bool computes(const RankActivity& one) { return one.kind == ActivityKind::Kernel; }
+  // Copies belong to a collective that runs on the host.
+  bool computes(std::uint32_t r, const RankActivity& one) const {
+    return one.kind == ActivityKind::Kernel ||
+           (one.kind == ActivityKind::Copy && !meets_on_host_[r]);
+  }
 
   // Whether no kernel ran at that time, so that what came next may have waited for it. A host
   // inside an operator may be blocked in it.
@@ -205,7 +243,7 @@ class JobReplay {
                          [](Nanos t, const RankActivity& one) { return t < one.begin_ns; });
     if (after == all.begin()) return true;
     const RankActivity& one = *std::prev(after);
-    return one.end_ns <= local_ns || !computes(one);
+    return one.end_ns <= local_ns || !computes(r, one);
   }
 
   // How long a rank computed or launched between two times. Ranges do not count, because a host
@@ -218,7 +256,7 @@ class JobReplay {
                                 [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
     Nanos sum_ns = 0;
     for (; one != all.end() && one->begin_ns < to_local_ns; ++one)
-      if (computes(*one) || one->kind == ActivityKind::Operator)
+      if (computes(r, *one) || one->kind == ActivityKind::Operator)
         sum_ns += std::min(one->end_ns, to_local_ns) - std::max(one->begin_ns, from_local_ns);
     return sum_ns;
   }
@@ -229,6 +267,7 @@ class JobReplay {
     Nanos from_ns = 0;                  // the arrival before
     Nanos before_ns = 0;                // what it did between that and begin_ns
     std::vector<std::uint32_t> waited;  // places in arrivals_ of the rank
+    bool follows = false;               // directly on the only one that it waited for
   };
 
   void plan_dependencies() {
@@ -240,11 +279,24 @@ class JobReplay {
       std::stable_sort(by_end.begin(), by_end.end(), [&](std::uint32_t a, std::uint32_t b) {
         return of[a].end_ns < of[b].end_ns;
       });
+      std::map<std::uint32_t, std::uint32_t> place_of;  // by record
+      for (std::uint32_t i = 0; i < of.size(); ++i) place_of[of[i].record] = i;
       std::size_t next = 0;
       Nanos before_ns = begin_of_[r];
       for (std::uint32_t i = 0; i <= of.size(); ++i) {
+        if (const auto leader = i < of.size() ? leader_of(r, of[i].record, place_of) : kNoMatch;
+            leader != kNoMatch && leader < i) {
+          const Nanos end_ns = std::min(of[leader].end_ns, of[i].arrival_ns);
+          plans_[r].push_back({.begin_ns = end_ns,
+                               .from_ns = end_ns,
+                               .before_ns = 0,
+                               .waited = {leader},
+                               .follows = true});
+          continue;
+        }
         const Nanos until_ns = i < of.size() ? of[i].arrival_ns : end_of_[r];
-        Plan plan{.begin_ns = before_ns, .from_ns = before_ns, .before_ns = 0, .waited = {}};
+        Plan plan;
+        plan.begin_ns = plan.from_ns = before_ns;
         for (; next < by_end.size() && of[by_end[next]].end_ns <= until_ns + kTouchingNs; ++next) {
           if (by_end[next] == i) continue;  // shorter than what is touching
           const Arrival& done = of[by_end[next]];
@@ -257,6 +309,13 @@ class JobReplay {
         before_ns = until_ns;
       }
     }
+  }
+
+  // The place among a rank's arrivals of the collective that this one follows.
+  std::uint32_t leader_of(std::uint32_t r, std::uint32_t record,
+                          const std::map<std::uint32_t, std::uint32_t>& place_of) const {
+    const auto found = place_of.find(data_.follows[r][record]);
+    return found == place_of.end() ? kNoMatch : found->second;
   }
 
   // Ranks' lanes come first, then a lane for each transfer, and one for each group's meetings.
@@ -296,6 +355,13 @@ class JobReplay {
     const bool is_last = i == arrivals_[r].size();
     const Nanos end_ns = is_last ? end_of_[r] : arrivals_[r][i].arrival_ns;
     Work& work = work_of_[r][i];
+    if (plan.follows) {
+      const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
+      work.after = builder_.add(ranks + lane_++, plan.begin_ns, end_ns - plan.begin_ns);
+      const GraphNode leader = transfer_of_[r][plan.waited.front()];
+      if (leader != kNoNode) builder_.depend(work.after, leader);
+      return;
+    }
     if (plan.before_ns > 0) work.before = builder_.add(r, plan.from_ns, plan.before_ns);
     work.after = builder_.add(r, plan.begin_ns, end_ns - plan.begin_ns);
     for (const std::uint32_t waited : plan.waited)
@@ -334,23 +400,27 @@ class JobReplay {
     return {data_.roles[r], true, rank.steps[step].number, arrival.record - first};
   }
 
+  // The end of the window, as if it were a call.
+  Call end_of_role(std::uint32_t r) const { return {data_.roles[r], false, -1, kNoMatch}; }
+
   Nanos duration_of(const Graph& graph, const Work& work) const {
     return graph.duration_ns(work.after) +
            (work.before == kNoNode ? 0 : graph.duration_ns(work.before));
   }
 
-  // The median of what ranks of the same role had done up to each call.
+  // The median of what ranks of the same role had done up to each call. A call that followed
+  // another one does not show what they had done.
   void find_usual(const Graph& graph) {
     calls_.resize(arrivals_.size());
     done_.resize(arrivals_.size());
     for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
       Nanos sum_ns = 0;
-      for (std::uint32_t i = 0; i < arrivals_[r].size(); ++i) {
+      for (std::uint32_t i = 0; i <= arrivals_[r].size(); ++i) {
         sum_ns += duration_of(graph, work_of_[r][i]);
         done_[r].push_back(sum_ns);
+        const Call call = i < arrivals_[r].size() ? call_of(r, i) : end_of_role(r);
         calls_[r].push_back(
-            numbers_.try_emplace(call_of(r, i), static_cast<std::uint32_t>(numbers_.size()))
-                .first->second);
+            numbers_.try_emplace(call, static_cast<std::uint32_t>(numbers_.size())).first->second);
       }
     }
     numbers_.clear();
@@ -358,16 +428,25 @@ class JobReplay {
 
   std::vector<std::optional<Nanos>> usual(const std::vector<bool>& is_left_out) const {
     std::vector<std::vector<double>> of;
+    std::vector<std::size_t> following;
     for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
       if (is_left_out[r]) continue;
       for (std::size_t i = 0; i < calls_[r].size(); ++i) {
-        if (calls_[r][i] >= of.size()) of.resize(calls_[r][i] + 1);
-        of[calls_[r][i]].push_back(static_cast<double>(done_[r][i]));
+        if (calls_[r][i] >= of.size()) {
+          of.resize(calls_[r][i] + 1);
+          following.resize(of.size(), 0);
+        }
+        if (plans_[r][i].follows) {
+          ++following[calls_[r][i]];
+        } else {
+          of[calls_[r][i]].push_back(static_cast<double>(done_[r][i]));
+        }
       }
     }
     std::vector<std::optional<Nanos>> found(of.size());
     for (std::size_t i = 0; i < of.size(); ++i)
-      if (!of[i].empty()) found[i] = static_cast<Nanos>(median(of[i]));
+      if (!of[i].empty() && of[i].size() >= following[i])
+        found[i] = static_cast<Nanos>(median(of[i]));
     return found;
   }
 
@@ -375,30 +454,46 @@ class JobReplay {
   void adapt(std::uint32_t r, const std::vector<std::optional<Nanos>>& usual, bool cuts,
              std::vector<Nanos>& durations) const {
     Nanos changed_ns = 0;
+    std::size_t first = 0;  // since the last call that could be compared
     for (std::size_t i = 0; i < calls_[r].size(); ++i) {
-      if (calls_[r][i] >= usual.size()) continue;
+      if (calls_[r][i] >= usual.size() || plans_[r][i].follows) continue;
       const std::optional<Nanos> usual_ns = usual[calls_[r][i]];
       if (!usual_ns) continue;
-      const Nanos wanted_ns = *usual_ns - done_[r][i];
-      Nanos change_ns = wanted_ns - changed_ns;
-      if (cuts && change_ns > 0) continue;
-      const Work& work = work_of_[r][i];
-      const auto take = [&](GraphNode node) {
-        if (node == kNoNode) return;
-        const Nanos by_ns = std::max(change_ns, -durations[node]);
-        durations[node] += by_ns;
-        change_ns -= by_ns;
-        changed_ns += by_ns;
-      };
-      take(work.after);
-      take(work.before);
+      const Nanos change_ns = *usual_ns - done_[r][i] - changed_ns;
+      if (!cuts || change_ns <= 0) changed_ns += change(r, first, i, change_ns, durations);
+      first = i + 1;
     }
   }
 
-  std::vector<Nanos> ideal(const Graph& graph) const {
+  // Spreads a change over the work before some calls, in proportion. Returns how much was possible.
+  Nanos change(std::uint32_t r, std::size_t first, std::size_t last, Nanos change_ns,
+               std::vector<Nanos>& durations) const {
+    Nanos changed_ns = 0;
+    for (const auto part : {&Work::after, &Work::before}) {
+      Nanos sum_ns = 0;
+      for (std::size_t i = first; i <= last; ++i)
+        if (work_of_[r][i].*part != kNoNode) add_to(sum_ns, durations[work_of_[r][i].*part]);
+      const Nanos wanted_ns = std::max(change_ns - changed_ns, -sum_ns);
+      if (wanted_ns == 0) break;
+      if (sum_ns <= 0) continue;
+      const double scale = static_cast<double>(wanted_ns) / static_cast<double>(sum_ns);
+      for (std::size_t i = first; i <= last; ++i) {
+        const GraphNode node = work_of_[r][i].*part;
+        if (node == kNoNode) continue;
+        const auto by_ns = std::max(
+            static_cast<Nanos>(scale * static_cast<double>(durations[node])), -durations[node]);
+        durations[node] += by_ns;
+        add_to(changed_ns, by_ns);
+      }
+    }
+    return changed_ns;
+  }
+
+  std::vector<Nanos> ideal(const Graph& graph, bool work, bool transfers) const {
     std::vector<Nanos> durations = graph.durations();
     const auto all = usual(std::vector<bool>(arrivals_.size(), false));
-    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) adapt(r, all, false, durations);
+    for (std::uint32_t r = 0; r < arrivals_.size() && work; ++r) adapt(r, all, false, durations);
+    if (!transfers) return durations;
     std::vector<std::vector<double>> of_match(data_.matches.size());
     for (const Transfer& one : transfers_)
       of_match[one.match].push_back(static_cast<double>(graph.duration_ns(one.node)));
@@ -426,7 +521,8 @@ class JobReplay {
   }
 
   // Before calls to which the late ranks came late, the others had time, and those that share a
-  // device or cores with them were slower because of them. Makes the others as fast as the fastest.
+  // device or cores with them were slower because of them. Makes the others as fast as the fastest;
+  // but what one of them always takes longer than the rest is its own.
   void make_fast(const Graph& graph, const std::vector<std::uint32_t>& late,
                  std::vector<Nanos>& durations) const {
     const std::vector<bool> is_late = chosen(late);
@@ -437,24 +533,34 @@ class JobReplay {
     std::vector<std::vector<double>> of_call;
     const auto for_held_up = [&](auto visit) {
       for (std::uint32_t r = 0; r < arrivals_.size(); ++r)
-        for (std::size_t i = 0; i < calls_[r].size() && !is_late[r]; ++i)
+        for (std::size_t i = 0; i < arrivals_[r].size() && !is_late[r]; ++i)
           if (is_held_up[arrivals_[r][i].match])
-            visit(calls_[r][i], work_of_[r][i], duration_of(graph, work_of_[r][i]));
+            visit(RankAndKind(r, data_.matches[arrivals_[r][i].match].kind), calls_[r][i],
+                  work_of_[r][i], duration_of(graph, work_of_[r][i]));
     };
-    for_held_up([&](std::uint32_t call, const Work&, Nanos ns) {
+    for_held_up([&](RankAndKind, std::uint32_t call, const Work&, Nanos ns) {
       if (call >= of_call.size()) of_call.resize(call + 1);
       of_call[call].push_back(static_cast<double>(ns));
     });
     std::vector<Nanos> most(of_call.size(), INT64_MAX);
+    std::vector<double> usual(of_call.size(), 0);
     for (std::size_t i = 0; i < of_call.size(); ++i) {
       if (of_call[i].empty()) continue;
       const auto fast =
           of_call[i].begin() + static_cast<std::ptrdiff_t>(of_call[i].size() / kFastest);
       std::nth_element(of_call[i].begin(), fast, of_call[i].end());
       most[i] = static_cast<Nanos>(*fast);
+      usual[i] = median(of_call[i]);
     }
-    for_held_up([&](std::uint32_t call, const Work& work, Nanos ns) {
-      Nanos too_long_ns = std::max<Nanos>(ns - most[call], 0);
+    std::map<RankAndKind, std::vector<double>> longer;
+    for_held_up([&](RankAndKind of, std::uint32_t call, const Work&, Nanos ns) {
+      longer[of].push_back(static_cast<double>(ns) - usual[call]);
+    });
+    const std::map<RankAndKind, Nanos> own = always_longer(longer);
+    for_held_up([&](RankAndKind of, std::uint32_t call, const Work& work, Nanos ns) {
+      const auto its = own.find(of);
+      Nanos too_long_ns =
+          std::max<Nanos>(ns - most[call] - (its == own.end() ? 0 : its->second), 0);
       for (const GraphNode node : {work.after, work.before}) {
         if (node == kNoNode) continue;
         const Nanos by_ns = std::min(too_long_ns, durations[node]);
@@ -464,12 +570,33 @@ class JobReplay {
     });
   }
 
+  // A rank, and a kind of collective.
+  using RankAndKind = std::pair<std::uint32_t, std::uint32_t>;
+
+  // By how much a rank usually takes longer before collectives of a kind, if that is far more than
+  // ranks differ.
+  static std::map<RankAndKind, Nanos> always_longer(
+      const std::map<RankAndKind, std::vector<double>>& longer) {
+    std::map<RankAndKind, double> usual;
+    std::map<std::uint32_t, std::vector<double>> of_kind;
+    for (const auto& [of, all] : longer) {
+      std::vector<double> values = all;
+      usual[of] = median(values);
+      of_kind[of.second].push_back(usual[of]);
+    }
+    std::map<std::uint32_t, double> spread;
+    for (auto& [kind, values] : of_kind) spread[kind] = deviation(values);
+    std::map<RankAndKind, Nanos> own;
+    for (const auto& [of, ns] : usual)
+      if (ns > kClearlyLonger * spread[of.second]) own[of] = static_cast<Nanos>(ns);
+    return own;
+  }
+
   // All of them if they are few, else those that cost most.
   std::vector<std::uint32_t> ranks_to_try(std::size_t nodes) const {
     std::vector<std::uint32_t> ranks(data_.ranks.size());
     for (std::uint32_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
-    const std::size_t most = std::clamp<std::size_t>(
-        kMostNodesReplayed / std::max<std::size_t>(nodes, 1), 1, kMostRanksReplayed);
+    const std::size_t most = most_replays(nodes);
     if (ranks.size() <= most) return ranks;
     std::stable_sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
       return data_.report.ranks[a].caused_ns > data_.report.ranks[b].caused_ns;
@@ -508,7 +635,8 @@ class JobReplay {
   Nanos window_begin_ns_ = 0;
   Nanos window_end_ns_ = 0;
   std::uint64_t steps_ = 0;
-  std::vector<Nanos> begin_of_;  // of each rank's window
+  std::vector<bool> meets_on_host_;  // of each rank: its collectives are the host's
+  std::vector<Nanos> begin_of_;      // of each rank's window
   std::vector<Nanos> end_of_;
   std::vector<std::vector<Arrival>> arrivals_;
   std::vector<std::vector<Plan>> plans_;

@@ -9,6 +9,8 @@
 #include "analyse/job/blame.h"
 #include "analyse/job/job_data.h"
 #include "analyse/sum.h"
+#include "base/format.h"
+#include "base/text.h"
 
 namespace sonde::detail {
 namespace {
@@ -43,6 +45,23 @@ class JobJudge {
       }
   }
 
+  // A recording that begins when the others already wait does not show what held its rank up.
+  void note_late_begins() {
+    std::vector<const Match*> first(data_.ranks.size(), nullptr);
+    for (std::uint32_t r = 0; r < first.size(); ++r) {
+      Nanos start_ns = INT64_MAX;
+      for (std::size_t i = 0; i < data_.match_of[r].size(); ++i) {
+        const std::uint32_t m = data_.match_of[r][i];
+        if (m == kNoMatch || !data_.matches[m].is_usable()) continue;
+        if (data_.ranks[r].collectives[i].start_ns >= start_ns) continue;
+        start_ns = data_.ranks[r].collectives[i].start_ns;
+        first[r] = &data_.matches[m];
+      }
+    }
+    for (std::uint32_t r = 0; r < first.size(); ++r)
+      if (first[r] != nullptr) note_late_begin(r, *first[r]);
+  }
+
   void judge() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t r = 0; r < blame_.size(); ++r)
@@ -64,6 +83,26 @@ class JobJudge {
   }
 
  private:
+  void note_late_begin(std::uint32_t r, const Match& match) {
+    Nanos own_ns = INT64_MIN;
+    Nanos others_ns = INT64_MIN;
+    for (const Member& member : data_.of(match)) {
+      if (data_.components[member.rank] != data_.components[r]) return;
+      Nanos& latest_ns = member.rank == r ? own_ns : others_ns;
+      latest_ns = std::max(latest_ns, data_.start_of(member));
+    }
+    const Nanos begin_ns = data_.on_job_clock(r, data_.ranks[r].first_ns);
+    const auto late = static_cast<double>(own_ns) - static_cast<double>(others_ns);
+    if (begin_ns <= others_ns ||
+        late < kLeastShare * static_cast<double>(std::max<Nanos>(data_.report.total_ns, 1)))
+      return;
+    data_.report.began_late.push_back(data_.ranks[r].rank);
+    data_.report.notes.push_back(format_text(
+        "Rank {} came to its first collective {} after all others, and its recording begins only "
+        "{} before that: what held it up is not recorded.",
+        data_.ranks[r].rank, duration_text(own_ns - others_ns), duration_text(own_ns - begin_ns)));
+  }
+
   Nanos caused(std::uint32_t r) const { return data_.report.ranks[r].caused_ns; }
 
   std::uint32_t place_of(std::int32_t rank) const {
@@ -121,13 +160,33 @@ class JobJudge {
     return host;
   }
 
-  // From the finest to the coarsest; the first that explains enough is named.
-  void name_causes(const Blame& blame, JobVerdict& verdict) const {
+  using Causes = std::map<CauseKey, CauseSum>;
+
+  // What it did longer before it was late, or else in the whole steps. The first that explains
+  // enough is named, from the finest to the coarsest.
+  static void name_causes(const Blame& blame, JobVerdict& verdict) {
     if (blame.chased_ns <= 0) return;
     const auto whole = static_cast<double>(blame.chased_ns);
-    const auto finest = [](const CauseKey& key) { return key; };
-    verdict.causes = summed(blame, whole, finest);
+    // While others wait, they get ahead with what comes next, so that delays in a step may add up
+    // to more than was done longer.
+    const bool is_enough = blame.step_longer_ns > blame.step_delay_ns / 3;
+    const auto whole_steps = static_cast<double>(
+        std::max(is_enough ? blame.step_longer_ns : blame.step_delay_ns, Nanos{1}));
+    list_causes(blame.causes, whole, verdict);
+    if (name_one(blame.causes, whole, verdict)) return;
+    if (name_one(blame.step_causes, whole_steps, verdict) ||
+        name_sum(blame.step_causes, whole_steps, verdict))
+      return list_causes(blame.step_causes, whole_steps, verdict);
+    name_sum(blame.causes, whole, verdict);
+  }
+
+  static void list_causes(const Causes& causes, double whole, JobVerdict& verdict) {
+    verdict.causes = summed(causes, whole, [](const CauseKey& key) { return key; });
     if (verdict.causes.size() > 8) verdict.causes.resize(8);
+  }
+
+  static bool name_one(const Causes& causes, double whole, JobVerdict& verdict) {
+    const auto finest = [](const CauseKey& key) { return key; };
     const auto by_name = [](const CauseKey& key) {
       return CauseKey{std::get<0>(key), std::get<1>(key), "", ""};
     };
@@ -137,37 +196,63 @@ class JobJudge {
     const auto by_range = [](const CauseKey& key) {
       return CauseKey{ActivityKind::Range, std::get<3>(key), "", std::get<3>(key)};
     };
+    return name_with(causes, whole, finest, verdict) ||
+           name_with(causes, whole, by_name, verdict) || name_with(causes, whole, by_op, verdict) ||
+           name_with(causes, whole, by_range, verdict);
+  }
+
+  static bool name_sum(const Causes& causes, double whole, JobVerdict& verdict) {
     const auto by_kind = [](const CauseKey& key) { return CauseKey{std::get<0>(key), "", "", ""}; };
-    if (name_with(blame, whole, finest, verdict) || name_with(blame, whole, by_name, verdict) ||
-        name_with(blame, whole, by_op, verdict) || name_with(blame, whole, by_range, verdict))
-      return;
-    const std::vector<JobCause> kinds = summed(blame, whole, by_kind);
-    if (kinds.empty() || kinds.front().share < kExplained) return;
-    verdict.cause = kinds.front().cause;
-    verdict.name = kinds.front().kind == ActivityKind::Kernel     ? "all kernels"
-                   : kinds.front().kind == ActivityKind::Copy     ? "all copies"
-                   : kinds.front().kind == ActivityKind::Operator ? "all operators"
-                                                                  : kinds.front().name;
+    const auto by_side = [](const CauseKey& key) {
+      const ActivityKind kind = std::get<0>(key);
+      const bool is_device = kind == ActivityKind::Kernel || kind == ActivityKind::Copy;
+      return is_device ? CauseKey{ActivityKind::Kernel, "all kernels and copies", "", ""}
+                       : CauseKey{ActivityKind::Unmarked, "all code on the host", "", ""};
+    };
+    return name_sum_with(causes, whole, by_kind, verdict) ||
+           name_sum_with(causes, whole, by_side, verdict);
+  }
+
+  // Many small things that add up.
+  template <typename Fold>
+  static bool name_sum_with(const Causes& of, double whole, Fold fold, JobVerdict& verdict) {
+    const std::vector<JobCause> sums = summed(of, whole, fold);
+    if (sums.empty() || sums.front().share < kExplained) return false;
+    const JobCause& sum = sums.front();
+    take(sum, verdict);
+    if (!sum.name.empty()) return true;
+    verdict.name = sum.kind == ActivityKind::Kernel     ? "all kernels"
+                   : sum.kind == ActivityKind::Copy     ? "all copies"
+                   : sum.kind == ActivityKind::Operator ? "all operators"
+                                                        : "all ranges";
+    return true;
+  }
+
+  static void take(const JobCause& cause, JobVerdict& verdict) {
+    verdict.cause = cause.cause;
+    verdict.name = cause.name.empty() ? cause.op : cause.name;
+    verdict.op = cause.op;
+    verdict.range = cause.range;
+    verdict.cause_own_ns = cause.own_ns;
+    verdict.cause_others_ns = cause.others_ns;
+    verdict.cause_share = cause.share;
   }
 
   template <typename Fold>
-  bool name_with(const Blame& blame, double whole, Fold fold, JobVerdict& verdict) const {
-    for (const JobCause& cause : summed(blame, whole, fold)) {
+  static bool name_with(const Causes& of, double whole, Fold fold, JobVerdict& verdict) {
+    for (const JobCause& cause : summed(of, whole, fold)) {
       if (cause.share < kExplained) return false;
       if (cause.name.empty() && cause.op.empty() && cause.kind != ActivityKind::Unmarked) continue;
-      verdict.cause = cause.cause;
-      verdict.name = cause.name.empty() ? cause.op : cause.name;
-      verdict.op = cause.op;
-      verdict.range = cause.range;
+      take(cause, verdict);
       return true;
     }
     return false;
   }
 
   template <typename Fold>
-  static std::vector<JobCause> summed(const Blame& blame, double whole, Fold fold) {
+  static std::vector<JobCause> summed(const Causes& of, double whole, Fold fold) {
     std::map<CauseKey, CauseSum> sums;
-    for (const auto& [key, sum] : blame.causes) {
+    for (const auto& [key, sum] : of) {
       CauseSum& all = sums[fold(key)];
       add_to(all.extra_ns, sum.extra_ns);
       add_to(all.own_ns, sum.own_ns);
@@ -207,24 +292,36 @@ class JobJudge {
       case ActivityKind::Unmarked:
         break;
     }
-    if (says(cause.name, {"garbage", "gc.collect", "gc_collect", "python gc", "gc pause"}) ||
-        says(cause.range, {"garbage", "gc.collect", "gc_collect", "python gc"}) ||
-        cause.name == "gc")
-      return "gc";
-    if (says(cause.name,
-             {"loader", "load_batch", "load_data", "data_load", "next_batch", "get_batch"}) ||
-        says(cause.range,
-             {"loader", "load_batch", "load_data", "data_load", "next_batch", "get_batch"}))
-      return "data_loading";
+    if (collects_garbage(cause.name) || collects_garbage(cause.range)) return "gc";
+    if (loads_data(cause.name) || loads_data(cause.range)) return "data_loading";
     return cause.kind == ActivityKind::Operator ? "operator" : "host";
   }
 
-  static bool says(const std::string& name, std::initializer_list<std::string_view> words) {
-    std::string lower = name;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-      return lower.find(word) != std::string::npos;
-    });
+  static bool collects_garbage(const std::string& name) {
+    return has_word(name, {"gc", "garbage"}) || name == "<built-in function collect>";
+  }
+
+  static bool loads_data(const std::string& name) {
+    if (has_word(name, {"loader", "dataloader"})) return true;
+    return has_word(name, {"data", "dataset", "batch", "sample", "samples"}) &&
+           has_word(name, {"load", "loading", "next", "get", "fetch", "read"});
+  }
+
+  // Words of "load_batch", "DataLoader.next" and "PythonGC".
+  static bool has_word(const std::string& name, std::initializer_list<std::string_view> words) {
+    const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    const auto is_upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
+    std::string word;
+    for (std::size_t i = 0; i <= name.size(); ++i) {
+      const bool goes_on = i < name.size() && is_letter(name[i]);
+      const bool begins = goes_on && i > 0 && is_upper(name[i]) && !is_upper(name[i - 1]);
+      if (!goes_on || begins) {
+        if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+        word.clear();
+      }
+      if (goes_on) word += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    }
+    return false;
   }
 
   JobData& data_;
@@ -236,6 +333,7 @@ class JobJudge {
 void judge_job(JobData& data, const std::vector<Blame>& blame) {
   JobJudge judge(data, blame);
   judge.add_up();
+  judge.note_late_begins();
   judge.judge();
 }
 

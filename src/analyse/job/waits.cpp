@@ -34,6 +34,7 @@ class WaitFinder {
     data_.report.collectives.reserve(data_.matches.size());
     waits_.resize(data_.ranks.size());
     for (std::uint32_t m = 0; m < data_.matches.size(); ++m) measure(m);
+    report_noise();
     for (std::size_t r = 0; r < waits_.size(); ++r) {
       JobRank& rank = data_.report.ranks[r];
       rank.wait_ns = united_ns(std::move(waits_[r]));
@@ -86,13 +87,27 @@ class WaitFinder {
       by_place[{match.kind, calls}].push_back(m);
     }
     noise_.assign(data_.matches.size(), 0);
-    std::vector<double> all;
     for (const auto& [place, matches] : by_place) {
       const double noise = noise_of(matches);
       for (const std::uint32_t m : matches) noise_[m] = noise;
-      all.insert(all.end(), std::min<std::size_t>(matches.size(), 1000), noise);
     }
-    data_.report.noise_ns = static_cast<Nanos>(median(all));
+  }
+
+  // The noise where ranks wait: half of all waiting is in collectives with more of it.
+  void report_noise() {
+    std::vector<std::pair<double, double>> all;  // and how long ranks wait
+    double left = 0;
+    for (std::uint32_t m = 0; m < data_.matches.size(); ++m) {
+      if (!is_timed(data_.matches[m])) continue;
+      all.emplace_back(noise_[m], static_cast<double>(data_.report.collectives[m].wait_ns) + 1);
+      left += all.back().second / 2;
+    }
+    std::sort(all.begin(), all.end());
+    for (const auto& [noise, wait] : all) {
+      data_.report.noise_ns = static_cast<Nanos>(noise);
+      left -= wait;
+      if (left <= 0) return;
+    }
   }
 
   double noise_of(const std::vector<std::uint32_t>& matches) const {

@@ -65,7 +65,7 @@ class DrawnJob {
 
   // All members of the group reduce something. Those that do not wait go on with their work, and
   // the next call of the group begins after this one.
-  void meet(std::uint32_t group, bool waits = true) {
+  void meet(std::uint32_t group, bool waits = true, Nanos transfer_ns = kTransferNs) {
     Nanos last = 0;
     std::map<std::int32_t, Nanos> arrivals;
     for (const std::int32_t r : members_[group]) {
@@ -75,7 +75,7 @@ class DrawnJob {
     for (const std::int32_t r : members_[group]) {
       const CollectiveKind kind{text(of(r), "all_reduce"), text(of(r), "Float"), group,
                                 CollectiveClass::All};
-      call(r, group, kind, arrivals[r], last + kTransferNs);
+      call(r, group, kind, arrivals[r], last + transfer_ns);
       if (waits) wait(r, group);
     }
   }
