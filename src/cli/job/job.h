@@ -90,5 +90,7 @@ void write_job_markdown(const JobReport& job, Output& out);
 std::vector<std::string> job_sentences(const JobReport& job);
 // "ranks 2, 5 and 7".
 std::string ranks_text(const std::vector<std::int32_t>& ranks);
+std::string percent(double share);                                     // "12.3 %"
+std::string short_name(std::string_view name, std::size_t most = 90);  // for one line
 
 }  // namespace sonde::cli

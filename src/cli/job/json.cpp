@@ -34,9 +34,11 @@ class JobJson {
     json_.key("verdict");
     job_.verdict ? verdict(*job_.verdict) : json_.null();
     list("suspects", job_.suspects, [&](const JobVerdict& one) { verdict(one); });
+    list("slow_groups", job_.slow_groups, [&](const JobSlowGroup& one) { slow_group(one); });
     list("hangs", job_.hangs, [&](const JobHang& one) { hang(one); });
     json_.key("world_size").value(job_.world_size);
     numbers("missing_ranks", job_.missing);
+    numbers("began_late", job_.began_late);
     json_.key("total_ns").value(job_.total_ns);
     json_.key("step_ns").value(job_.step_ns);
     json_.key("noise_ns").value(job_.noise_ns);
@@ -87,6 +89,9 @@ class JobJson {
     text_or_null("name", one.name);
     text_or_null("operator", one.op);
     text_or_null("range", one.range);
+    json_.key("cause_own_ns").value(one.cause_own_ns);
+    json_.key("cause_others_ns").value(one.cause_others_ns);
+    real("cause_share", one.cause_share);
     json_.key("per_step_ns");
     job_.steps.empty() ? json_.null() : json_.value(one.per_step_ns);
     json_.key("total_ns").value(one.total_ns);
@@ -108,6 +113,20 @@ class JobJson {
     json_.end_object();
   }
 
+  void slow_group(const JobSlowGroup& one) {
+    json_.begin_object();
+    json_.key("group").value(job_.groups[one.group].name);
+    numbers("ranks", job_.groups[one.group].ranks);
+    json_.key("name").value(job_.text(one.name));
+    json_.key("bytes");
+    one.bytes < 0 ? json_.null() : json_.value(one.bytes);
+    json_.key("calls").value(one.calls);
+    json_.key("transfer_ns").value(one.transfer_ns);
+    json_.key("others_ns").value(one.others_ns);
+    json_.key("total_ns").value(one.total_ns);
+    json_.end_object();
+  }
+
   void hang(const JobHang& one) {
     json_.begin_object();
     json_.key("group").value(job_.groups[one.group].name);
@@ -126,6 +145,8 @@ class JobJson {
     real("error", one.error);
     json_.key("ideal_step_ns").value(one.ideal_step_ns);
     real("slowdown", one.slowdown);
+    json_.key("usual_work_step_ns").value(one.usual_work_step_ns);
+    json_.key("usual_transfers_step_ns").value(one.usual_transfers_step_ns);
     json_.key("without_culprits_step_ns");
     job_.verdict ? json_.value(one.without_culprits_step_ns) : json_.null();
     json_.key("without_culprits_kept_step_ns");
@@ -133,6 +154,12 @@ class JobJson {
     list("without_rank", one.without, [&](const JobSimulation::Without& without) {
       json_.begin_object();
       json_.key("rank").value(without.rank);
+      json_.key("step_ns").value(without.step_ns);
+      json_.end_object();
+    });
+    list("without_host", one.without_hosts, [&](const JobSimulation::WithoutHost& without) {
+      json_.begin_object();
+      json_.key("host").value(without.host);
       json_.key("step_ns").value(without.step_ns);
       json_.end_object();
     });
