@@ -511,7 +511,32 @@ class JobReplay {
     const auto others = usual(is_one);
     std::vector<Nanos> durations = graph.durations();
     for (const std::uint32_t r : ranks) adapt(r, others, true, durations);
+    shorten_partial_transfers(graph, durations);
     return durations;
+  }
+
+  // Where a member has no file, the others may have waited for it after they had all arrived, and
+  // it for the late rank. Such transfers become as short as those of complete collectives usually
+  // are.
+  void shorten_partial_transfers(const Graph& graph, std::vector<Nanos>& durations) const {
+    using Same = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::int64_t>;
+    const auto kind_of = [this](const Transfer& one) {
+      const SharedKind& kind = data_.kinds[data_.matches[one.match].kind];
+      return Same(kind.name, kind.dtype, kind.in_elements, kind.out_elements);
+    };
+    const auto is_partial = [this](const Transfer& one) {
+      return data_.matches[one.match].state == MatchState::Undecided;
+    };
+    if (std::none_of(transfers_.begin(), transfers_.end(), is_partial)) return;
+    std::map<Same, std::vector<double>> whole;
+    for (const Transfer& one : transfers_)
+      if (!is_partial(one))
+        whole[kind_of(one)].push_back(static_cast<double>(graph.duration_ns(one.node)));
+    std::map<Same, Nanos> usual;
+    for (auto& [kind, values] : whole) usual[kind] = static_cast<Nanos>(median(values));
+    for (const Transfer& one : transfers_)
+      if (const auto found = usual.find(kind_of(one)); is_partial(one) && found != usual.end())
+        durations[one.node] = std::min(durations[one.node], found->second);
   }
 
   std::vector<bool> chosen(const std::vector<std::uint32_t>& ranks) const {
