@@ -105,7 +105,7 @@ std::string suspects_sentence(const JobReport& job) {
   for (const JobVerdict& one : job.suspects) {
     if (one.total_ns * 2 <= first.total_ns) continue;
     if (++count > kMostSuspectsNamed) continue;
-    list += (list.empty() ? "" : ", ") + ranks_text(one.ranks) + " " + cost_text(one);
+    list += (list.empty() ? "" : ", ") + ranks_text(one.ranks) + " by " + cost_text(one);
   }
   if (count == 1)
     return format_text(
@@ -119,7 +119,7 @@ std::string suspects_sentence(const JobReport& job) {
 
 // The rank that costs most after the one that is named.
 std::string next_sentence(const JobVerdict& next) {
-  std::string text = "Next comes " + ranks_text(next.ranks) + ", " + cost_text(next);
+  std::string text = "Next comes " + ranks_text(next.ranks) + " with " + cost_text(next);
   if (!next.name.empty()) text += ", because of " + short_name(next.name);
   return text + ".";
 }
@@ -197,7 +197,7 @@ std::string no_culprit_sentence(const JobReport& job) {
         "No rank is seen to hold the others up, but they waited for {} before the recording began.",
         ranks_text(job.began_late));
   if (!job.suspects.empty())
-    return format_text("No rank costs the others 5 % of the time: the most is {}, {}.",
+    return format_text("No rank costs the others 5 % of the time: the most is {} with {}.",
                        ranks_text(job.suspects.front().ranks), cost_text(job.suspects.front()));
   return format_text(
       "No rank holds the others up by more than the noise: arrivals vary by {} by themselves.",

@@ -11,7 +11,7 @@ using testing::DrawnJob;
 
 // Eight ranks of which one is late in each step: `late(step)` says which and how much.
 template <typename Late>
-std::vector<std::string> sentences_of(Late late) {
+JobReport report_of(Late late) {
   DrawnJob job(8);
   const std::uint32_t all = job.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
   for (int step = 0; step < 8; ++step) {
@@ -24,7 +24,12 @@ std::vector<std::string> sentences_of(Late late) {
   }
   const Result<JobReport> report = analyse_job(job.summaries());
   EXPECT_TRUE(report) << report.error().message;
-  return report ? job_sentences(*report) : std::vector<std::string>();
+  return report ? *report : JobReport();
+}
+
+template <typename Late>
+std::vector<std::string> sentences_of(Late late) {
+  return job_sentences(report_of(late));
 }
 
 bool begins_with(const std::string& text, std::string_view begin) {
@@ -37,8 +42,8 @@ TEST(JobSentences, NameSeveralRanksThatCostAboutAsMuch) {
   ASSERT_FALSE(said.empty());
   EXPECT_PRED2(begins_with, said[0],
                "Several ranks hold the others up, and none of them is clearly the worst: rank ");
-  EXPECT_NE(said[0].find("rank 2 2.5"), std::string::npos) << said[0];
-  EXPECT_NE(said[0].find("rank 6 2."), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("rank 2 by 2.5"), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("rank 6 by 2."), std::string::npos) << said[0];
 }
 
 TEST(JobSentences, NameTheRankThatCostsMostAfterTheWorst) {
@@ -48,7 +53,7 @@ TEST(JobSentences, NameTheRankThatCostsMostAfterTheWorst) {
   });
   ASSERT_GT(said.size(), 3U);
   EXPECT_PRED2(begins_with, said[0], "Rank 2 holds the others up: ");
-  EXPECT_PRED2(begins_with, said[3], "Next comes rank 6, 1.5");
+  EXPECT_PRED2(begins_with, said[3], "Next comes rank 6 with 1.5");
   EXPECT_NE(said[3].find(", because of load_batch."), std::string::npos) << said[3];
 }
 
@@ -64,6 +69,17 @@ TEST(JobSentences, SayThatNobodyIsLate) {
   const auto said = sentences_of([](int) { return std::pair<std::int32_t, Nanos>(4, 1); });
   ASSERT_FALSE(said.empty());
   EXPECT_PRED2(begins_with, said[0], "No rank holds the others up by more than the noise: ");
+}
+
+TEST(JobMarkdown, SaysEachSentenceOnce) {
+  const JobReport report =
+      report_of([](int) { return std::pair<std::int32_t, Nanos>(4, 5'000'000); });
+  Output out;
+  write_job_markdown(report, out);
+  const std::string text = out.take();
+  const std::string first = job_sentences(report).front();
+  EXPECT_LT(text.find(first), text.find("```"));
+  EXPECT_EQ(text.find(first, text.find(first) + 1), std::string::npos);
 }
 
 TEST(JobNames, AreCutBetweenLetters) {

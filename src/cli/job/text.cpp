@@ -21,7 +21,6 @@ class JobText {
   JobText(const JobReport& job, Output& out) : job_(job), out_(out) {}
 
   void write() {
-    for (const std::string& sentence : job_sentences(job_)) out_.line(sentence);
     notes();
     causes();
     ranks();
@@ -249,6 +248,7 @@ class JobText {
 }  // namespace
 
 void write_job_text(const JobReport& job, Output& out) {
+  for (const std::string& sentence : job_sentences(job)) out.line(sentence);
   JobText(job, out).write();
 }
 
