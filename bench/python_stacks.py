@@ -4,14 +4,16 @@
 
     PYTHONPATH=build/release/python python3 bench/python_stacks.py [OPERATORS]
 
-Each figure is CPU time of the thread that runs the program, the least of several rounds, less what the loop takes by itself. Each round
-begins with another kind, because what torch has left behind makes the next one slower. A profile hook of Python's that does nothing is
-the floor of what recording calls costs before Python 3.12, and two readings of the clock for each call come on top. Look at the ratios:
-the machine is noisy. Then what answers take, in CPU time of the whole process.
+Each figure is the least of several rounds, less what the loop takes by itself: CPU time of the thread that runs the program, and CPU time
+of the whole process until the recording has ended, which is when torch makes its events. Rounds have the kinds in different orders, each
+after a run without any, because what torch leaves behind makes the next one slower. A profile hook of Python's that does nothing is the
+floor of what recording calls costs before Python 3.12, and two readings of the clock for each call come on top. Look at the ratios: the
+machine is noisy. Then what answers take, in CPU time of the whole process.
 """
 
 import contextlib
 import ctypes
+import random
 import sys
 import time
 
@@ -75,30 +77,37 @@ def empty_hook():
 
 
 def time_of(kind, work):
-    with kind() as prof:
+    """CPU time of the thread for the work, and of the whole process until the recording has ended."""
+    begin_all = time.process_time()
+    with kind():
         begin = time.thread_time()
         work()
         took = time.thread_time() - begin
-    return took, prof
+    return took, time.process_time() - begin_all
 
 
 def compare(title, kinds, work, count):
     took = {name: [] for name in kinds}
-    names = list(kinds)
-    for turn in range(TURNS):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            took[name].append(time_of(kinds[name], work)[0])
-    least = {name: min(times) for name, times in took.items()}
-    print(f"{title}: {1e9 * least['nothing'] / count:.0f} ns each by itself")
-    added = {name: 1e9 * (time - least["nothing"]) / count for name, time in least.items()}
+    shuffled = random.Random(1)
+    for _ in range(TURNS):
+        for name in shuffled.sample(list(kinds), len(kinds)):
+            work()
+            took[name].append(time_of(kinds[name], work))
+    added = {}
+    for at, until in enumerate(("while it runs", "until it has ended")):
+        least = {name: min(times[at] for times in of) for name, of in took.items()}
+        added[until] = {name: 1e9 * (time - least["nothing"]) / count for name, time in least.items()}
+        if at == 0:
+            print(f"{title}: {1e9 * least['nothing'] / count:.0f} ns each by itself")
     for name in kinds:
         if name != "nothing":
-            print(f"  {name:<28} + {added[name]:6.0f} ns")
-    theirs_adds = added["torch, with_stack"] - added["torch"]
-    if "an empty hook" in added:
-        print(f"  what an empty hook adds, of what torch's with_stack adds: {added['an empty hook'] / theirs_adds:.2f}")
-    for name in ("sonde, with_stack", "sonde, with_calls"):
-        print(f"  what {name.rpartition(' ')[2]} adds, of what torch's with_stack adds: {(added[name] - added['sonde']) / theirs_adds:.2f}")
+            print(f"  {name:<28}" + ", ".join(f" + {of[name]:6.0f} ns {until}" for until, of in added.items()))
+    for until, of in added.items():
+        theirs_adds = of["torch, with_stack"] - of["torch"]
+        shares = {name.rpartition(" ")[2]: (of[name] - of["sonde"]) / theirs_adds for name in ("sonde, with_stack", "sonde, with_calls")}
+        if "an empty hook" in of:
+            shares["an empty hook"] = of["an empty hook"] / theirs_adds
+        print(f"  of what torch's with_stack adds {until}: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()))
 
 
 def answers(count, packages):

@@ -83,6 +83,8 @@ class EventList(list):
     def __getitem__(self, index: Any) -> Any:
         if self._get is not None and isinstance(index, int) and -len(self) <= index < len(self):
             return self._get(index % len(self))
+        if self._get is not None and isinstance(index, slice):
+            return [self._get(at) for at in range(*index.indices(len(self)))]
         self._filled()
         return super().__getitem__(index)
 

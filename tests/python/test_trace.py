@@ -123,6 +123,7 @@ def test_a_list_is_a_list(transformer):
     events = transformer.events()
     assert isinstance(events, list) and len(events) == len(list(events)) == len(sorted(events, key=lambda e: e.name))
     assert events[-1] is events[len(events) - 1] and len(events[2:5]) == 3
+    assert [event.name for event in events[-1:1:-2]] == [event.name for event in list(events)[-1:1:-2]]
     assert len([] + events) == len(events) and events[0] in events
     averages = transformer.key_averages()
     averages.sort(key=lambda row: row.count, reverse=True)
