@@ -42,6 +42,9 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
   const bars = barsOf(steps);
   const show = (step: StepRow) => showStep(source, step);
   const hasWhy = steps.some((step) => step.why !== "");
+  const hasDevice = steps.some((step) => step.busy_ns >= 0);
+  const hasCopies = steps.some((step) => step.copies_ns > 0);
+  const hasMemory = steps.some((step) => step.peak_bytes >= 0);
   const listed = [...steps].sort((a, b) => b.host_ns - a.host_ns).slice(0, 12);
   return (
     <Card title={all === 2 ? "2 steps" : `${countText(all)} ${all === 1 ? "step" : "steps"}, ${timeText(median)} at the median`}>
@@ -53,18 +56,18 @@ export function Steps({ source, steps, all, median }: { source: Source; steps: S
           </button>
         ))}
       </div>
-      <p class="legend"><span><i class="swatch step" /> time of the step{bars.length < all ? `, the slowest of about every ${countText(all / bars.length)}` : ""}</span><span><i class="swatch busy" /> in which a device was busy</span></p>
+      <p class="legend"><span><i class="swatch step" /> time of the step{bars.length < all ? `, the slowest of about every ${countText(all / bars.length)}` : ""}</span>{hasDevice && <span><i class="swatch busy" /> in which a device was busy</span>}{hasWhy && <span><i class="swatch held" /> much slower than the others</span>}</p>
       <table>
-        <thead><tr><th scope="col">Slowest steps</th><th scope="col" class="n">Time</th><th scope="col" class="n">In operators</th><th scope="col" class="n">Device busy</th><th scope="col" class="n">Copies</th><th scope="col" class="n">Peak memory</th>{hasWhy && <th scope="col">Why</th>}</tr></thead>
+        <thead><tr><th scope="col">Slowest steps</th><th scope="col" class="n">Time</th><th scope="col" class="n">In operators</th>{hasDevice && <th scope="col" class="n">Device busy</th>}{hasCopies && <th scope="col" class="n">Copies</th>}{hasMemory && <th scope="col" class="n">Peak memory</th>}{hasWhy && <th scope="col">Why</th>}</tr></thead>
         <tbody>
           {listed.map((step) => (
             <tr key={step.begin_ns}>
               <td><button type="button" class="link" onClick={() => show(step)}>{step.step}</button></td>
               <td class="n" data-bar="" style={barStyle(step.host_ns / most)}>{timeText(step.host_ns)}</td>
               <td class="n">{timeText(step.in_operators_ns)}</td>
-              <td class="n">{step.busy_ns >= 0 ? timeText(step.busy_ns) : ""}</td>
-              <td class="n">{step.copies_ns > 0 ? timeText(step.copies_ns) : ""}</td>
-              <td class="n">{step.peak_bytes >= 0 ? bytesText(step.peak_bytes) : ""}</td>
+              {hasDevice && <td class="n">{step.busy_ns >= 0 ? timeText(step.busy_ns) : ""}</td>}
+              {hasCopies && <td class="n">{step.copies_ns > 0 ? timeText(step.copies_ns) : ""}</td>}
+              {hasMemory && <td class="n">{step.peak_bytes >= 0 ? bytesText(step.peak_bytes) : ""}</td>}
               {hasWhy && <td class="wrap">{sentenceText(step.why)}</td>}
             </tr>
           ))}
