@@ -90,11 +90,16 @@ function stackedSeries(info: CurveInfo): number {
   return info.kind === "memory" ? info.series.length - 1 : info.series.length;
 }
 
+/** An allocator that reserved more than so many times what was live does not flatten the curve; its line is above the picture then. */
+const MOST_RESERVED = 3;
+
+/** What the top of a curve stands for. */
 export function largest(info: CurveInfo, pieces: Piece[], view: Stretch): number {
   if (info.kind === "busy") return 100;
   const series = info.series.length;
   const stacked = stackedSeries(info);
   let most = 0;
+  let reserved = 0;
   for (const piece of pieces) {
     const per = (piece.to - piece.from) / PIECE;
     for (let i = 0; i < PIECE; i++) {
@@ -103,9 +108,10 @@ export function largest(info: CurveInfo, pieces: Piece[], view: Stretch): number
       let sum = 0;
       for (let s = 0; s < stacked; s++) sum += piece.values[i * series + s] || 0;
       most = Math.max(most, sum);
+      if (stacked < series) reserved = Math.max(reserved, piece.values[i * series + stacked] || 0);
     }
   }
-  return most;
+  return reserved > most && reserved <= most * MOST_RESERVED ? reserved : most;
 }
 
 export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces: Piece[], view: Stretch, width: number, y: number, height: number, dark: boolean): void {
@@ -157,9 +163,9 @@ function drawReserved(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces: Pi
     const per = (piece.to - piece.from) / PIECE;
     for (let i = 0; i < PIECE; i++) {
       const value = piece.values[i * series + series - 1];
-      if (!(value > 0)) continue;
+      if (!(value > 0) || value > most) continue;
       const x = (piece.from + i * per - view.from) / nsPerPixel;
-      const y = base - Math.min(value / most, 1) * room;
+      const y = base - (value / most) * room;
       ctx.lineTo(x, y);
     }
   }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CurveInfo } from "../source/source.ts";
+import { largest, type Piece } from "./charts.ts";
+
+const memory = { kind: "memory", name: "cuda:0 memory", unit: "bytes", process: 0, device: 0, series: ["parameter", "activation", "reserved"] } as CurveInfo;
+
+/** The same values all the time. */
+function pieceOf(...values: number[]): Piece {
+  return { from: 0, to: 512, values: Float32Array.from({ length: 512 * values.length }, (_, i) => values[i % values.length]), gaps: [] };
+}
+
+test("what the allocator reserved is on the axis of memory", () => {
+  assert.equal(largest(memory, [pieceOf(30, 20, 100)], { from: 0, to: 512 }), 100);
+});
+
+test("an allocator that reserved far more does not flatten the curve", () => {
+  assert.equal(largest(memory, [pieceOf(30, 20, 4000)], { from: 0, to: 512 }), 50);
+});
