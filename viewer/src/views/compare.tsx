@@ -65,7 +65,9 @@ interface Data {
 }
 
 function percent(part: number | null | undefined): string {
-  return part === null || part === undefined ? "" : `${part >= 0 ? "+" : ""}${(100 * part).toFixed(1)} %`;
+  if (part === null || part === undefined) return "";
+  const rounded = Math.round(1000 * part) / 10;
+  return `${rounded < 0 ? "" : "+"}${Math.abs(rounded) === 0 ? "0.0" : rounded.toFixed(1)} %`;
 }
 
 function signed(ns: number): string {
@@ -133,7 +135,7 @@ function Items({ source, title, whole, items }: { source: Source; title: string;
           { title: "Mean change a step", value: (item) => Math.abs(item.delta_ns), show: (item) => signed(item.delta_ns), bar: true },
           { title: "Median before", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
           { title: "Median now", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },
-          { title: "Of before", value: (item) => item.time.change ?? 0, show: (item) => (item.status === "both" ? percent(item.time.change) : "") },
+          { title: "Of before", value: (item) => item.time.change ?? 0, show: (item) => (item.status === "both" || item.status === "replaced" ? percent(item.time.change) : "") },
           { title: "Calls a step", value: (item) => item.now_count, show: (item) => (item.base_count === 0 && item.now_count === 0 ? "" : item.base_count === item.now_count ? String(Number(item.now_count.toPrecision(4))) : `${Number(item.base_count.toPrecision(4))} → ${Number(item.now_count.toPrecision(4))}`) },
           ...(items.some((item) => statusText(item) !== "") ? [{ title: "Verdict", value: statusText }] : []),
         ]}
