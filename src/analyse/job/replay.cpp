@@ -10,9 +10,9 @@
 // A rank's work begins when the work before it is done and the collective that it waited for is
 // over. It waited for a collective if no kernel ran when the collective ended; what it did before
 // that is a part of its own. A collective that directly follows another one has no work before it:
-// it arrives when the other one is over, while kernels go on. Ranks of one role are compared by all
-// that they did up to a call, because a call that waits for its stream arrives late although its
-// rank is in time.
+// it arrives when the other one is over, while kernels go on; but what others of its role did
+// before it it has to do as well. Ranks of one role are compared by all that they did up to a call,
+// because a call that waits for its stream arrives late although its rank is in time.
 
 #include <algorithm>
 #include <cmath>
@@ -212,6 +212,7 @@ class JobReplay {
     work_of_.resize(ranks);
     transfer_of_.resize(ranks);
     plan_dependencies();
+    plan_work_of_followers();
     add_work_and_transfers();
   }
 
@@ -311,6 +312,50 @@ class JobReplay {
     }
   }
 
+  // What ranks that wait compute meanwhile is needed for the collectives that follow. How much of
+  // it is needed for each is seen on ranks of the role that did not wait.
+  void plan_work_of_followers() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> seen;  // role, match
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r)
+      for (std::uint32_t i = 0; i < arrivals_[r].size(); ++i) {
+        const Plan& plan = plans_[r][i];
+        if (plan.follows || (i > 0 && plans_[r][i - 1].follows)) continue;
+        seen[{data_.roles[r], arrivals_[r][i].match}].push_back(
+            static_cast<double>(plan.before_ns + arrivals_[r][i].arrival_ns - plan.begin_ns));
+      }
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      Nanos last_ns = begin_of_[r];
+      Nanos spent_ns = 0;  // of what it computed since then
+      for (std::uint32_t i = 0; i < plans_[r].size(); ++i) {
+        Plan& plan = plans_[r][i];
+        if (!plan.follows) {
+          leave_out(spent_ns, plan);
+          last_ns = i < arrivals_[r].size() ? arrivals_[r][i].arrival_ns : end_of_[r];
+          spent_ns = 0;
+          continue;
+        }
+        const auto usual = seen.find({data_.roles[r], arrivals_[r][i].match});
+        if (usual == seen.end()) continue;
+        const Nanos left_ns = computing(r, last_ns, arrivals_[r][i].arrival_ns) - spent_ns;
+        plan.from_ns = last_ns + spent_ns;
+        plan.before_ns = std::clamp<Nanos>(static_cast<Nanos>(median(usual->second)), 0,
+                                           std::max<Nanos>(left_ns, 0));
+        spent_ns += plan.before_ns;
+      }
+    }
+  }
+
+  // Of the work since the arrival before, that of collectives in between.
+  static void leave_out(Nanos spent_ns, Plan& plan) {
+    if (spent_ns <= 0) return;
+    plan.from_ns += spent_ns;
+    if (plan.waited.empty()) {
+      plan.begin_ns = plan.from_ns;
+    } else {
+      plan.before_ns = std::max<Nanos>(plan.before_ns - spent_ns, 0);
+    }
+  }
+
   // The place among a rank's arrivals of the collective that this one follows.
   std::uint32_t leader_of(std::uint32_t r, std::uint32_t record,
                           const std::map<std::uint32_t, std::uint32_t>& place_of) const {
@@ -357,7 +402,9 @@ class JobReplay {
     Work& work = work_of_[r][i];
     if (plan.follows) {
       const auto ranks = static_cast<std::uint32_t>(data_.ranks.size());
+      if (plan.before_ns > 0) work.before = builder_.add(r, plan.from_ns, plan.before_ns);
       work.after = builder_.add(ranks + lane_++, plan.begin_ns, end_ns - plan.begin_ns);
+      if (work.before != kNoNode) builder_.depend(work.after, work.before);
       const GraphNode leader = transfer_of_[r][plan.waited.front()];
       if (leader != kNoNode) builder_.depend(work.after, leader);
       return;
@@ -426,16 +473,26 @@ class JobReplay {
     numbers_.clear();
   }
 
-  std::vector<std::optional<Nanos>> usual(const std::vector<bool>& is_left_out) const {
+  // What ranks of a role had done up to a call, if that can be compared, and since the one before.
+  struct UsualCall {
+    std::optional<Nanos> done_ns;
+    Nanos work_ns = 0;
+  };
+
+  std::vector<UsualCall> usual(const std::vector<bool>& is_left_out) const {
     std::vector<std::vector<double>> of;
+    std::vector<std::vector<double>> work;
     std::vector<std::size_t> following;
     for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
       if (is_left_out[r]) continue;
       for (std::size_t i = 0; i < calls_[r].size(); ++i) {
         if (calls_[r][i] >= of.size()) {
           of.resize(calls_[r][i] + 1);
+          work.resize(of.size());
           following.resize(of.size(), 0);
         }
+        work[calls_[r][i]].push_back(
+            static_cast<double>(done_[r][i] - (i > 0 ? done_[r][i - 1] : 0)));
         if (plans_[r][i].follows) {
           ++following[calls_[r][i]];
         } else {
@@ -443,31 +500,57 @@ class JobReplay {
         }
       }
     }
-    std::vector<std::optional<Nanos>> found(of.size());
-    for (std::size_t i = 0; i < of.size(); ++i)
+    std::vector<UsualCall> found(of.size());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      found[i].work_ns = static_cast<Nanos>(median(work[i]));
       if (!of[i].empty() && of[i].size() >= following[i])
-        found[i] = static_cast<Nanos>(median(of[i]));
+        found[i].done_ns = static_cast<Nanos>(median(of[i]));
+    }
     return found;
   }
 
   // Makes what a rank did up to each call as long as usual; with `cuts`, only shorter.
-  void adapt(std::uint32_t r, const std::vector<std::optional<Nanos>>& usual, bool cuts,
+  void adapt(std::uint32_t r, const std::vector<UsualCall>& usual, bool cuts,
              std::vector<Nanos>& durations) const {
     Nanos changed_ns = 0;
     std::size_t first = 0;  // since the last call that could be compared
     for (std::size_t i = 0; i < calls_[r].size(); ++i) {
       if (calls_[r][i] >= usual.size() || plans_[r][i].follows) continue;
-      const std::optional<Nanos> usual_ns = usual[calls_[r][i]];
+      const std::optional<Nanos> usual_ns = usual[calls_[r][i]].done_ns;
       if (!usual_ns) continue;
       const Nanos change_ns = *usual_ns - done_[r][i] - changed_ns;
-      if (!cuts || change_ns <= 0) changed_ns += change(r, first, i, change_ns, durations);
+      if (!cuts || change_ns <= 0) {
+        const Nanos cut_ns = cut_longer(r, first, i, change_ns, usual, durations);
+        changed_ns += cut_ns + stretch(r, first, i, change_ns - cut_ns, durations);
+      }
       first = i + 1;
     }
   }
 
-  // Spreads a change over the work before some calls, in proportion. Returns how much was possible.
-  Nanos change(std::uint32_t r, std::size_t first, std::size_t last, Nanos change_ns,
-               std::vector<Nanos>& durations) const {
+  // Takes time from the calls before which the rank did something longer than usual, in proportion.
+  // Returns how much.
+  Nanos cut_longer(std::uint32_t r, std::size_t first, std::size_t last, Nanos change_ns,
+                   const std::vector<UsualCall>& usual, std::vector<Nanos>& durations) const {
+    const auto longer = [&](std::size_t i) -> Nanos {
+      const Nanos work_ns = done_[r][i] - (i > 0 ? done_[r][i - 1] : 0);
+      return calls_[r][i] < usual.size() ? std::max<Nanos>(work_ns - usual[calls_[r][i]].work_ns, 0)
+                                         : 0;
+    };
+    Nanos sum_ns = 0;
+    for (std::size_t i = first; i <= last; ++i) add_to(sum_ns, longer(i));
+    if (change_ns >= 0 || sum_ns <= 0) return 0;
+    const double scale =
+        std::max(static_cast<double>(change_ns) / static_cast<double>(sum_ns), -1.0);
+    Nanos changed_ns = 0;
+    for (std::size_t i = first; i <= last; ++i)
+      changed_ns +=
+          stretch(r, i, i, static_cast<Nanos>(scale * static_cast<double>(longer(i))), durations);
+    return changed_ns;
+  }
+
+  // Changes the work before some calls, in proportion. Returns how much was possible.
+  Nanos stretch(std::uint32_t r, std::size_t first, std::size_t last, Nanos change_ns,
+                std::vector<Nanos>& durations) const {
     Nanos changed_ns = 0;
     for (const auto part : {&Work::after, &Work::before}) {
       Nanos sum_ns = 0;
