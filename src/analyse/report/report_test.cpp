@@ -633,6 +633,18 @@ TEST(HostTime, LeavesOutMostOfVeryManyPaths) {
   EXPECT_EQ(own_ns, host.flame[0].total_ns);
 }
 
+TEST(HostTime, KeepsShortPathsThatComeAfterManyDeepOnes) {
+  OpTrace t;
+  constexpr int kSpans = 150'000;
+  t.op("early", 0, 10 * kSpans);
+  for (const char* const name : {"b", "c", "d"}) t.op(name, 0, 10 * kSpans);
+  for (int i = 0; i < kSpans; ++i) t.op("request " + std::to_string(i), 10 * i, 10 * i + 8);
+  t.op("late", 10 * kSpans, 20 * kSpans);
+  const HostTime host = host_time(t.build());
+  EXPECT_LT(host.flame.size(), std::size_t{kSpans});
+  EXPECT_EQ(host.flame.back().name, "late");
+}
+
 TEST(HostTime, CountsWhatSiblingsOverlapOnce) {
   OpTrace t;
   t.op("outer", 0, 100);

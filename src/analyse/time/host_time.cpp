@@ -16,6 +16,10 @@ constexpr std::uint32_t kRoot = 0;
 // Paths of all threads together; a page shows some thousands. Names with numbers in them could make
 // one for each span.
 constexpr std::size_t kMostPaths = 1 << 18;
+constexpr std::size_t kFewPaths = 16;  // of any thread
+// Paths from this depth on take at most half of what a thread may have, so that they leave room for
+// shorter paths that come later.
+constexpr std::uint32_t kDeep = 5;
 // Marks a span whose path was left out, in node_of_.
 constexpr std::uint32_t kLeftOut = 1U << 31;
 
@@ -71,7 +75,8 @@ class HostTimeMaker {
     node_of_.assign(spans_.size(), kRoot);
     covered_ns_.assign(spans_.size(), std::numeric_limits<Nanos>::min());
     nodes_.push_back({});
-    paths_of_thread_ = kMostPaths / std::max<std::size_t>(trace_.tracks().size(), 1);
+    paths_of_thread_ =
+        std::max(kFewPaths, kMostPaths / std::max<std::size_t>(trace_.tracks().size(), 1));
     for (std::size_t row = 0; row < trace_.tracks().size(); ++row) {
       const TrackId track(row);
       if (trace_.tracks().kind[track] == TrackKind::Thread) add_thread(track);
@@ -160,7 +165,8 @@ class HostTimeMaker {
     const std::uint64_t key = std::uint64_t{below} << 32 | name.value();
     const auto found = children_.find(key);
     if (found != children_.end()) return found->second;
-    if (nodes_.size() >= most_nodes_) return below | kLeftOut;
+    const std::size_t kept_free = nodes_[below].depth + 1 >= kDeep ? paths_of_thread_ / 2 : 0;
+    if (nodes_.size() + kept_free >= most_nodes_) return below | kLeftOut;
     const auto made = static_cast<std::uint32_t>(nodes_.size());
     children_.emplace(key, made);
     nodes_.push_back(
