@@ -335,6 +335,16 @@ TEST(RecordingCost, CountsWhatWasRecorded) {
   EXPECT_EQ(cost.total_ns, 10 * (120 + 150) + 20);
 }
 
+TEST(RecordingCost, CountsCallsOfPythonFunctions) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::EventCostPs, 10'000);
+  for (int i = 0; i < 4; ++i) t.python("f", 10 * i, 10 * i + 9);
+  const RecordingCost cost = recording_cost(t.build());
+  ASSERT_EQ(cost.paths.size(), 1U);
+  EXPECT_EQ(cost.paths[0].what, "calls of Python functions");
+  EXPECT_EQ(cost.total_ns, 4 * 75);
+}
+
 // PyTorch makes a name for each gradient while anything records.
 TEST(RecordingCost, OfAGradientIsThatOfManyOperators) {
   const auto cost = [](RecordScope scope) {

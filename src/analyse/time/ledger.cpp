@@ -28,6 +28,9 @@ constexpr double kScopeEvents = 2;
 // A call of a device's runtime, with the records of what it launched: mostly CUPTI's own cost, from
 // ten programs on an H200 (docs/overhead.md).
 constexpr double kDeviceCallEvents = 90;
+// A call of a Python function: mostly Python's own cost, for its profile hook
+// (bench/python_stacks.py).
+constexpr double kPythonCallEvents = 7.5;
 
 struct PathCounts {
   std::uint64_t operators = 0;
@@ -37,6 +40,7 @@ struct PathCounts {
   std::uint64_t allocations = 0;
   std::uint64_t scopes = 0;
   std::uint64_t device_calls = 0;
+  std::uint64_t python_calls = 0;
 };
 
 PathCounts count_paths(const Trace& trace) {
@@ -52,6 +56,7 @@ PathCounts count_paths(const Trace& trace) {
       if (is_operator(kind)) counts.operators += count;
       if (is_host_annotation(kind)) counts.scopes += count;
       if (is_call(kind)) counts.device_calls += count;
+      if (kind == SpanKind::PythonFunction) counts.python_calls += count;
     }
     return counts;
   }
@@ -68,6 +73,8 @@ PathCounts count_paths(const Trace& trace) {
       ++counts.scopes;
     } else if (is_call(kind)) {
       ++counts.device_calls;
+    } else if (kind == SpanKind::PythonFunction) {
+      ++counts.python_calls;
     }
   }
   return counts;
@@ -191,6 +198,7 @@ double recording_events(const Trace& trace, SpanId span, bool with_memory) {
   const SpanTable& spans = trace.spans();
   const SpanKind kind = spans.kind[span];
   if (is_call(kind)) return kDeviceCallEvents;
+  if (kind == SpanKind::PythonFunction) return kPythonCallEvents;
   if (!is_operator(kind)) return is_host_annotation(kind) ? kScopeEvents : 0;
   const bool is_gradient = spans.scope[span] == RecordScope::BackwardFunction;
   double events = kOperatorEvents + (is_gradient ? kGradientEvents : 0);
@@ -231,6 +239,7 @@ RecordingCost recording_cost(const Trace& trace) {
   add("allocations and frees", counts.allocations, kAllocationEvents);
   add("scopes and ranges", counts.scopes, kScopeEvents);
   add("calls of a device's runtime", counts.device_calls, kDeviceCallEvents);
+  add("calls of Python functions", counts.python_calls, kPythonCallEvents);
   if (cost.paths.empty()) add("events", count_of(ledger, LedgerKind::EventsWritten), 1);
   constexpr double kMost = 9e18;  // of a ledger that may say anything
   cost.total_ns = static_cast<Nanos>(std::min(total, kMost));
