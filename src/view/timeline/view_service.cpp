@@ -149,7 +149,9 @@ ViewAnswer search_answer(const TraceAnswers& answers, const Target& target) {
 
 ViewService::ViewService(const Trace& trace, std::string name, std::vector<PageView> more,
                          bool is_job)
-    : answers_(trace, std::move(name), std::move(more), is_job), curves_(curves(trace)) {}
+    : answers_(trace, std::move(name), std::move(more), is_job),
+      curves_(curves(trace)),
+      trace_json_(trace_json(answers_, curves_)) {}
 
 bool ViewService::is_slow(std::string_view target) {
   const std::string_view path = Target(target).path();
@@ -159,7 +161,7 @@ bool ViewService::is_slow(std::string_view target) {
 ViewAnswer ViewService::answer(std::string_view asked, std::string_view body) const {
   const Target target(asked);
   const std::string_view path = target.path();
-  if (path == "/api/trace") return {200, "application/json", trace_json(answers_, curves_)};
+  if (path == "/api/trace") return {200, "application/json", trace_json_};
   if (path == "/api/tiles") return answer_with(tiles(answers_.index(), body), kBytes);
   if (path == "/api/names") return {200, "application/json", names_json(answers_.trace(), body)};
   if (path == "/api/area") return area_answer(answers_, target, body);

@@ -49,6 +49,7 @@ class ViewService {
  private:
   TraceAnswers answers_;
   std::vector<Curve> curves_;
+  std::string trace_json_;  // made once: it looks at every span
 };
 
 }  // namespace sonde::detail
