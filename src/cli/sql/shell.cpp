@@ -127,7 +127,7 @@ Result<void> run_shell(SqlSession& session) {
   while (!session.is_over()) {
     const std::optional<std::string> line = lines.next(text.empty() ? "sonde> " : "   ...> ");
     if (!line && interrupted().exchange(false)) {  // Ctrl-C forgets what was typed
-      std::cout << std::endl;
+      std::cout << '\n' << std::flush;
       text.clear();
       continue;
     }
