@@ -197,6 +197,18 @@ TEST(RankActivities, CountWhatTheHostDoesOutsideAllSpans) {
   EXPECT_EQ(unmarked_until(summarised(t), 40'000), 20'000);
 }
 
+TEST(RankSummary, NumbersStepsOnWhereNumbersBeginAgain) {
+  OpTrace t;
+  std::int64_t at_us = 0;
+  for (const std::int64_t number : {1, 2, 0, 1}) {
+    t.step(number, at_us, at_us + 10);
+    at_us += 10;
+  }
+  std::vector<std::int64_t> numbers;
+  for (const RankStep& step : summarised(t).steps) numbers.push_back(step.number);
+  EXPECT_EQ(numbers, (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
 TEST(RankSummary, HasTheNumberOfTheJob) {
   OpTrace t;
   t.op("a", 0, 10);

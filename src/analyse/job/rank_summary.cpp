@@ -71,12 +71,21 @@ void read_ledger(const Trace& trace, RankSummary& summary) {
   }
 }
 
+// Where numbers begin again, as with a second profiler, they go on from the last one instead.
 void read_steps(const RankView& view, RankSummary& summary) {
   if (!view.main.valid()) return;
+  std::int64_t added = 0;
   for (const SpanId span : view.trace.track_spans(view.main)) {
     if (view.trace.spans().kind[span] != SpanKind::Step) continue;
-    summary.steps.push_back({view.trace.spans().step[span], view.trace.spans().start_ns[span],
-                             view.trace.end_ns(span)});
+    const std::int64_t recorded = view.trace.spans().step[span];
+    std::int64_t number = recorded;
+    add_to(number, added);
+    if (!summary.steps.empty() && recorded >= 0 && number <= summary.steps.back().number) {
+      number = summary.steps.back().number;
+      add_to(number, 1);
+      added = number - recorded;
+    }
+    summary.steps.push_back({number, view.trace.spans().start_ns[span], view.trace.end_ns(span)});
   }
 }
 

@@ -249,7 +249,7 @@ class JobReplay {
 
   // How long a rank computed or launched between two times. Ranges do not count, because a host
   // that waits may be inside one.
-  Nanos computing(std::uint32_t r, Nanos from_ns, Nanos to_ns) const {
+  Nanos computing(std::uint32_t r, Nanos from_ns, Nanos to_ns, bool launches = true) const {
     const Nanos from_local_ns = local_of(r, from_ns);
     const Nanos to_local_ns = local_of(r, to_ns);
     const std::vector<RankActivity>& all = data_.ranks[r].activities;
@@ -257,7 +257,7 @@ class JobReplay {
                                 [](const RankActivity& a, Nanos t) { return a.end_ns <= t; });
     Nanos sum_ns = 0;
     for (; one != all.end() && one->begin_ns < to_local_ns; ++one)
-      if (computes(r, *one) || one->kind == ActivityKind::Operator)
+      if (computes(r, *one) || (launches && one->kind == ActivityKind::Operator))
         sum_ns += std::min(one->end_ns, to_local_ns) - std::max(one->begin_ns, from_local_ns);
     return sum_ns;
   }
@@ -336,7 +336,7 @@ class JobReplay {
         }
         const auto usual = seen.find({data_.roles[r], arrivals_[r][i].match});
         if (usual == seen.end()) continue;
-        const Nanos left_ns = computing(r, last_ns, arrivals_[r][i].arrival_ns) - spent_ns;
+        const Nanos left_ns = computing(r, last_ns, arrivals_[r][i].arrival_ns, false) - spent_ns;
         plan.from_ns = last_ns + spent_ns;
         plan.before_ns = std::clamp<Nanos>(static_cast<Nanos>(median(usual->second)), 0,
                                            std::max<Nanos>(left_ns, 0));

@@ -241,7 +241,7 @@ std::vector<std::string> job_sentences(const JobReport& job) {
     sentences.push_back(slow_group_sentence(job, job.slow_groups.front()));
   Nanos wait_ns = 0;
   for (const JobRank& rank : job.ranks) detail::add_to(wait_ns, rank.wait_ns);
-  if (job.ranks.size() > 1 && job.total_ns > 0)
+  if (wait_ns > 0 && job.total_ns > 0)
     sentences.push_back(format_text(
         "A rank waits for others {} on average, {} of {}.",
         duration_text(wait_ns / static_cast<Nanos>(job.ranks.size())),
