@@ -82,8 +82,8 @@ struct DecodedOps {
     std::uint32_t module;
   };
 
-  // What each operator is, by span, up to the last operator. external_id counts the operators from
-  // 1, and `arguments` are numbers of input_texts. ReadFor::OperatorTable needs no ids.
+  // What each operator is, by span. external_id counts the operators from 1, and `arguments` are
+  // numbers of input_texts. ReadFor::OperatorTable needs no ids.
   Column<RecordScope> scope{RecordScope::None};
   Column<std::int64_t> sequence_number{-1};
   Column<std::int64_t> forward_thread;

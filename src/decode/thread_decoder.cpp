@@ -2,11 +2,13 @@
 #include "decode/thread_decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <unordered_set>
 
 #include "decode/interned_inputs.h"
 #include "decode/note_decoder.h"
+#include "trace/recent_rows.h"
 #include "wire/device.h"
 
 namespace sonde {
@@ -34,7 +36,9 @@ bool NameTable::set(std::uint64_t id, const NameInfo& info) {
   return true;
 }
 
-std::size_t least_payload_words(ExtendedKind kind) {
+namespace {
+
+constexpr std::size_t least_words(ExtendedKind kind) {
   switch (kind) {
     case ExtendedKind::BeginWide:
     case ExtendedKind::BeginRange:
@@ -77,9 +81,15 @@ std::size_t least_payload_words(ExtendedKind kind) {
   return detail::kMaxPayloadWords + 1;  // more than any record has
 }
 
-namespace {
-
 constexpr std::uint32_t kNoRow = SpanId::kInvalid;
+
+// The same by number.
+constexpr std::array<std::uint16_t, 64> kLeastWords = [] {
+  std::array<std::uint16_t, 64> least{};
+  for (std::size_t kind = 0; kind < least.size(); ++kind)
+    least[kind] = static_cast<std::uint16_t>(least_words(static_cast<ExtendedKind>(kind)));
+  return least;
+}();
 
 std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   std::int64_t duration = 0;
@@ -87,15 +97,11 @@ std::int64_t duration_between(std::int64_t start_ns, std::int64_t end_ns) {
   return std::max<std::int64_t>(0, duration);
 }
 
-// Sets a value of a column, which grows if need be.
-template <typename T>
-void put(Column<T>& column, std::size_t row, T value) {
-  if (row < column.size()) return column.set(row, value);
-  if (column.size() < row) column.resize(row);
-  column.push_back(value);
-}
-
 }  // namespace
+
+std::size_t least_payload_words(ExtendedKind kind) {
+  return least_words(kind);
+}
 
 class ThreadDecoder {
  public:
@@ -140,7 +146,13 @@ class ThreadDecoder {
   DecodedThread finish() {
     cut_open_spans(context_.last_ticks);
     out_.notes = notes_.finish();
-    out_.spans.flags.resize(out_.spans.size());
+    spans_.finish(rows_);
+    allocations_.finish();
+    if (!several_windows_) out_.spans.window.clear();
+    if (!wants_all_) {
+      out_.ops.record_function_id.clear();
+      out_.ops.external_id.clear();
+    }
     out_.ops.input_texts = inputs_.texts();
     fill_rest(out_.moments.allocations);
     fill_rest(out_.ops.tensors);
@@ -148,6 +160,83 @@ class ThreadDecoder {
   }
 
  private:
+  // The spans of out_ that began last.
+  struct RecentSpans {
+    explicit RecentSpans(DecodedThread& out)
+        : start_ns(out.spans.start_ns),
+          duration_ns(out.spans.duration_ns),
+          name(out.spans.name),
+          parent(out.spans.parent),
+          kind(out.spans.kind),
+          flags(out.spans.flags),
+          window(out.spans.window),
+          scope(out.ops.scope),
+          sequence_number(out.ops.sequence_number),
+          forward_thread(out.ops.forward_thread),
+          record_function_id(out.ops.record_function_id),
+          external_id(out.ops.external_id),
+          arguments(out.ops.arguments) {}
+
+    template <typename Do>
+    void for_each(const Do& act) {
+      act(start_ns), act(duration_ns), act(name), act(parent), act(kind), act(flags), act(window);
+      act(scope), act(sequence_number), act(forward_thread), act(record_function_id);
+      act(external_id), act(arguments);
+    }
+    // The first row for which there is no room.
+    std::size_t end() const { return end_; }
+    void make_room() {
+      for_each([this](auto& rows) { end_ = rows.make_room(); });
+    }
+    void finish(std::size_t count) {
+      for_each([count](auto& rows) { rows.finish(count); });
+    }
+
+    RecentRows<Nanos> start_ns;
+    RecentRows<Nanos> duration_ns;
+    RecentRows<StringId> name;
+    RecentRows<SpanId> parent;
+    RecentRows<SpanKind> kind;
+    RecentRows<std::uint16_t> flags;
+    RecentRows<WindowId> window;
+    RecentRows<RecordScope> scope;
+    RecentRows<std::int64_t> sequence_number;
+    RecentRows<std::int64_t> forward_thread;
+    RecentRows<std::int64_t> record_function_id;
+    RecentRows<std::int64_t> external_id;
+    RecentRows<ArgumentListId> arguments;
+
+   private:
+    std::size_t end_ = 0;
+  };
+  struct NewAllocations {
+    explicit NewAllocations(AllocationTable& out)
+        : time_ns(out.time_ns),
+          bytes(out.bytes),
+          device_type(out.device_type),
+          flags(out.flags),
+          address(out.address),
+          total_allocated_bytes(out.total_allocated_bytes),
+          total_reserved_bytes(out.total_reserved_bytes),
+          device_index(out.device_index),
+          span(out.span) {}
+    void finish() {
+      time_ns.finish(), bytes.finish(), device_type.finish(), flags.finish(), address.finish();
+      total_allocated_bytes.finish(), total_reserved_bytes.finish(), device_index.finish();
+      span.finish();
+    }
+
+    NewRows<Nanos> time_ns;
+    NewRows<std::int64_t> bytes;
+    NewRows<DeviceType> device_type;
+    NewRows<std::uint8_t> flags;
+    NewRows<std::uint64_t> address;
+    NewRows<std::int64_t> total_allocated_bytes;
+    NewRows<std::int64_t> total_reserved_bytes;
+    NewRows<std::int32_t> device_index;
+    NewRows<SpanId> span;
+  };
+
   struct OpenScope {
     std::uint32_t row;        // kNoRow: began outside every window
     std::uint32_t innermost;  // row of the innermost open scope that has a row, possibly this one
@@ -260,17 +349,17 @@ class ThreadDecoder {
       }
       return;
     }
-    const auto row = static_cast<std::uint32_t>(out_.spans.size());
+    if (rows_ == spans_.end()) spans_.make_room();
+    const std::uint32_t row = rows_++;
     last_begun_ = row;
     last_recorded_ = {row, false};
     const std::int64_t start_ns = to_ns(ticks);
-    out_.spans.start_ns.push_back(start_ns);
-    out_.spans.duration_ns.push_back(0);
-    out_.spans.name.push_back(StringId(name));
-    out_.spans.parent.push_back(SpanId(innermost()));
+    spans_.start_ns.set(row, start_ns);
+    spans_.name.set(row, StringId(name));
+    spans_.parent.set(row, SpanId(innermost()));
     if (several_windows_)
-      out_.spans.window.push_back(WindowId(context_.windows[static_cast<std::size_t>(window)].row));
-    out_.spans.kind.push_back(kind);
+      spans_.window.set(row, WindowId(context_.windows[static_cast<std::size_t>(window)].row));
+    spans_.kind.set(row, kind);
     const std::uint64_t limit = context_.windows[static_cast<std::size_t>(window)].end_ticks;
     if (!range) {
       scopes_.push_back({row, row, limit, start_ns});
@@ -288,9 +377,7 @@ class ThreadDecoder {
   }
 
   void add_flags(std::uint32_t row, std::uint16_t flags) {
-    Column<std::uint16_t>& column = out_.spans.flags;
-    const std::uint16_t before = row < column.size() ? column[row] : std::uint16_t{0};
-    put(column, row, static_cast<std::uint16_t>(before | flags));
+    spans_.flags.set(row, static_cast<std::uint16_t>(spans_.flags[row] | flags));
   }
 
   template <typename Table>
@@ -306,7 +393,7 @@ class ThreadDecoder {
       add_flags(row, SpanFlags::kUnfinished | SpanFlags::kEndedAfterWindow);
       ++out_.counts.unfinished;
     }
-    out_.spans.duration_ns.set(row, duration_between(start_ns, to_ns(ticks)));
+    spans_.duration_ns.set(row, duration_between(start_ns, to_ns(ticks)));
   }
 
   void end_scope(std::uint64_t ticks) {
@@ -329,7 +416,7 @@ class ThreadDecoder {
         ++(after_gap_ ? out_.counts.unmatched : out_.counts.out_of_window);
       return;
     }
-    finish_row(found->row, out_.spans.start_ns[found->row], ticks, found->end_limit);
+    finish_row(found->row, spans_.start_ns[found->row], ticks, found->end_limit);
     found->ended = true;
     ++ended_ranges_;
     for (; !ranges_.empty() && ranges_.back().ended; --ended_ranges_) ranges_.pop_back();
@@ -342,8 +429,8 @@ class ThreadDecoder {
   void cut_row(std::uint32_t row, std::uint64_t until, std::uint64_t limit) {
     add_flags(row, SpanFlags::kUnfinished);
     ++out_.counts.unfinished;
-    out_.spans.duration_ns.set(
-        row, duration_between(out_.spans.start_ns[row], to_ns(std::min(until, limit))));
+    spans_.duration_ns.set(row,
+                           duration_between(spans_.start_ns[row], to_ns(std::min(until, limit))));
   }
 
   // Ends everything open at `until`, after which nothing is known, and marks it as unfinished.
@@ -365,7 +452,7 @@ class ThreadDecoder {
   }
 
   void extended(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
-    if (payload.size() < least_payload_words(kind)) {
+    if (payload.size() < kLeastWords[static_cast<std::size_t>(kind)]) {
       ++out_.counts.undecodable;
       return;
     }
@@ -408,7 +495,7 @@ class ThreadDecoder {
         break;
       case ExtendedKind::OpInputs:
         if (last_begun_ != kNoRow && context_.purpose != ReadFor::TableByName)
-          put(out_.ops.arguments, last_begun_, ArgumentListId(inputs_.number_of(payload)));
+          spans_.arguments.set(last_begun_, ArgumentListId(inputs_.number_of(payload)));
         break;
       case ExtendedKind::OpTensors:
         if (last_begun_ != kNoRow && wants_all_) tensors(payload);
@@ -478,13 +565,13 @@ class ThreadDecoder {
                                           : SpanKind::UserAnnotation);
     if (last_begun_ == kNoRow) return;
     DecodedOps& ops = out_.ops;
-    put(ops.scope, last_begun_, scope);
-    put(ops.sequence_number, last_begun_, numbers.sequence_number);
-    put(ops.forward_thread, last_begun_, numbers.forward_thread);
+    spans_.scope.set(last_begun_, scope);
+    spans_.sequence_number.set(last_begun_, numbers.sequence_number);
+    spans_.forward_thread.set(last_begun_, numbers.forward_thread);
     ++ops.count;
     if (wants_all_) {
-      put(ops.record_function_id, last_begun_, numbers.record_function_id);
-      put(ops.external_id, last_begun_, ops.count);
+      spans_.record_function_id.set(last_begun_, numbers.record_function_id);
+      spans_.external_id.set(last_begun_, ops.count);
     }
     ops.has_gradients = ops.has_gradients || scope == RecordScope::BackwardFunction;
   }
@@ -519,18 +606,17 @@ class ThreadDecoder {
   }
 
   void allocation(std::int64_t time_ns, std::span<const std::uint64_t> payload) {
-    AllocationTable& rows = out_.moments.allocations;
-    rows.time_ns.push_back(time_ns);
-    rows.bytes.push_back(static_cast<std::int64_t>(payload[1]));
+    allocations_.time_ns.push_back(time_ns);
+    allocations_.bytes.push_back(static_cast<std::int64_t>(payload[1]));
     const auto type = static_cast<DeviceType>(payload[4] & 0xff);
-    rows.device_type.push_back(is_known(type) ? type : DeviceType::Unknown);
-    rows.flags.push_back(static_cast<std::uint8_t>(payload[4] >> 8));
+    allocations_.device_type.push_back(is_known(type) ? type : DeviceType::Unknown);
+    allocations_.flags.push_back(static_cast<std::uint8_t>(payload[4] >> 8));
     if (!wants_all_) return;
-    rows.address.push_back(payload[0]);
-    rows.total_allocated_bytes.push_back(static_cast<std::int64_t>(payload[2]));
-    rows.total_reserved_bytes.push_back(static_cast<std::int64_t>(payload[3]));
-    rows.device_index.push_back(static_cast<std::int32_t>(payload[4] >> 32));
-    rows.span.push_back(SpanId(innermost()));
+    allocations_.address.push_back(payload[0]);
+    allocations_.total_allocated_bytes.push_back(static_cast<std::int64_t>(payload[2]));
+    allocations_.total_reserved_bytes.push_back(static_cast<std::int64_t>(payload[3]));
+    allocations_.device_index.push_back(static_cast<std::int32_t>(payload[4] >> 32));
+    allocations_.span.push_back(SpanId(innermost()));
   }
 
   void async(std::uint64_t ticks, ExtendedKind kind, std::span<const std::uint64_t> payload) {
@@ -577,6 +663,9 @@ class ThreadDecoder {
   const bool several_windows_;
   const bool wants_all_;
   DecodedThread out_;
+  RecentSpans spans_{out_};
+  std::uint32_t rows_ = 0;  // of the spans
+  NewAllocations allocations_{out_.moments.allocations};
   NoteDecoder notes_;
   std::vector<OpenScope> scopes_;
   std::vector<OpenRange> ranges_;  // ascending by position; the last one is open

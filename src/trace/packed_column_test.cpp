@@ -162,6 +162,31 @@ TEST(PackedColumn, IsJoinedWithOthersWhateverTheirRows) {
   EXPECT_TRUE(all == expected);
 }
 
+TEST(PackedColumn, IsReadAndExtendedManyRowsAtATime) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < 5000; ++i) values.push_back(i % 7 == 0 ? -1 : i * i);
+  for (const bool packs : {false, true}) {
+    Column<std::int64_t> column(-1);
+    if (packs) column.pack();
+    for (std::size_t at = 0, rows = 1; at < values.size(); at += rows, rows *= 3)
+      column.append(values.data() + at, std::min(rows, values.size() - at));
+    constexpr std::size_t kFirst[] = {0, 1, 1023, 1024, 4000};
+    constexpr std::size_t kCount[] = {0, 1, 24, 1000};
+    for (const std::size_t first : kFirst) {
+      for (const std::size_t rows : kCount) {
+        std::vector<std::int64_t> read(rows);
+        column.read(first, rows, read.data());
+        for (std::size_t i = 0; i < rows; ++i) ASSERT_EQ(read[i], values[first + i]);
+      }
+    }
+  }
+  Column<std::int64_t> nulls(-1);
+  nulls.resize(10);
+  std::int64_t read = 0;
+  nulls.read(9, 1, &read);
+  EXPECT_EQ(read, -1);
+}
+
 // Every write may go to another block than the one before.
 TEST(PackedColumn, TakesWritesInAnyOrder) {
   Column<std::uint32_t> column;

@@ -2,6 +2,7 @@
 #include "trace/span_order.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <numeric>
 
@@ -21,27 +22,43 @@ std::size_t bucket_of(TrackId track, std::size_t tracks) {
   return track.valid() ? track.index() : tracks;
 }
 
+// Rows that are read at once.
+constexpr std::size_t kRowsAtOnce = 1024;
+
 bool in_order(const SpanTable& spans, std::size_t first, std::size_t last) {
-  for (std::size_t i = std::max<std::size_t>(first, 1); i < last; ++i) {
-    const TrackId before = spans.track[i - 1];
-    const TrackId track = spans.track[i];
-    if (track < before) return false;
-    if (before < track) continue;
-    const Nanos earlier = spans.start_ns[i - 1];
-    const Nanos start = spans.start_ns[i];
-    if (start < earlier) return false;
-    if (start == earlier && spans.duration_ns[i] > spans.duration_ns[i - 1]) return false;
+  if (first >= last) return true;
+  std::array<TrackId, kRowsAtOnce> tracks{};
+  std::array<Nanos, kRowsAtOnce> starts_ns{};
+  std::array<Nanos, kRowsAtOnce> durations_ns{};
+  const std::size_t before = first > 0 ? first - 1 : 0;
+  TrackId track = spans.track[before];
+  Nanos start_ns = spans.start_ns[before];
+  Nanos duration_ns = spans.duration_ns[before];
+  for (std::size_t at = first; at < last; at += kRowsAtOnce) {
+    const std::size_t rows = std::min(kRowsAtOnce, last - at);
+    spans.track.read(at, rows, tracks.data());
+    spans.start_ns.read(at, rows, starts_ns.data());
+    spans.duration_ns.read(at, rows, durations_ns.data());
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (tracks[i] < track) return false;
+      if (tracks[i] == track &&
+          (starts_ns[i] < start_ns || (starts_ns[i] == start_ns && durations_ns[i] > duration_ns)))
+        return false;
+      track = tracks[i];
+      start_ns = starts_ns[i];
+      duration_ns = durations_ns[i];
+    }
   }
   return true;
 }
 
 bool in_order(const SpanTable& spans) {
-  constexpr std::size_t kRowsAtOnce = 65536;
+  constexpr std::size_t kRowsOfTask = 65536;
   std::atomic<bool> all{true};
-  parallel_for((spans.size() + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t block) {
-    const std::size_t first = block * kRowsAtOnce;
+  parallel_for((spans.size() + kRowsOfTask - 1) / kRowsOfTask, [&](std::size_t block) {
+    const std::size_t first = block * kRowsOfTask;
     if (!all.load(std::memory_order_relaxed)) return;
-    if (!in_order(spans, first, std::min(spans.size(), first + kRowsAtOnce))) all = false;
+    if (!in_order(spans, first, std::min(spans.size(), first + kRowsOfTask))) all = false;
   });
   return all;
 }
@@ -53,7 +70,11 @@ std::vector<std::uint32_t> count_tracks(const TraceTables& tables) {
   if (!tables.spans.track.materialised())
     begin[tracks + 1] = static_cast<std::uint32_t>(tables.spans.size());
   tables.spans.track.visit_stretches([&](std::size_t, const TrackId* track, std::size_t rows) {
-    for (std::size_t i = 0; i < rows; ++i) ++begin[bucket_of(track[i], tracks) + 1];
+    for (std::size_t i = 0; i < rows;) {
+      const std::size_t first = i;
+      while (i < rows && track[i] == track[first]) ++i;
+      begin[bucket_of(track[first], tracks) + 1] += static_cast<std::uint32_t>(i - first);
+    }
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   return begin;
@@ -144,16 +165,27 @@ struct Open {
 template <typename Parents>
 void find_parents_on(const SpanTable& spans, Parents& parents, std::uint32_t first,
                      std::uint32_t last) {
+  std::array<std::uint16_t, kRowsAtOnce> flags{};
+  std::array<Nanos, kRowsAtOnce> starts_ns{};
+  std::array<Nanos, kRowsAtOnce> durations_ns{};
   std::vector<Open> open;
-  for (std::uint32_t row = first; row < last; ++row) {
-    if ((spans.flags[row] & SpanFlags::kAsync) != 0) continue;
-    const Nanos start = spans.start_ns[row];
-    const Nanos end = start + spans.duration_ns[row];
-    while (!open.empty() && (open.back().end_ns <= start || open.back().end_ns < end)) {
-      open.pop_back();
+  for (std::uint32_t at = first; at < last;) {
+    const auto rows = static_cast<std::uint32_t>(std::min<std::size_t>(kRowsAtOnce, last - at));
+    spans.flags.read(at, rows, flags.data());
+    spans.start_ns.read(at, rows, starts_ns.data());
+    spans.duration_ns.read(at, rows, durations_ns.data());
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      if ((flags[i] & SpanFlags::kAsync) != 0) continue;
+      const Nanos start = starts_ns[i];
+      const Nanos end = start + durations_ns[i];
+      while (!open.empty() && (open.back().end_ns <= start || open.back().end_ns < end)) {
+        open.pop_back();
+      }
+      const std::uint32_t row = at + i;
+      if (!open.empty() && !parents.get(row).valid()) parents.set(row, open.back().span);
+      open.push_back({SpanId(row), end});
     }
-    if (!open.empty() && !parents.get(row).valid()) parents.set(row, open.back().span);
-    open.push_back({SpanId(row), end});
+    at += rows;
   }
 }
 

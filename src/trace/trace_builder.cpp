@@ -2,6 +2,7 @@
 #include "sonde/trace/builder.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/parallel.h"
@@ -31,14 +32,23 @@ class Extent {
   Nanos last_ = 0;
 };
 
+constexpr std::size_t kTimesAtOnce = 1024;
+
 Extent extent_of_spans(const SpanTable& spans) {
-  constexpr std::size_t kRowsAtOnce = 65536;
-  std::vector<Extent> extents((spans.size() + kRowsAtOnce - 1) / kRowsAtOnce);
-  parallel_for(extents.size(), [&](std::size_t block) {
-    const std::size_t end = std::min(spans.size(), (block + 1) * kRowsAtOnce);
-    for (std::size_t i = block * kRowsAtOnce; i < end; ++i) {
-      extents[block].add(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
+  constexpr std::size_t kRowsOfTask = 65536;
+  std::vector<Extent> extents((spans.size() + kRowsOfTask - 1) / kRowsOfTask);
+  parallel_for(extents.size(), [&](std::size_t task) {
+    std::array<Nanos, kTimesAtOnce> start_ns{};
+    std::array<Nanos, kTimesAtOnce> duration_ns{};
+    const std::size_t end = std::min(spans.size(), (task + 1) * kRowsOfTask);
+    Extent extent;
+    for (std::size_t at = task * kRowsOfTask; at < end; at += kTimesAtOnce) {
+      const std::size_t rows = std::min(kTimesAtOnce, end - at);
+      spans.start_ns.read(at, rows, start_ns.data());
+      spans.duration_ns.read(at, rows, duration_ns.data());
+      for (std::size_t i = 0; i < rows; ++i) extent.add(start_ns[i], start_ns[i] + duration_ns[i]);
     }
+    extents[task] = extent;
   });
   Extent whole;
   for (const Extent& extent : extents) whole.add(extent.first(), extent.last());
@@ -92,10 +102,20 @@ Result<Trace> TraceBuilder::build() && {
   };
   note(correct_values(data_.tables, data_.strings));
   data_.track_begin = order_spans(data_.tables);
-  find_parents(data_.tables, data_.track_begin);
+  Extent extent;
+  constexpr std::size_t kFewSpans = 65536;  // for which threads are not worth starting
+  parallel_for(
+      2,
+      [&](std::size_t task) {
+        if (task == 0) {
+          find_parents(data_.tables, data_.track_begin);
+        } else {
+          extent = extent_of(data_.tables);
+        }
+      },
+      data_.tables.spans.size() < kFewSpans ? 1 : 0);
   note(correct_parents(data_.tables));
   fill_launches(data_.tables);
-  const Extent extent = extent_of(data_.tables);
   data_.first_ns = extent.first();
   data_.last_ns = extent.last();
   data_.tables.visit_tables([](const char*, auto& table) {

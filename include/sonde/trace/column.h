@@ -285,8 +285,7 @@ class Column {
     for (std::size_t i = 0; i < packed_->blocks(); ++i)
       visit(i * detail::kPackedRows, static_cast<const T*>(values), packed_->unpack(i, values));
   }
-  // The values of neighbouring rows, for loops over several columns at once. Fast if both the first
-  // row and the count are multiples of detail::kPackedRows, or the count reaches the end.
+  // The values of neighbouring rows, for loops over several columns at once.
   void read(std::size_t first, std::size_t count, T* out) const {
     if (packed_) return packed_->read(first, count, out);
     if (values_.empty()) {

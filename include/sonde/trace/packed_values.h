@@ -103,7 +103,24 @@ class PackedValues {
     ++size_;
   }
   void append(const T* values, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) push_back(values[i]);
+    while (count > 0) {
+      const std::size_t at = size_ % kPackedRows;
+      std::size_t rows = kPackedRows - at;
+      if (at == 0 && count >= kPackedRows) {  // a whole block, packed at once
+        forget_flat();
+        tail_ = nullptr;
+        blocks_.emplace_back();
+        pack(blocks_.back(), values, kPackedRows);
+      } else {
+        rows = count < rows ? count : rows;
+        if (at == 0 || tail_ == nullptr || flat_.load(std::memory_order_relaxed) != nullptr)
+          open_tail(at);
+        std::memcpy(tail_ + at * sizeof(T), values, rows * sizeof(T));
+      }
+      size_ += rows;
+      values += rows;
+      count -= rows;
+    }
   }
   void fill(T value, std::size_t count) {
     for (; count > 0 && size_ % kPackedRows != 0; --count) push_back(value);
@@ -127,21 +144,19 @@ class PackedValues {
 
   // The values of a block, up to kPackedRows of them; returns how many.
   std::size_t unpack(std::size_t number, T* out) const noexcept {
-    const Block& block = blocks_[number];
     const std::size_t rows = rows_of(number);
-    const std::uint8_t* at = block.bytes;
-    for (std::size_t i = 0; i < rows; ++i, at += block.width) out[i] = value_at(block, at);
+    unpack(blocks_[number], 0, rows, out);
     return rows;
   }
-  // The values of `count` rows from `first` on: whole blocks at once.
+  // The values of `count` rows from `first` on.
   void read(std::size_t first, std::size_t count, T* out) const noexcept {
-    const std::size_t end = first + count;
-    while (first < end) {
-      const bool is_block = first % kPackedRows == 0 && end - first >= rows_of(first / kPackedRows);
-      const std::size_t rows = is_block ? unpack(first / kPackedRows, out) : 1;
-      if (!is_block) *out = (*this)[first];
+    while (count > 0) {
+      const std::size_t at = first % kPackedRows;
+      const std::size_t rows = count < kPackedRows - at ? count : kPackedRows - at;
+      unpack(blocks_[first / kPackedRows], at, rows, out);
       first += rows;
       out += rows;
+      count -= rows;
     }
   }
   // The first row from `from` on, and before `to`, whose value passes; `to` if there is none.
@@ -245,6 +260,60 @@ class PackedValues {
     return Bits::value(bits == 0 ? block.zero : block.base + bits);
   }
 
+  static void unpack(const Block& block, std::size_t first, std::size_t count, T* out) noexcept {
+    const std::uint8_t* const at = block.bytes + first * block.width;
+    switch (block.width) {
+      case 0: {
+        const T value = Bits::value(block.zero);
+        for (std::size_t i = 0; i < count; ++i) out[i] = value;
+        return;
+      }
+      case 1:
+        return unpack_width<1>(block, at, count, out);
+      case 2:
+        return unpack_width<2>(block, at, count, out);
+      case 3:
+        return unpack_width<3>(block, at, count, out);
+      case 4:
+        return unpack_width<4>(block, at, count, out);
+      case 5:
+        return unpack_width<5>(block, at, count, out);
+      case 6:
+        return unpack_width<6>(block, at, count, out);
+      case 7:
+        return unpack_width<7>(block, at, count, out);
+      default:
+        return unpack_width<8>(block, at, count, out);
+    }
+  }
+  // A loop for each width is two or three times as fast as one for all.
+  template <std::size_t Width>
+  static void unpack_width(const Block& block, const std::uint8_t* at, std::size_t count,
+                           T* out) noexcept {
+    if constexpr (Width <= sizeof(T)) {
+      using Stored = std::conditional_t<
+          Width == 1, std::uint8_t,
+          std::conditional_t<Width == 2, std::uint16_t,
+                             std::conditional_t<Width <= 4, std::uint32_t, std::uint64_t>>>;
+      constexpr std::uint64_t kMask = ~std::uint64_t{0} >> (64 - 8 * Width);
+      const auto bits_at = [at](std::size_t i) {
+        Stored stored = 0;
+        std::memcpy(&stored, at + i * Width, sizeof(stored));
+        return stored & kMask;
+      };
+      const std::uint64_t base = block.base;
+      const std::uint64_t zero = block.zero;
+      if (zero == base) {
+        for (std::size_t i = 0; i < count; ++i) out[i] = Bits::value(base + bits_at(i));
+      } else {
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::uint64_t bits = bits_at(i);
+          out[i] = Bits::value(bits == 0 ? zero : base + bits);
+        }
+      }
+    }
+  }
+
   std::size_t rows_of(std::size_t block) const noexcept {
     const std::size_t first = block * kPackedRows;
     return size_ - first < kPackedRows ? size_ - first : kPackedRows;
@@ -339,20 +408,30 @@ class PackedValues {
     }
     block.base = least - has_null;
     block.zero = has_null != 0 ? null_ : least;
-    const auto packed = [&](std::size_t i) {
-      const std::uint64_t bits = Bits::of(values[i]);
-      return bits == null_ && has_null != 0 ? 0 : bits - block.base;
-    };
-    // Eight bytes at once, of which the next value overwrites what is too much, except near the
-    // end.
+    const std::uint64_t base = block.base;
+    if (has_null != 0) {
+      const std::uint64_t null = null_;
+      write_packed(block.bytes, width, rows, [=](std::size_t i) {
+        const std::uint64_t bits = Bits::of(values[i]);
+        return bits == null ? 0 : bits - base;
+      });
+    } else {
+      write_packed(block.bytes, width, rows,
+                   [=](std::size_t i) { return Bits::of(values[i]) - base; });
+    }
+  }
+
+  // Eight bytes at once, of which the next value overwrites what is too much, except near the end.
+  template <typename BitsAt>
+  static void write_packed(std::uint8_t* at, std::size_t width, std::size_t rows,
+                           const BitsAt& bits_at) {
     const std::size_t whole = rows > 8 ? rows - 8 : 0;
-    std::uint8_t* at = block.bytes;
     for (std::size_t i = 0; i < whole; ++i, at += width) {
-      const std::uint64_t bits = packed(i);
+      const std::uint64_t bits = bits_at(i);
       std::memcpy(at, &bits, sizeof(bits));
     }
     for (std::size_t i = whole; i < rows; ++i, at += width) {
-      const std::uint64_t bits = packed(i);
+      const std::uint64_t bits = bits_at(i);
       std::memcpy(at, &bits, width);
     }
   }
