@@ -84,8 +84,7 @@ class SparseColumn {
   BigVector<T> values_;  // empty, or count_ of them
 };
 
-// Sums over the children of events that have any, which in many programs are few. Filled once, in
-// the order of the events.
+// Sums over the children of events that have any, which in many programs are few.
 class ChildSums {
  public:
   struct Sums {
@@ -93,43 +92,34 @@ class ChildSums {
     std::int64_t cpu_bytes = 0;
   };
 
-  // has_children(event) for each of them.
-  template <typename HasChildren>
-  void reset(std::size_t events, const HasChildren& has_children) {
-    marks_.assign(events / 64 + 1, Marks());
-    sums_.clear();
-    std::uint32_t before = 0;
-    for (std::size_t event = 0; event < events; ++event) {
-      Marks& marks = marks_[event / 64];
-      if (event % 64 == 0) marks.before = before;
-      if (!has_children(event)) continue;
-      marks.bits |= std::uint64_t{1} << event % 64;
-      ++before;
-    }
-    sums_.resize(before);
+  // Makes room for the sums of an event, once, and returns where.
+  std::uint32_t open(std::uint32_t event) {
+    if (!events_.empty() && event < events_.back()) are_in_order_ = false;
+    events_.push_back(event);
+    sums_.emplace_back();
+    return static_cast<std::uint32_t>(sums_.size() - 1);
   }
+  Sums& at(std::uint32_t place) noexcept { return sums_[place]; }
+  // After the last open(): from here on sums are found by event.
+  void close(std::size_t events);
+
   Sums operator[](std::size_t event) const noexcept {
-    return has(event) ? sums_[place(event)] : Sums();
+    const Marks& marks = marks_[event / 64];
+    if ((marks.bits >> event % 64 & 1) == 0) return {};
+    const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << event % 64) - 1);
+    return sums_[marks.before + static_cast<std::size_t>(std::popcount(earlier))];
   }
-  // Of an event that has children.
-  Sums& of(std::size_t event) noexcept { return sums_[place(event)]; }
 
  private:
   struct Marks {
-    std::uint64_t bits = 0;
-    std::uint32_t before = 0;  // how many are marked before these
+    std::uint64_t bits = 0;    // which of 64 events have sums
+    std::uint32_t before = 0;  // how many events before these have
   };
-  bool has(std::size_t event) const noexcept {
-    return (marks_[event / 64].bits >> event % 64 & 1) != 0;
-  }
-  std::size_t place(std::size_t event) const noexcept {
-    const Marks& marks = marks_[event / 64];
-    const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << event % 64) - 1);
-    return marks.before + static_cast<std::size_t>(std::popcount(earlier));
-  }
 
   BigVector<Marks> marks_;
-  BigVector<Sums> sums_;
+  BigVector<Sums> sums_;             // in the order of the events, once closed
+  BigVector<std::uint32_t> events_;  // of the sums; empty once closed
+  bool are_in_order_ = true;
 };
 
 struct EventData {
@@ -149,7 +139,10 @@ struct EventData {
   bool profile_memory = false;
   bool with_flops = false;
 
-  std::bitset<256> span_kinds;  // of spans among the events
+  std::bitset<256> span_kinds;              // of spans among the events
+  bool has_steps = false;                   // some event has the made-up name of steps
+  bool has_tree = false;                    // build_tree() has nothing left to do
+  std::vector<std::uint32_t> host_threads;  // by their first event, if has_tree
 
   // Packed, because there may be many millions.
   Column<std::uint32_t> row{kNoEvent};  // in spans, or in allocations
@@ -262,10 +255,10 @@ struct EventData {
   mutable std::vector<ExtraOfSpan> extras_;  // by span; made when arguments are first needed
 };
 
-// The steps that make a list, in order.
+// The steps that make a list, in order. The first builds the tree as well if nothing moves events
+// between threads.
 void collect_events(EventData& data);
 void link_device_work(EventData& data);
-void attribute_memory(EventData& data);
 void place_what_has_no_thread(EventData& data);
 void build_tree(EventData& data);
 void number_threads(EventData& data);

@@ -56,6 +56,27 @@ Nanos recording_start(const Trace& trace) {
 
 }  // namespace
 
+void ChildSums::close(std::size_t events) {
+  marks_.assign(events / 64 + 1, Marks());
+  for (const std::uint32_t event : events_)
+    marks_[event / 64].bits |= std::uint64_t{1} << event % 64;
+  std::uint32_t before = 0;
+  for (Marks& marks : marks_) {
+    marks.before = before;
+    before += static_cast<std::uint32_t>(std::popcount(marks.bits));
+  }
+  if (!are_in_order_) {
+    BigVector<Sums> ordered(sums_.size());
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Marks& marks = marks_[events_[i] / 64];
+      const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << events_[i] % 64) - 1);
+      ordered[marks.before + static_cast<std::size_t>(std::popcount(earlier))] = sums_[i];
+    }
+    sums_ = std::move(ordered);
+  }
+  events_ = {};
+}
+
 std::string_view EventData::name_text(NameNumber number) const noexcept {
   if (number < trace.strings().size()) return trace.string(StringId(number));
   if (number == made_up(MadeUpName::ProfilerStep)) return kAllSteps;
@@ -97,7 +118,6 @@ EventList function_events(const Trace& trace) {
   detail::collect_events(*data);
   data->use_device = detail::find_device(*data);
   detail::link_device_work(*data);
-  detail::attribute_memory(*data);
   detail::place_what_has_no_thread(*data);
   detail::build_tree(*data);
   detail::number_threads(*data);

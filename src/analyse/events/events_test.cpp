@@ -245,6 +245,33 @@ TEST(Events, OverheadOfProfilingStandsOnTheMainThread) {
   EXPECT_EQ(overhead.kernel_count(), 1u);  // as in PyTorch
 }
 
+// Calls of two threads take turns, so that parents get their first children in another order than
+// they began.
+TEST(Events, AreAddedUpByThreadHoweverManyThereAre) {
+  OpTrace t;
+  const TrackId other = t.thread(101);
+  constexpr Nanos kCalls = 40'000;
+  for (Nanos i = 0; i < kCalls; ++i) {
+    t.op("outer", 100 * i, 100 * i + 90);
+    t.span("other", SpanKind::CpuOp, other, 100 * i + 1, 100 * i + 80);
+    t.span("within", SpanKind::CpuOp, other, 100 * i + 2, 100 * i + 12);
+    t.op("inner", 100 * i + 20, 100 * i + 50);
+  }
+  const EventList events = function_events(t.build());
+  ASSERT_EQ(events.size(), 4u * kCalls);
+  for (std::size_t i = 0; i < events.size(); i += 4) {
+    ASSERT_DOUBLE_EQ(events[i].self_cpu_us(), 60);
+    ASSERT_DOUBLE_EQ(events[i + 1].self_cpu_us(), 69);
+    ASSERT_EQ(parent_name(events[i + 2]), "other");
+    ASSERT_EQ(parent_name(events[i + 3]), "outer");
+  }
+  const KeyAverages rows = events.key_averages();
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].key, "outer");
+  EXPECT_DOUBLE_EQ(rows[0].self_cpu_us, 60.0 * kCalls);
+  EXPECT_DOUBLE_EQ(rows[1].self_cpu_us, 69.0 * kCalls);
+}
+
 TEST(EventMemory, GoesToEveryEventThatContainsIt) {
   OpTrace t;
   const TrackId other = t.thread(101);
@@ -294,6 +321,24 @@ TEST(EventMemory, RecordsThatNoEventContainsAreEvents) {
   EXPECT_EQ(events[2].device_memory_bytes(), -7);
   EXPECT_DOUBLE_EQ(events[2].cpu_total_us(), 0);
   EXPECT_FALSE(events[2].span().valid());
+}
+
+TEST(EventMemory, RecordsBetweenEventsStandAtTheirTimesInAnyOrderOfRows) {
+  OpTrace t;
+  t.op("first", 0, 10);
+  t.op("second", 20, 30);
+  t.memory(15, 1);
+  t.memory(5, 2);
+  t.memory(25, 4);
+  t.memory(40, 8);
+  t.memory(15, 16);
+  const EventList events = function_events(t.build());
+  EXPECT_THAT(names(events), ElementsAre("first", "[memory]", "[memory]", "second", "[memory]"));
+  EXPECT_EQ(events[0].cpu_memory_bytes(), 2);
+  EXPECT_EQ(events[1].cpu_memory_bytes(), 1);
+  EXPECT_EQ(events[2].cpu_memory_bytes(), 16);
+  EXPECT_EQ(events[3].cpu_memory_bytes(), 4);
+  EXPECT_EQ(events[4].cpu_memory_bytes(), 8);
 }
 
 TEST(EventThreads, AreNumberedByWhatGradientsSay) {

@@ -81,7 +81,8 @@ class Linker {
   }
   // Whether it is a device call or device work that belongs to an operator.
   bool is_launched(std::uint32_t event) const {
-    return may_be_launched(data_.kind(event)) && spans_.external_id[SpanId(data_.row[event])] > 0;
+    return data_.is_span(event) && may_be_launched(data_.kind(event)) &&
+           spans_.external_id[SpanId(data_.row[event])] > 0;
   }
 
   void collect_launched() {

@@ -18,6 +18,8 @@ std::uint32_t main_thread(const EventData& data) {
   std::uint32_t found = kNoEvent;
   bool found_by_id = false;
   for (std::size_t event = 0; event < data.size(); ++event) {
+    // Only a step comes before one that was found by its id.
+    if (found_by_id && !data.has_steps) break;
     if (!data.nests(event) || !is_pytorch_operator(data.kind(event))) continue;
     const TrackId track(data.thread[event]);
     if (!track.valid()) continue;
@@ -52,10 +54,10 @@ void learn_from_gradients(const Trace& trace, std::vector<std::int64_t>& logical
 // PyTorch shows them on the main thread.
 void place_what_has_no_thread(EventData& data) {
   const TrackTable& tracks = data.trace.tracks();
-  const std::uint32_t main = main_thread(data);
   const bool has_any =
       data.has_kind([](SpanKind kind) { return is_on_device(kind) || kind == SpanKind::Overhead; });
-  if (main == kNoEvent || !has_any) return;
+  const std::uint32_t main = has_any ? main_thread(data) : kNoEvent;
+  if (main == kNoEvent) return;
   for (std::size_t event = 0; event < data.size(); ++event) {
     const bool on_device = data.has(event, kEventDevice) && data.thread[event] < tracks.size() &&
                            tracks.kind[data.thread[event]] != TrackKind::Thread;
@@ -79,6 +81,10 @@ void number_threads(EventData& data) {
     logical[track] = next;
   };
   take(main_thread(data));
+  if (data.has_tree) {
+    for (const std::uint32_t track : data.host_threads) take(track);
+    return;
+  }
   std::vector<bool> seen(logical.size());
   for (std::size_t event = 0; event < data.size(); ++event) {
     const std::uint32_t track = data.thread[event];

@@ -4,67 +4,33 @@
 
 #include <algorithm>
 
-#include "analyse/events/event_data.h"
+#include "analyse/events/tree.h"
 
 namespace sonde::detail {
 namespace {
 
-class Tree {
+// PyTorch gives a row of profiling overhead the id of the operator around it, and with it the
+// operator's device work.
+void give_overhead_its_operator(EventData& data) {
+  const bool has_any = data.has_kind([](SpanKind kind) { return kind == SpanKind::Overhead; });
+  for (std::uint32_t event = 0; has_any && event < data.size(); ++event) {
+    if (data.kind(event) != SpanKind::Overhead) continue;
+    std::uint32_t around = data.parent[event];
+    while (around != kNoEvent && !is_pytorch_operator(data.kind(around)))
+      around = data.parent[around];
+    if (around == kNoEvent) continue;
+    data.kernels_first.set(event, data.kernels_first[around]);
+    data.kernels_count.set(event, data.kernels_count[around]);
+  }
+}
+
+class DuplicateEvents {
  public:
-  explicit Tree(EventData& data) : data_(data) {}
-
-  void build() {
-    find_parents();
-    give_overhead_its_operator();
-    remove_duplicates();
-    add_up_children();
-  }
-
- private:
-  // The parent is the top of the thread's stack, once events that have ended are removed. Events
-  // that only partly overlap are not related.
-  void find_parents() {
-    const std::size_t count = data_.size();
-    data_.parent.clear();
-    struct Open {
-      std::uint32_t event = kNoEvent;
-      Nanos end_ns = 0;
-    };
-    std::vector<Open> open(data_.trace.tracks().size() + 1);
-    for (std::uint32_t event = 0; event < count; ++event) {
-      if (!data_.nests(event)) {
-        data_.parent.push_back(kNoEvent);
-        continue;
-      }
-      Open& top = open[std::min<std::size_t>(data_.thread[event], open.size() - 1)];
-      const EventData::Times times = data_.times(event);
-      while (top.event != kNoEvent && (times.begin_ns >= top.end_ns || times.end_ns > top.end_ns)) {
-        top.event = data_.parent[top.event];
-        if (top.event != kNoEvent) top.end_ns = data_.end_ns(top.event);
-      }
-      data_.parent.push_back(top.event);
-      top = {event, times.end_ns};
-    }
-  }
-
-  // PyTorch gives a row of profiling overhead the id of the operator around it, and with it the
-  // operator's device work.
-  void give_overhead_its_operator() {
-    const bool has_any = data_.has_kind([](SpanKind kind) { return kind == SpanKind::Overhead; });
-    for (std::uint32_t event = 0; has_any && event < data_.size(); ++event) {
-      if (data_.kind(event) != SpanKind::Overhead) continue;
-      std::uint32_t around = data_.parent[event];
-      while (around != kNoEvent && !is_pytorch_operator(data_.kind(around)))
-        around = data_.parent[around];
-      if (around == kNoEvent) continue;
-      data_.kernels_first.set(event, data_.kernels_first[around]);
-      data_.kernels_count.set(event, data_.kernels_count[around]);
-    }
-  }
+  explicit DuplicateEvents(EventData& data) : data_(data) {}
 
   // An only child with its parent's name is the same event seen twice, so it is merged into the
   // parent. Parents come before their children, so one pass is enough.
-  void remove_duplicates() {
+  void merge() {
     const std::size_t count = data_.size();
     BigVector<std::uint8_t> children(count, 0);  // 0, 1 or, for more, 2
     for (std::uint32_t event = 0; event < count; ++event) {
@@ -89,6 +55,7 @@ class Tree {
     if (!heir.empty()) drop(heir);
   }
 
+ private:
   // Removes the events that were merged, and updates indexes into the list.
   void drop(const std::vector<std::uint32_t>& heir) {
     const std::size_t count = data_.size();
@@ -132,34 +99,16 @@ class Tree {
     compact_sparse(data_.device_bytes);
   }
 
-  // Children of one parent are added in order, because floating-point sums depend on it.
-  void add_up_children() {
-    const std::size_t count = data_.size();
-    std::vector<bool> is_parent(count);
-    for (std::uint32_t event = 0; event < count; ++event) {
-      const std::uint32_t parent = data_.parent[event];
-      if (parent != kNoEvent && data_.nests(event)) is_parent[parent] = true;
-    }
-    data_.children.reset(count, [&](std::size_t event) { return is_parent[event]; });
-    const bool memory = !data_.cpu_bytes.empty();
-    data_.children_device_bytes.assign_zeros(memory ? count : 0);
-    for (std::uint32_t event = 0; event < count; ++event) {
-      const std::uint32_t parent = data_.parent[event];
-      if (parent == kNoEvent || !data_.nests(event)) continue;
-      ChildSums::Sums& sums = data_.children.of(parent);
-      sums.cpu_us += data_.duration_us(event);
-      if (!memory) continue;
-      sums.cpu_bytes += data_.cpu_bytes[event];
-      data_.children_device_bytes.add(parent, data_.device_bytes[event]);
-    }
-    data_.children_device_us.assign_zeros(count);
-    data_.device_total_us.assign_zeros(count);
-    if (data_.has_kind(is_on_device)) add_up_device_times();
-  }
+  EventData& data_;
+};
+
+class DeviceTimes {
+ public:
+  explicit DeviceTimes(EventData& data) : data_(data) {}
 
   // What a child's own children took on a device must be known first. They come after their
   // parents, so walking backwards completes a subtree before its root.
-  void add_up_device_times() {
+  void add_up() {
     const std::size_t count = data_.size();
     BigVector<std::uint32_t> first_child(count, kNoEvent);
     BigVector<std::uint32_t> next_sibling(count, kNoEvent);
@@ -181,6 +130,7 @@ class Tree {
     }
   }
 
+ private:
   double own_kernels_us(std::uint32_t event) const {
     double total = 0;
     for (std::uint32_t i = 0; i < data_.kernels_count[event]; ++i) {
@@ -192,10 +142,54 @@ class Tree {
   EventData& data_;
 };
 
+// Finds the parents of the events in the list.
+void add_all(EventTree& tree, EventData& data) {
+  const bool memory = !data.cpu_bytes.empty();
+  data.parent.clear();
+  for (std::size_t event = 0; event < data.size(); ++event) {
+    MemorySums bytes;
+    if (memory) bytes = {data.cpu_bytes[event], data.device_bytes[event]};
+    data.parent.push_back(tree.add({.thread = data.thread[event],
+                                    .name = data.name[event],
+                                    .nests = data.nests(event),
+                                    .times = data.times(event),
+                                    .bytes = bytes}));
+  }
+}
+
 }  // namespace
 
+void EventTree::finish() {
+  for (const std::vector<Open>& of_thread : open_) {
+    for (const Open& open : of_thread) close(open);
+  }
+  if (has_duplicates_) {
+    DuplicateEvents(data_).merge();
+    data_.children = {};
+    EventTree merged(data_);
+    add_all(merged, data_);
+    return merged.finish_sums();
+  }
+  finish_sums();
+}
+
+void EventTree::finish_sums() {
+  const std::size_t count = data_.size();
+  data_.children.close(count);
+  data_.children_device_bytes.assign_zeros(data_.cpu_bytes.empty() ? 0 : count);
+  for (const DeviceBytes& child : device_bytes_)
+    data_.children_device_bytes.add(child.parent, child.bytes);
+  data_.children_device_us.assign_zeros(count);
+  data_.device_total_us.assign_zeros(count);
+  if (data_.has_kind(is_on_device)) DeviceTimes(data_).add_up();
+}
+
 void build_tree(EventData& data) {
-  Tree(data).build();
+  if (data.has_tree) return;
+  EventTree tree(data);
+  add_all(tree, data);
+  give_overhead_its_operator(data);
+  tree.finish();
 }
 
 }  // namespace sonde::detail

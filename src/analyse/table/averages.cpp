@@ -2,38 +2,56 @@
 #include "sonde/analyse/averages.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "analyse/events/event_blocks.h"
 #include "analyse/operators/shapes.h"
 #include "analyse/table/averages_data.h"
 #include "analyse/table/text.h"
 #include "sonde/analyse/events.h"
+#include "trace/recent_rows.h"
 
 namespace sonde {
 namespace detail {
 namespace {
 
-void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
+// What the columns of an event say.
+struct EventFigures {
+  EventFlag flags;
+  double duration_us;
+  std::int64_t cpu_bytes;
+};
+
+void add_figures(EventAverage& row, const EventData& data, std::size_t event,
+                 const EventFigures& figures, bool has_device_work) {
   ++row.count;
-  const bool is_host = !data.has(event, kEventDevice);
-  const bool nests = data.nests(event);
+  const bool is_host = (figures.flags & kEventDevice) == 0;
+  const bool nests = (figures.flags & (kEventDevice | kEventAsync)) == 0;
   const ChildSums::Sums children = data.children[event];
-  const double duration_us = is_host ? data.duration_us(event) : 0.0;
+  const double duration_us = is_host ? figures.duration_us : 0.0;
   row.cpu_total_us += duration_us;
   row.self_cpu_us += nests ? duration_us - children.cpu_us : 0.0;
-  row.device_total_us += data.device_total_us[event];
-  row.self_device_us += data.self_device_us(event);
+  if (has_device_work) {
+    row.device_total_us += data.device_total_us[event];
+    row.self_device_us += data.self_device_us(event);
+  }
   if (data.with_flops) row.flops += data.flops_of(event);
   if (data.cpu_bytes.empty()) return;
-  const std::int64_t cpu_bytes = data.cpu_bytes[event];
-  row.cpu_memory_bytes += cpu_bytes;
+  row.cpu_memory_bytes += figures.cpu_bytes;
   row.device_memory_bytes += data.device_bytes[event];
   if (!nests) return;
-  row.self_cpu_memory_bytes += cpu_bytes - children.cpu_bytes;
+  row.self_cpu_memory_bytes += figures.cpu_bytes - children.cpu_bytes;
   row.self_device_memory_bytes += data.device_bytes[event] - data.children_device_bytes[event];
+}
+
+void add_figures(EventAverage& row, const EventData& data, std::size_t event) {
+  const EventFigures figures = {data.flags[event], data.duration_us(event),
+                                data.cpu_bytes.empty() ? 0 : data.cpu_bytes[event]};
+  add_figures(row, data, event, figures, true);
 }
 
 ArgumentListId arguments_of(const EventData& data, std::size_t event) {
@@ -116,20 +134,31 @@ class Grouping {
   void run(std::vector<EventAverage>& rows, Column<std::uint32_t>& row_of_event) {
     row_of_event.pack();
     std::vector<std::uint32_t> first_events;
-    for (std::size_t event = 0; event < data_.size(); ++event) {
-      const Key key = key_of(event);
-      std::uint32_t& last =
-          last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
-      if (last == kNoEvent || !(keys_[last] == key)) last = row_of(key);
-      if (last == first_events.size()) first_events.push_back(static_cast<std::uint32_t>(event));
-      row_of_event.push_back(last);
-    }
+    NewRows<std::uint32_t> found(row_of_event);
+    visit_blocks(data_, [&](const EventBlock& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        const std::size_t event = block.first + i;
+        const Key key = key_of(event, block.name[i], block.flags[i]);
+        std::uint32_t& last =
+            last_of_name_[std::min<std::size_t>(key.name, last_of_name_.size() - 1)];
+        if (last == kNoEvent || !(keys_[last] == key)) last = row_of(key);
+        if (last == first_events.size()) first_events.push_back(static_cast<std::uint32_t>(event));
+        found.push_back(last);
+      }
+    });
+    found.finish();
     forget_keys();
     rows.reserve(first_events.size());
     for (const std::uint32_t event : first_events)
       rows.push_back(described(data_, event, group_by_));
-    for (std::size_t event = 0; event < data_.size(); ++event)
-      add_figures(rows[row_of_event[event]], data_, event);
+    const bool has_device_work = data_.has_kind(is_on_device);
+    std::array<std::uint32_t, kEventsAtOnce> row{};
+    visit_blocks(data_, [&](const EventBlock& block) {
+      row_of_event.read(block.first, block.count, row.data());
+      for (std::size_t i = 0; i < block.count; ++i)
+        add_figures(rows[row[i]], data_, block.first + i,
+                    {block.flags[i], block.duration_us[i], block.cpu_bytes[i]}, has_device_work);
+    });
   }
 
  private:
@@ -163,10 +192,11 @@ class Grouping {
     last_of_name_ = {};
   }
 
-  Key key_of(std::size_t event) {
-    Key key{data_.name[event], 0, 0, 0, 0};
-    key.kind = static_cast<std::uint32_t>(data_.device_type(event)) * 2 +
-               (data_.has(event, kEventAnnotation) ? 1 : 0);
+  Key key_of(std::size_t event, NameNumber name, EventFlag flags) {
+    Key key{name, 0, 0, 0, 0};
+    const DeviceType device =
+        (flags & kEventDevice) != 0 ? data_.device_type(event) : DeviceType::Cpu;
+    key.kind = static_cast<std::uint32_t>(device) * 2 + ((flags & kEventAnnotation) != 0 ? 1 : 0);
     if (group_by_.group_by_input_shape) key.shapes = shapes_of(event);
     if (group_by_.group_by_stack_n > 0) key.stack = stack_number(event);
     if (group_by_.group_by_overload_name) key.overload = overload_of(data_, event).value();
