@@ -77,7 +77,7 @@ class BlockFollower {
   }
 
   void order_allocations() {
-    out_.in_order.reserve(allocations_.size());
+    reserve_big(out_.in_order, allocations_.size());
     for (std::uint32_t row = 0; row < allocations_.size(); ++row) out_.in_order.emplace_back(row);
     run_sort(out_.in_order, [this](AllocationId a, AllocationId b) {
       return allocations_.time_ns[a] < allocations_.time_ns[b];
@@ -218,7 +218,7 @@ class BlockFollower {
     if (!untold_.empty()) untold_.erase({process_of(allocations_.track[row]), address});
     const std::uint32_t block = add_block(device, address, size);
     out_.blocks[block].birth = row;
-    out_.blocks[block].span = out_.span_of_allocation[row.index()];
+    out_.blocks[block].span = (*out_.span_of_allocation)[row.index()];
     out_.block_of_allocation.set(row, block);
   }
 

@@ -15,7 +15,7 @@ class EventLister {
   EventLister(const Trace& trace, FollowedBlocks followed, const Flow& flow,
               const std::vector<MemoryCategory>& categories)
       : trace_(trace), followed_(std::move(followed)), flow_(flow), categories_(categories) {
-    followed_.span_of_allocation.clear();  // not needed here
+    followed_.span_of_allocation = nullptr;  // not needed here
   }
 
   std::vector<DeviceMemory> run() {

@@ -9,21 +9,12 @@
 
 #include "analyse/memory/memory_data.h"
 #include "analyse/memory/op_effects.h"
+#include "base/big_vector.h"
 #include "base/run_sort.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {
 namespace {
-
-// Whether it is a gradient's call. If the trace does not mark it, the engine's call around it does.
-bool is_backward(const Trace& trace, SpanId span) {
-  if (trace.spans().scope[span] == RecordScope::BackwardFunction) return true;
-  const SpanId parent = trace.spans().parent[span];
-  if (!parent.valid()) return false;
-  const std::string_view around = trace.name(parent);
-  return around.starts_with(kEvaluateFunction) &&
-         around.substr(kEvaluateFunction.size()) == trace.name(span);
-}
 
 enum class Effect : std::uint8_t { Reads, Writes, NotKnown, Makes, Frees };
 
@@ -35,7 +26,11 @@ struct Item {
 class FlowTracer {
  public:
   FlowTracer(const Trace& trace, const FollowedBlocks& followed)
-      : trace_(trace), followed_(followed), effects_(trace) {}
+      : trace_(trace),
+        followed_(followed),
+        effects_(trace),
+        evaluations_(trace,
+                     [](std::string_view name) { return name.starts_with(kEvaluateFunction); }) {}
 
   Flow run() {
     find_leaves();
@@ -48,7 +43,9 @@ class FlowTracer {
   // Parents come before their children.
   void find_leaves() {
     const SpanTable& spans = trace_.spans();
+    reserve_big(flow_.leaf_of_span, spans.size());
     flow_.leaf_of_span.assign(spans.size(), kNoLeaf);
+    reserve_big(flow_.leaves, spans.size());
     for (const SpanId span : trace_.all_spans()) {
       const SpanId parent = spans.parent[span];
       std::uint32_t& leaf = flow_.leaf_of_span[span.index()];
@@ -59,8 +56,7 @@ class FlowTracer {
     }
     order_leaves();
     flow_.backward.reserve(flow_.leaves.size());
-    for (const SpanId leaf : flow_.leaves)
-      flow_.backward.push_back(is_backward(trace_, leaf) ? 1 : 0);
+    for (const SpanId leaf : flow_.leaves) flow_.backward.push_back(is_backward(leaf) ? 1 : 0);
   }
 
   // By their starts. Those of one thread are in order already.
@@ -87,7 +83,16 @@ class FlowTracer {
 
   bool is_leaf(SpanId span) {
     return trace_.spans().kind[span] == SpanKind::CpuOp &&
-           (effects_.of(span).known || is_backward(trace_, span));
+           (effects_.of(span).known || is_backward(span));
+  }
+
+  // Whether it is a gradient's call. If the trace does not mark it, the engine's call around it
+  // does.
+  bool is_backward(SpanId span) const {
+    if (trace_.spans().scope[span] == RecordScope::BackwardFunction) return true;
+    const SpanId parent = trace_.spans().parent[span];
+    if (!parent.valid() || !evaluations_.has(parent)) return false;
+    return trace_.name(parent).substr(kEvaluateFunction.size()) == trace_.name(span);
   }
 
   // Calls `take(leaf, item)` for every item of a leaf that is about a tensor.
@@ -108,7 +113,7 @@ class FlowTracer {
                                            : Effect::Reads});
     }
     for (const AllocationId row : followed_.in_order) {
-      const SpanId span = followed_.span_of_allocation[row.index()];
+      const SpanId span = (*followed_.span_of_allocation)[row.index()];
       const std::uint32_t leaf = span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
       const std::uint32_t block = followed_.block_of_allocation[row.index()];
       if (leaf == kNoLeaf || block == kNoBlock || followed_.is_tensor[block] == 0) continue;
@@ -177,6 +182,7 @@ class FlowTracer {
   const Trace& trace_;
   const FollowedBlocks& followed_;
   OpEffects effects_;
+  NameSet evaluations_;
   Flow flow_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> items_first_;  // of each leaf, and the end

@@ -20,16 +20,22 @@ namespace {
 
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
-bool belongs_to_backward(const Trace& trace, const Flow& flow, std::uint32_t leaf) {
+NameSet evaluations_of(const Trace& trace) {
+  return {trace, [](std::string_view name) { return name.starts_with(kEvaluateFunction); }};
+}
+
+bool belongs_to_backward(const Trace& trace, const Flow& flow, const NameSet& evaluations,
+                         std::uint32_t leaf) {
   if (flow.backward[leaf] != 0) return true;
+  if (!evaluations.has_any()) return false;
   const SpanId parent = trace.spans().parent[flow.leaves[leaf]];
-  return parent.valid() && trace.name(parent).starts_with(kEvaluateFunction);
+  return parent.valid() && evaluations.has(parent);
 }
 
 class Guess {
  public:
   Guess(const Trace& trace, const FollowedBlocks& followed, const Flow& flow)
-      : trace_(trace), followed_(followed), flow_(flow) {}
+      : trace_(trace), followed_(followed), flow_(flow), evaluations_(evaluations_of(trace)) {}
 
   std::vector<MemoryCategory> run() {
     phases_ = backward_phases(trace_, flow_);
@@ -44,7 +50,7 @@ class Guess {
 
  private:
   std::uint32_t leaf_of(AllocationId row) const {
-    const SpanId span = row.valid() ? followed_.span_of_allocation[row.index()] : SpanId();
+    const SpanId span = row.valid() ? (*followed_.span_of_allocation)[row.index()] : SpanId();
     return span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
   }
 
@@ -58,7 +64,7 @@ class Guess {
     const auto next = std::upper_bound(
         phases_.begin(), phases_.end(), born_ns,
         [](Nanos time_ns, const BackwardPhase& phase) { return time_ns < phase.start_ns; });
-    if (belongs_to_backward(trace_, flow_, born_in)) {
+    if (belongs_to_backward(trace_, flow_, evaluations_, born_in)) {
       const bool outlives = next == phases_.begin() || died_ns > (next - 1)->end_ns;
       return outlives ? MemoryCategory::Gradient : MemoryCategory::AutogradDetail;
     }
@@ -70,17 +76,19 @@ class Guess {
   const Trace& trace_;
   const FollowedBlocks& followed_;
   const Flow& flow_;
+  NameSet evaluations_;
   std::vector<BackwardPhase> phases_;
 };
 
 }  // namespace
 
 std::vector<BackwardPhase> backward_phases(const Trace& trace, const Flow& flow) {
+  const NameSet evaluations = evaluations_of(trace);
   std::vector<BackwardPhase> phases;
   bool inside = false;
   for (std::uint32_t leaf = 0; leaf < flow.leaves.size(); ++leaf) {
     const SpanId span = flow.leaves[leaf];
-    const bool backward = belongs_to_backward(trace, flow, leaf);
+    const bool backward = belongs_to_backward(trace, flow, evaluations, leaf);
     if (backward && !inside) phases.push_back({trace.spans().start_ns[span], 0});
     if (backward) phases.back().end_ns = std::max(phases.back().end_ns, trace.end_ns(span));
     inside = backward;

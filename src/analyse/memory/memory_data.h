@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "sonde/analyse/memory.h"
@@ -37,16 +38,43 @@ struct FollowedBlocks {
   std::vector<std::uint8_t> is_tensor;  // some operator received it
   std::vector<MemoryCategory> told;     // what the program itself says it is for
 
-  std::vector<AllocationId> in_order;                   // allocations in time order
-  Column<SpanId> span_of_allocation;                    // the innermost span around it
+  std::vector<AllocationId> in_order;  // allocations in time order
+  // The innermost span around it.
+  std::shared_ptr<const Column<SpanId>> span_of_allocation;
   Column<std::uint32_t> block_of_allocation{kNoBlock};  // kNoBlock if it was invalid
   std::vector<std::uint32_t> ended_by_birth;            // blocks that end when another one begins
   std::vector<TensorUseId> uses_by_span;                // uses of tensors, grouped by span
   std::vector<std::uint32_t> block_of_use;              // by row of tensor_uses
 };
 FollowedBlocks follow_blocks(const Trace& trace);
-// A step of follow_blocks(): the spans as recorded, else found by their times.
-Column<SpanId> spans_of_allocations(const Trace& trace, const std::vector<AllocationId>& in_order);
+// A step of follow_blocks(): the spans as recorded, else found by their times. Valid while the
+// trace lives.
+std::shared_ptr<const Column<SpanId>> spans_of_allocations(
+    const Trace& trace, const std::vector<AllocationId>& in_order);
+
+// For which names of a trace a predicate is true. It is asked once for each name, not for each
+// span.
+class NameSet {
+ public:
+  template <typename IsWanted>
+  NameSet(const Trace& trace, const IsWanted& is_wanted)
+      : spans_(&trace.spans()), is_wanted_(trace.strings().size()) {
+    for (std::size_t i = 0; i < is_wanted_.size(); ++i) {
+      is_wanted_[i] = is_wanted(trace.string(StringId(i)));
+      has_any_ = has_any_ || is_wanted_[i];
+    }
+  }
+  bool has_any() const { return has_any_; }
+  bool has(SpanId span) const {
+    const StringId name = spans_->name[span];
+    return has_any_ && name.valid() && is_wanted_[name.index()];
+  }
+
+ private:
+  const SpanTable* spans_;
+  std::vector<bool> is_wanted_;
+  bool has_any_ = false;
+};
 
 // A call of the program that counts as a whole: an operator that no other operator called, or the
 // call of a gradient. PyTorch calls it a leaf.

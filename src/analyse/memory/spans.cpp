@@ -43,13 +43,14 @@ class SpanFinder {
 
 }  // namespace
 
-Column<SpanId> spans_of_allocations(const Trace& trace, const std::vector<AllocationId>& in_order) {
+std::shared_ptr<const Column<SpanId>> spans_of_allocations(
+    const Trace& trace, const std::vector<AllocationId>& in_order) {
   const Column<SpanId>& recorded = trace.allocations().span;
-  if (recorded.materialised()) return recorded;
-  Column<SpanId> found;
-  found.pack();
-  found.resize(trace.allocations().size());
-  SpanFinder(trace, found).run(in_order);
+  if (recorded.materialised()) return {std::shared_ptr<const void>(), &recorded};
+  auto found = std::make_shared<Column<SpanId>>();
+  found->pack();
+  found->resize(trace.allocations().size());
+  SpanFinder(trace, *found).run(in_order);
   return found;
 }
 

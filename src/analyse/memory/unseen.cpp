@@ -71,12 +71,18 @@ class UnseenTensors {
  public:
   UnseenTensors(const Trace& trace, FollowedBlocks& followed, Flow& flow,
                 std::vector<MemoryCategory>& categories)
-      : trace_(trace), followed_(followed), flow_(flow), categories_(categories) {}
+      : trace_(trace),
+        followed_(followed),
+        flow_(flow),
+        categories_(categories),
+        gradients_(trace, [](std::string_view name) { return name == kAccumulateGrad; }),
+        transfers_(trace, is_transfer) {}
 
   std::size_t run() {
     const std::size_t before = followed_.blocks.size();
     find_devices();
-    note_kept_blocks();
+    add_up_bytes();
+    if (gradients_.has_any()) note_kept_blocks();
     find_parameters();
     find_states();
     for (const auto& [kind, count] : unseen_parameters_)
@@ -105,18 +111,27 @@ class UnseenTensors {
     }
   }
 
-  std::optional<DeviceNumber> device_of(SpanId span) const {
-    const auto found = device_of_track_.find(trace_.spans().track[span].value());
-    if (found == device_of_track_.end()) return std::nullopt;
-    return found->second;
+  std::optional<DeviceNumber> device_of(SpanId span) {
+    const TrackId track = trace_.spans().track[span];
+    if (track != last_track_ || !has_last_track_) {
+      has_last_track_ = true;
+      const auto found = device_of_track_.find(track.value());
+      last_track_ = track;
+      last_device_ = found != device_of_track_.end() ? std::optional(found->second) : std::nullopt;
+    }
+    return last_device_;
+  }
+
+  void add_up_bytes() {
+    bytes_.assign(followed_.devices.size(), 0);
+    for (std::size_t i = 0; i < followed_.blocks.size(); ++i)
+      bytes_[followed_.device_of_block[i]] += followed_.blocks[i].bytes;
   }
 
   // Notes when blocks lived that may be parameters or state. Nothing else is known about them.
   void note_kept_blocks() {
     const AllocationTable& allocations = trace_.allocations();
-    bytes_.assign(followed_.devices.size(), 0);
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
-      bytes_[followed_.device_of_block[i]] += followed_.blocks[i].bytes;
       if (categories_[flow_.version(i, 0)] != MemoryCategory::Unknown) continue;
       const MemoryBlock& block = followed_.blocks[i];
       Lives& lives = kept_[{followed_.device_of_block[i], given_out(block.bytes)}];
@@ -153,7 +168,7 @@ class UnseenTensors {
       in_phase.clear();
     };
     for (const SpanId leaf : flow_.leaves) {
-      if (trace_.name(leaf) != kAccumulateGrad) continue;
+      if (!gradients_.has(leaf)) continue;
       const Nanos start_ns = trace_.spans().start_ns[leaf];
       while (phase != phases.end() && phase->end_ns < start_ns) {
         end_phase();
@@ -274,7 +289,7 @@ class UnseenTensors {
       while (step != optimizer_steps_.end() && trace_.end_ns(*step) < start_ns) ++step;
       const bool in_step =
           step != optimizer_steps_.end() && trace_.spans().start_ns[*step] <= start_ns;
-      if (in_step || flow_.backward[i] != 0 || is_transfer(trace_.name(leaf))) continue;
+      if (in_step || flow_.backward[i] != 0 || transfers_.has(leaf)) continue;
       const std::optional<DeviceNumber> device = device_of(leaf);
       if (device && allocates_on(*device, leaf, row)) find_inputs_of(leaf, *device, alive);
     }
@@ -298,7 +313,20 @@ class UnseenTensors {
     return false;
   }
 
+  // A training loop calls with the same arguments millions of times: a list is looked at again only
+  // if nothing alive could hold the largest of its tensors.
   void find_inputs_of(SpanId leaf, DeviceNumber device, Alive& alive) {
+    const ArgumentListId list = trace_.spans().arguments[leaf];
+    if (!list.valid()) return;
+    const Nanos start_ns = trace_.spans().start_ns[leaf];
+    if (needed_.size() <= device) needed_.resize(device + std::size_t{1});
+    std::vector<std::int64_t>& needed_of_list = needed_[device];
+    if (needed_of_list.empty())
+      needed_of_list.assign(trace_.argument_lists().size(),
+                            std::numeric_limits<std::int64_t>::max());
+    std::int64_t& needed = needed_of_list[list.index()];
+    if (needed == 0 || alive.largest(device, start_ns) >= needed) return;
+    needed = 0;
     for (const OpArgumentId argument : trace_.arguments(leaf)) {
       const OpArgumentTable& arguments = trace_.op_arguments();
       if (arguments.role[argument] != ArgumentRole::Input || arguments.dims_count[argument] < 1)
@@ -307,8 +335,11 @@ class UnseenTensors {
       const Kind kind{device, bytes, arguments.dtype[argument]};
       const auto like_it = largest_.find({device, kind.dtype.value()});
       if (bytes <= 0 || (like_it != largest_.end() && like_it->second >= bytes)) continue;
-      if (alive.largest(device, trace_.spans().start_ns[leaf]) >= bytes) continue;
-      add(kind, 1, MemoryCategory::Input);
+      if (alive.largest(device, start_ns) >= bytes) {
+        needed = std::max(needed, bytes);
+      } else {
+        add(kind, 1, MemoryCategory::Input);
+      }
     }
   }
 
@@ -321,7 +352,12 @@ class UnseenTensors {
   FollowedBlocks& followed_;
   Flow& flow_;
   std::vector<MemoryCategory>& categories_;
+  NameSet gradients_;
+  NameSet transfers_;
   std::map<std::uint32_t, DeviceNumber> device_of_track_;
+  bool has_last_track_ = false;
+  TrackId last_track_;
+  std::optional<DeviceNumber> last_device_;                      // of last_track_
   std::map<std::pair<DeviceNumber, std::int64_t>, Lives> kept_;  // by device and size
   Counts parameters_;
   Counts unseen_parameters_;
@@ -329,6 +365,9 @@ class UnseenTensors {
   std::vector<SpanId> optimizer_steps_;
   std::vector<std::int64_t> bytes_;  // by device: of all its blocks
   std::map<std::pair<DeviceNumber, std::uint32_t>, std::int64_t> largest_;  // added, by type
+  // By device and list of arguments: the bytes of its largest tensor that none of the added blocks
+  // covers; the greatest number if nothing is known yet.
+  std::vector<std::vector<std::int64_t>> needed_;
 };
 
 }  // namespace

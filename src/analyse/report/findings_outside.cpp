@@ -18,12 +18,14 @@ namespace {
 constexpr Nanos kShortestStretchNs = 100'000;
 
 // When some thread of the process was in an operator, or loaded data, which has a finding of its
-// own.
-Coverage busy_of(const ReportData& data, ProcessId process) {
+// own. It is kept in `made` if it has to be made.
+const Coverage& busy_of(const ReportData& data, ProcessId process, Coverage& made) {
+  if (data.loading.empty()) return data.all_operators(process);
   Stretches all = data.operators_of(process);
   for (const SpanId span : data.loading)
     all.add(data.trace.spans().start_ns[span], data.trace.end_ns(span));
-  return all.united();
+  made = all.united();
+  return made;
 }
 
 // Calls visit(begin, end) for each stretch between operators in the part that findings are about.
@@ -55,7 +57,8 @@ constexpr const char* kWaitingAdvice =
 void find_outside_operators(const ReportData& data, Report& report) {
   const TrackId main = data.program().main_thread();
   if (!report.devices.empty() || !main.valid()) return;
-  const Coverage busy = busy_of(data, data.trace.tracks().process[main]);
+  Coverage made;
+  const Coverage& busy = busy_of(data, data.trace.tracks().process[main], made);
   if (busy.empty() || report.host.operators.empty()) return;
   Evidence seen(data);
   for_stretches(data, busy, [&](Nanos begin_ns, Nanos end_ns) {

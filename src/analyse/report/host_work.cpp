@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyse/operators/views.h"
+#include "analyse/sum.h"
 #include "analyse/time/launches.h"
 
 namespace sonde::detail {

@@ -2,21 +2,31 @@
 #include "analyse/report/report_data.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/parallel.h"
 #include "sonde/analyse/memory_report.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {
 
 ReportData::ReportData(const Trace& whole)
-    : trace(whole),
-      calls(whole),
-      work(device_work(whole)),
-      memory(memory_profile(whole)),
-      locations_(trace) {
-  join_devices();
-  find_peaks();
-  find_collectives();
+    : trace(whole), calls(whole), work(device_work(whole)), locations_(trace) {
+  constexpr std::size_t kFewSpans = 65536;  // for which a thread is not worth starting
+  parallel_for(
+      2,
+      [this](std::size_t task) {
+        if (task == 0) {
+          memory = memory_profile(trace);
+          find_peaks();
+        } else {
+          join_devices();
+          find_collectives();
+          program_of();
+          find_operators();
+        }
+      },
+      trace.spans().size() < kFewSpans ? 1 : 0);
 }
 
 Program& ReportData::program_of() const {
@@ -87,15 +97,35 @@ const Coverage& ReportData::collectives_of(ProcessId process) const {
   return found == collectives_.end() ? none_ : found->second;
 }
 
-const Coverage& ReportData::in_operators(TrackId thread) const {
-  const auto [found, is_new] = in_operators_.try_emplace(thread.value());
-  if (!is_new) return found->second;
-  for (const SpanId span : trace.track_spans(thread)) {
-    const SpanKind kind = trace.spans().kind[span];
-    if (kind != SpanKind::CpuOp && !is_call(kind)) continue;
-    found->second.add(trace.spans().start_ns[span], trace.end_ns(span));
+void ReportData::find_operators() {
+  const SpanTable& spans = trace.spans();
+  constexpr std::size_t kAtOnce = 1024;
+  std::array<SpanKind, kAtOnce> kind{};
+  std::array<Nanos, kAtOnce> start_ns{};
+  std::array<Nanos, kAtOnce> duration_ns{};
+  for (std::size_t row = 0; row <= trace.tracks().size(); ++row) {
+    const TrackId track = row < trace.tracks().size() ? TrackId(row) : TrackId();
+    const IdRange<SpanId> on_track = trace.track_spans(track);
+    Coverage& covered = in_operators_[track.value()];
+    covered.reserve(on_track.size());
+    for (std::size_t at = 0; at < on_track.size(); at += kAtOnce) {
+      const std::size_t count = std::min(kAtOnce, on_track.size() - at);
+      const std::size_t first = on_track[at].index();
+      spans.kind.read(first, count, kind.data());
+      spans.start_ns.read(first, count, start_ns.data());
+      spans.duration_ns.read(first, count, duration_ns.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (kind[i] == SpanKind::CpuOp || is_call(kind[i]))
+          covered.add(start_ns[i], start_ns[i] + duration_ns[i]);
+      }
+    }
+    if (covered.empty()) covered = {};
   }
-  return found->second;
+}
+
+const Coverage& ReportData::in_operators(TrackId thread) const {
+  const auto found = in_operators_.find(thread.value());
+  return found == in_operators_.end() ? none_ : found->second;
 }
 
 void ReportData::for_threads(ProcessId process, const std::function<void(TrackId)>& visit) const {
@@ -112,6 +142,17 @@ Stretches ReportData::operators_of(ProcessId process) const {
 }
 
 const Coverage& ReportData::all_operators(ProcessId process) const {
+  // Most processes call operators on one thread.
+  const Coverage* only = nullptr;
+  std::size_t threads = 0;
+  for_threads(process, [&](TrackId thread) {
+    const Coverage& one = in_operators(thread);
+    if (one.empty()) return;
+    only = &one;
+    ++threads;
+  });
+  if (threads == 0) return none_;
+  if (threads == 1) return *only;
   const auto [found, is_new] = all_operators_.try_emplace(process.value());
   if (is_new) found->second = operators_of(process).united();
   return found->second;

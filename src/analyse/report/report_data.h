@@ -38,7 +38,7 @@ class ReportData {
   const Trace& trace;
   const HostCalls calls;
   const std::vector<DeviceWork> work;
-  const MemoryProfile memory;
+  MemoryProfile memory;
   // What findings are about; report() fills it in before they are looked for.
   SteadyPart steady;
   // Of that, what findings about the host's own time are about: not the steps that take much longer
@@ -78,6 +78,7 @@ class ReportData {
   void join_devices();
   void find_peaks();
   void find_collectives();
+  void find_operators();
 
   std::unordered_map<std::uint32_t, ProcessDevices> devices_;
   std::map<std::pair<std::uint32_t, Nanos>, std::int64_t> peaks_;
@@ -88,7 +89,7 @@ class ReportData {
   mutable SourceLocations locations_;
   mutable std::unique_ptr<Program> program_;
   mutable Nanos unchanged_ns_ = -1;
-  mutable std::unordered_map<std::uint32_t, Coverage> in_operators_;
+  std::unordered_map<std::uint32_t, Coverage> in_operators_;           // by track
   mutable std::unordered_map<std::uint32_t, Coverage> all_operators_;  // by process
 };
 

@@ -34,6 +34,9 @@ class Coverage {
     stretches_.push_back({begin_ns, end_ns, total_ns()});
   }
 
+  // Makes room for so many stretches; memory is taken when they are added.
+  void reserve(std::size_t stretches) { stretches_.reserve(stretches); }
+
   bool empty() const noexcept { return stretches_.empty(); }
   Nanos total_ns() const noexcept {
     if (stretches_.empty()) return 0;
