@@ -39,7 +39,6 @@ def step():
         h = c = torch.zeros(4, 16)
         for _ in range(300): h, c = cell(x, (h, c))
 """,
-    # The constants were not fitted to the rest.
     "attention": """
 layer = torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
 x = torch.ones(2, 16, 32)
@@ -59,6 +58,18 @@ def step():
         for image in images:
             crop = image[:, 8:24, 8:24].flip(2).sub(0.5).div(0.25).contiguous()
             net(crop.unsqueeze(0)).softmax(1).argmax(1).item()
+""",
+    # Small operators far down a stack.
+    "tree": """
+leaves = [torch.rand(16) for _ in range(512)]
+def add_up(first, last):
+    if last - first == 1: return leaves[first]
+    middle = (first + last) // 2
+    return torch.lerp(add_up(first, middle), add_up(middle, last), 0.5)
+def deeper(calls): return add_up(0, 512) if calls == 0 else deeper(calls - 1)
+def step():
+    with torch.no_grad():
+        for _ in range(4): deeper(60)
 """,
 }
 FRAME = """

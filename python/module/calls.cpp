@@ -237,6 +237,15 @@ PyObject* call_end(PyObject* /*module*/, PyObject* /*none*/) {
   return none();
 }
 
+// tell_path_cost(path, nanoseconds): what an event of that path costs the program.
+PyObject* tell_path_cost(PyObject* /*module*/, PyObject* args) {
+  const char* path = nullptr;
+  double ns = 0;
+  if (PyArg_ParseTuple(args, "sd", &path, &ns) == 0) return nullptr;
+  if (ns > 0 && ns < 1e9) sonde_path_cost(path, static_cast<std::uint64_t>(ns * 1000));
+  return none();
+}
+
 PyMethodDef calls_functions[] = {
     {"calls_start", calls_start, METH_VARARGS,
      "calls_start(frame, prefixes, own, hooks, module_call): what is open now begins."},
@@ -250,6 +259,8 @@ PyMethodDef calls_functions[] = {
     {"monitor_called", method(monitor_called), METH_FASTCALL, nullptr},
     {"call_begin", call_begin, METH_VARARGS, "call_begin(name): whether it was recorded."},
     {"call_end", call_end, METH_NOARGS, nullptr},
+    {"tell_path_cost", tell_path_cost, METH_VARARGS,
+     "tell_path_cost(path, nanoseconds): what an event of that path costs."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

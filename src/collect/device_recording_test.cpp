@@ -431,5 +431,15 @@ TEST(DeviceRecording, CountsWhatIsMissing) {
   EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::DroppedByBudget, "records that CUPTI"), 7u);
 }
 
+TEST(DeviceRecording, TheLastCostOfAPathCounts) {
+  const Trace trace = testing::record_once([] {
+    sonde_path_cost("operators", 300);
+    sonde_path_cost("operators", 200);
+    sonde_path_cost("allocations and frees", 100);
+  });
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::EventCostPs, "operators"), 200u);
+  EXPECT_EQ(testing::ledger_sum(trace, LedgerKind::EventCostPs, "allocations"), 100u);
+}
+
 }  // namespace
 }  // namespace sonde

@@ -112,6 +112,8 @@ void DeviceRows::add_losses() {
   for_each_record(ExtendedKind::SourceLoss, [&](std::span<const std::uint64_t> words) {
     const auto kind = known_or(static_cast<std::uint8_t>(words[0] >> 32), LedgerKind::Note);
     std::uint64_t& count = losses[{kind, static_cast<std::uint32_t>(words[0])}];
+    // What is measured again replaces what was known before.
+    if (kind == LedgerKind::EventCostPs) count = 0;
     count = kind == LedgerKind::ClockErrorNs ? std::max(count, words[1]) : count + words[1];
   });
   for (const auto& [key, count] : losses) {

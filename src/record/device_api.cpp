@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// sonde/source/device.h.
+// sonde/source/device.h, and sonde_path_cost of sonde/source/op.h.
 
 #include "sonde/source/device.h"
 
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "record/known_struct.h"
 #include "record/listeners.h"
 #include "record/write.h"
 #include "sonde/detail/thread_cursor.h"
+#include "sonde/source/op.h"
 #include "wire/device.h"
 
 namespace sonde::detail {
@@ -118,6 +120,11 @@ void sonde_lost(uint8_t kind, uint32_t name, uint64_t count) {
   if (!session_records() || count == 0) return;
   write_words(ExtendedKind::SourceLoss,
               std::array<std::uint64_t, 2>{name | (std::uint64_t{kind} << 32), count});
+}
+
+void sonde_path_cost(const char* path, uint64_t picoseconds) {
+  if (path == nullptr) return;
+  sonde_lost(SONDE_LOST_EVENT_COST_PS, sonde_name(path, std::strlen(path)), picoseconds);
 }
 
 }  // extern "C"

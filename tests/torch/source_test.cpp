@@ -56,6 +56,28 @@ TEST(TorchSource, AProfilerKeepsItsWishesWhenAnotherRanInBetween) {
   }
 }
 
+TEST(TorchSource, TellsWhatEachPathCost) {
+  sonde::torch::attach();
+  Profiler prof({.record = {.record_shapes = true, .profile_memory = true, .with_stack = true}});
+  prof.start();
+  const at::Tensor weight = at::ones({4}).requires_grad_();
+  for (int i = 0; i < 400; ++i) weight.add(weight).sum().backward();
+  prof.stop();
+  const Result<Trace> trace = prof.trace();
+  ASSERT_TRUE(trace);
+  std::set<std::string> told;
+  const LedgerTable& ledger = trace->ledger();
+  for (std::size_t row = 0; row < ledger.size(); ++row) {
+    const bool is_of_source = trace->string(ledger.source[row]) == "source";
+    if (ledger.kind[row] != LedgerKind::EventCostPs || !is_of_source) continue;
+    told.insert(std::string(trace->string(ledger.detail[row])));
+    EXPECT_GT(ledger.count[row], 0U);
+  }
+  EXPECT_THAT(told,
+              ::testing::ElementsAre("allocations and frees", "gradients", "inputs of operators",
+                                     "operators", "stacks of operators"));
+}
+
 TEST(TorchSource, ACollectiveIsDescribed) {
   sonde::torch::attach();
   Profiler prof;

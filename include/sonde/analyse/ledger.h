@@ -42,10 +42,10 @@ LedgerTotals ledger_totals(const Trace& trace);
 bool has(const LedgerTotals& ledger, LedgerClass wanted);
 // 0 if there is no row of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
-// An estimate of what recording cost the recorded threads, by what was recorded. The cost of a
-// scope was measured in the process when it began to record. Other paths count as fixed multiples
-// of it, chosen to fit measurements from outside (docs/overhead.md). Device records are not
-// counted.
+// What recording cost the recorded threads, by what was recorded: how often, times what one cost.
+// Sources measure that in the process, each on its own paths (docs/decisions/0029-cost-by-path.md).
+// Where none did, it is a fixed multiple of a scope, which was measured when the process began to
+// record. Device records are not counted.
 struct RecordingCost {
   struct Path {
     std::string_view what;  // "operators", "inputs of operators", …

@@ -186,13 +186,14 @@ void sonde_metadata_is(uint32_t key, uint32_t json);
 
 /* Something that a source knows to be missing, for the ledger of the trace. kind: the trace's
  * number of the LedgerKind. `name` is the text. Counts of the same kind and text are added up;
- * for clock errors the largest counts. */
+ * for clock errors the largest counts, for costs the last. */
 enum {
   SONDE_LOST_NOTE = 0,
   SONDE_LOST_DROPPED = 2,
   SONDE_LOST_UNFINISHED = 5,
   SONDE_LOST_UNDECODABLE = 9,
   SONDE_LOST_CLOCK_ERROR_NS = 12,
+  SONDE_LOST_EVENT_COST_PS = 14, /* the text is the path: sonde_path_cost() of op.h */
   SONDE_LOST_SOURCE_FAILED = 17
 };
 void sonde_lost(uint8_t kind, uint32_t name, uint64_t count);

@@ -113,6 +113,11 @@ void sonde_steps_ended(const char* rule, uint32_t count);
 int sonde_wants_steps(void);
 void sonde_when_steps_end(void (*listener)(const char* rule, uint32_t count));
 
+/* What recording one event of a path ("operators", "inputs of operators") costs the program, in
+ * picoseconds, for the trace's ledger. What was told last counts. Keep to few paths: each is a
+ * name. */
+void sonde_path_cost(const char* path, uint64_t picoseconds);
+
 /* The tensor library's number of this thread. */
 void sonde_thread_is(uint64_t logical_number);
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Optional
 
 from sonde import _native
 from sonde._averages import FunctionEventAvg
-from sonde._calls import follow_calls, follow_collections
+from sonde._calls import follow_calls, follow_collections, tell_cost_of_calls
 from sonde._event_list import EventList
 from sonde._files import _export_chrome_trace
 from sonde._modules import follow_modules
@@ -229,6 +229,8 @@ class _KinetoProfile(_Results):
     def _before_end(self) -> None:
         if self._follows_tensors:
             finish_tensors()
+        if self.with_calls:
+            tell_cost_of_calls()
 
     def _tell(self, is_recording: bool) -> None:
         tell_torch(self, is_recording)

@@ -52,16 +52,15 @@ bool is_of_pytorch(const Trace& trace) {
 }  // namespace
 
 Nanos own_cost_ns(const Trace& trace, const SteadyPart& steady) {
-  const double each_ns = event_ns(trace);
-  if (each_ns <= 0) return 0;
+  const RecordingPrices prices(trace);
+  if (!prices.known()) return 0;
   const AllocationTable& allocations = trace.allocations();
-  double events = 0;
+  double ns = 0;
   for (const SpanId span : trace.all_spans())
-    if (steady.has(trace.spans().start_ns[span]))
-      events += recording_events(trace, span, !allocations.empty());
+    if (steady.has(trace.spans().start_ns[span])) ns += prices.of(trace, span);
   for (std::size_t i = 0; i < allocations.size(); ++i)
-    if (steady.has(allocations.time_ns[i])) events += allocation_events();
-  return static_cast<Nanos>(std::min(events * each_ns, 9e18));
+    if (steady.has(allocations.time_ns[i])) ns += prices.allocation_ns;
+  return static_cast<Nanos>(std::min(ns, 9e18));
 }
 
 ProfilerCost profiler_cost(const Trace& trace, const SteadyPart& steady) {

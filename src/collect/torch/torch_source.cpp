@@ -19,6 +19,7 @@
 #include "collect/torch/keywords.h"
 #include "collect/torch/memory.h"
 #include "collect/torch/op_names.h"
+#include "collect/torch/recording_cost.h"
 #include "collect/torch/script_modules.h"
 #include "collect/torch/step_finder.h"
 #include "collect/torch/tool_ranges.h"
@@ -73,11 +74,15 @@ class OpenOps {
 struct alignas(64) ThreadState {
   detail::ThreadCursor* cursor = &detail::sonde_detail_cursor;
   std::uint32_t window = 0;
+  std::uint32_t begins_until_timed = kTimedEvery;
+  std::uint32_t ends_until_timed = kTimedEvery;
   OpenOps open;
   OpNames names;
   OpInputs inputs;
   CallStacks stacks;
   ScriptModules modules;
+  CostWatch watch;        // on while an operator is timed
+  bool is_quiet = false;  // nothing of this thread is recorded
 };
 
 // Leaked on purpose when the thread ends: operators run in destructors of other thread-local
@@ -118,14 +123,18 @@ sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
 // Records what was requested about an operator or range that has begun within `depth` operators.
 __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadState& state,
                                            unsigned wished, std::uint32_t depth) {
-  if ((wished & kShapes) != 0 && (!fn.inputs().empty() || !keyword_inputs(fn, 0).empty()))
+  state.watch.lap(CostPath::Begin);
+  if ((wished & kShapes) != 0 && (!fn.inputs().empty() || !keyword_inputs(fn, 0).empty())) {
     record_inputs(fn, state.inputs, (wished & kTensors) != 0);
+    state.watch.lap(CostPath::Inputs);
+  }
   // The stack of a gradient is that of its forward operator. Readers find it by the sequence
   // number.
   if ((wished & (kStacks | kModules)) == 0 || fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
     return state.stacks.forget(depth);
   sonde_op_place((wished & kStacks) != 0 ? state.stacks.here(depth) : 0,
                  (wished & kModules) != 0 ? state.modules.here() : 0);
+  state.watch.lap(CostPath::Stack);
 }
 
 // Called at the first operator of a thread in a window.
@@ -172,9 +181,24 @@ void tell_of_groups() {
   sonde_process_groups_used();
 }
 
+// For what measures the cost of callbacks.
+void run_quietly(void (*body)()) {
+  ThreadState& state = make_thread_state();
+  state.is_quiet = true;
+  state.begins_until_timed = state.ends_until_timed = ~std::uint32_t{0};
+  set_memory_quiet(true);
+  body();
+  set_memory_quiet(false);
+  delete std::exchange(this_state, nullptr);
+}
+
 // Handles the rare cases of on_begin.
 __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
     const at::RecordFunction& fn, ThreadState& state) {
+  if (state.is_quiet) {
+    state.open.push(false);
+    return nullptr;
+  }
   const std::uint32_t number = window.load(std::memory_order_relaxed);
   if (state.window != number) begin_window(state, number);
   const OpNames::Found name = state.names.find(fn);
@@ -191,10 +215,8 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
   return nullptr;
 }
 
-// Nearly all operators take one straight path: the program evicts our instructions from the cache
-// too, and each cache line costs.
-std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
-  ThreadState& state = thread_state();
+inline __attribute__((always_inline)) std::unique_ptr<at::ObserverContext> begin_any(
+    const at::RecordFunction& fn, ThreadState& state) {
   const std::uint32_t name = state.names.find_of_schema(fn.name());
   if (__builtin_expect(name == 0 || state.window != window.load(std::memory_order_relaxed) ||
                            state.open.is_full() || !begin_op(fn, state, name),
@@ -207,13 +229,47 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
   return nullptr;
 }
 
-void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_timed(
+    const at::RecordFunction& fn, ThreadState& state) {
+  state.begins_until_timed = kTimedEvery;
+  state.watch.start();
+  auto context = begin_any(fn, state);
+  const unsigned wished = wishes.load(std::memory_order_relaxed);
+  if (wished == 0) state.watch.lap(CostPath::Begin);
+  state.watch.stop();
+  add_timed_operator(fn, (wished & kShapes) != 0);
+  return context;
+}
+
+// Nearly all operators take one straight path: the program evicts our instructions from the cache
+// too, and each cache line costs.
+std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& fn) {
+  ThreadState& state = thread_state();
+  if (__builtin_expect(--state.begins_until_timed == 0, 0)) return begin_timed(fn, state);
+  return begin_any(fn, state);
+}
+
+inline __attribute__((always_inline)) void end_any(ThreadState& state,
+                                                   at::ObserverContext* context) {
   if (context != nullptr) {
     sonde_range_end(static_cast<RangeContext*>(context)->range);
     return;
   }
-  ThreadState& state = thread_state();
   if (state.open.pop()) detail::write_end(*state.cursor);
+}
+
+__attribute__((noinline)) void end_timed(ThreadState& state, at::ObserverContext* context) {
+  state.ends_until_timed = kTimedEvery;
+  const std::int64_t before_ns = cost_clock_ns();
+  end_any(state, context);
+  add_cost(CostPath::End, cost_clock_ns() - before_ns);
+  follow_costs(&run_quietly);
+}
+
+void on_end(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
+  ThreadState& state = thread_state();
+  if (__builtin_expect(--state.ends_until_timed == 0, 0)) return end_timed(state, context);
+  end_any(state, context);
 }
 
 // The source that sessions see. The interface between this library and libsonde is C, because torch
@@ -240,6 +296,8 @@ class TorchSource {
   void stop() {
     const std::lock_guard lock(mutex_);
     if (running_ == 0) return;
+    finish_measuring();
+    tell_costs();
     --running_;
     if (running_ == 0) {
       leave();
@@ -251,6 +309,8 @@ class TorchSource {
   // Called at the end of the program, while torch still has its callbacks.
   void end() {
     const std::lock_guard lock(mutex_);
+    end_measuring();
+    if (running_ > 0) tell_costs();
     if (std::exchange(running_, 0) > 0) leave();
     is_over_ = true;
   }
