@@ -38,6 +38,7 @@ struct FlameNode {
 
 struct HostTime {
   std::vector<NameTime> operators;  // by self time, longest first
+  std::vector<NameTime> scopes;     // and what the program marked itself
   std::vector<FlameNode> flame;     // the root first; empty if no thread has spans
 };
 

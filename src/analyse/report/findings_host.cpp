@@ -32,10 +32,13 @@ constexpr double kLeastReceiving = 0.25;
 // If more of the steps are slow, slow ones are usual.
 constexpr double kMostOutliers = 0.2;
 constexpr std::size_t kMostLeaksNamed = 3;
-// What workers could hide, of the measured time.
-constexpr double kLeastWorthHiding = 0.01;
+// Of the cores, for workers.
+constexpr double kLeastFreeCores = 0.01;
 constexpr std::string_view kMayHaveWaited =
     " The machine was busy: such steps may only have waited for a core.";
+// Threads wait for cores in stretches: this many times their share may fall on a few steps.
+constexpr double kUnevenWaits = 4;
+constexpr std::uint64_t kLeastSlowSteps = 3;
 
 // PyTorch's mark of a loader that has workers: its time is spent waiting for them.
 constexpr std::string_view kHasWorkers = "MultiProcessingDataLoaderIter";
@@ -114,8 +117,7 @@ void data_loading(const ReportData& data, Report& report, const std::vector<Span
                       seen.lengths()),
                   .advice = std::string(has_workers ? kMoreWorkers : kAddWorkers),
                   .command = "sonde table TRACE --sort-by cpu_time_total"};
-  if (hidden * static_cast<double>(seen.total_ns()) <
-      kLeastWorthHiding * static_cast<double>(report.measured_ns)) {
+  if (free_share(report.processor, has_workers) < kLeastFreeCores) {
     finding.detail += " No core was free for more workers: make loading itself cheaper.";
     return add_known(report, std::move(finding), seen, seen.total_ns(), 0);
   }
@@ -226,19 +228,24 @@ void find_in_steps(const ReportData& data, Report& report) {
   if (longest == nullptr) return;
   if (static_cast<double>(seen.count()) > kMostOutliers * static_cast<double>(times.steps.size()))
     return;
-  const bool was_busy = report.processor.waited_share() >= kLeastWaitedForCores;
+  const auto waited_ns = static_cast<Nanos>(kUnevenWaits * report.processor.waited_share() *
+                                            static_cast<double>(report.measured_ns));
+  const bool was_busy = 2 * waited_ns >= excess_ns;
+  // A killed program does not say how long its threads waited: a step or two may be chance.
+  const bool may_be_chance =
+      !report.processor.is_known() && !report.is_whole() && seen.count() < kLeastSlowSteps;
   add_known(
       report,
       {.id = "outlier_steps",
        .title = "Some steps take much longer than the others",
        .detail = format_text(
            "{} of {} steps. The median is {}. Step {} took {}: {}.{}", count_text(seen.count()),
-           count_text(times.steps.size()), duration_text(times.median_ns), longest->step,
+           count_text(report.steady_steps), duration_text(times.median_ns), longest->step,
            duration_text(longest->host_ns()), longest->why, was_busy ? kMayHaveWaited : ""),
        .advice = "Look at what only these steps do: allocation, checkpoints, evaluation, "
                  "compilation, garbage collection.",
        .command = "sonde report TRACE --format json"},
-      seen, excess_ns, was_busy ? 0 : excess_ns);
+      seen, excess_ns, may_be_chance ? 0 : std::max<Nanos>(excess_ns - waited_ns, 0));
 }
 
 void find_in_host(const ReportData& data, Report& report) {

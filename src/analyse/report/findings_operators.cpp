@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyse/report/findings.h"
+#include "analyse/report/host_work.h"
 #include "analyse/report/op_runs.h"
 #include "analyse/sum.h"
 #include "analyse/time/launches.h"
@@ -70,6 +71,8 @@ Role role_of(std::string_view name) {
 
 // Small enough that calling them costs as much as what they do.
 constexpr Nanos kSmallOperatorNs = 30'000;
+// What takes longer on the host does more than being called.
+constexpr Nanos kCallNs = 10'000;
 // Indices that ascend by one step nearly always.
 constexpr double kLeastSuccessive = 0.8;
 constexpr std::size_t kMostTensorsOfALoop = 4;
@@ -203,7 +206,8 @@ class OperatorFindings {
     return std::nullopt;
   }
 
-  // One call in place of all of them could save all but one round, with the code in between.
+  // One call in place of all of them could save all but one round, with the code in between, but
+  // not what they compute.
   void take_all_but_one(const OpRun& run) {
     const SpanId first = run.ops[run.period];
     const SpanId last = run.ops.back();
@@ -215,9 +219,21 @@ class OperatorFindings {
       longest_loop_ns_ = trace_.end_ns(last) - start_ns(first);
       names_of_loop_ = names_of(run);
     }
-    elements_.changes.cut(thread, start_ns(first), trace_.end_ns(last));
+    Nanos from_ns = start_ns(first);
+    for (const SpanId op : run.ops.subspan(run.period)) {
+      if (!has_work(op)) continue;
+      elements_.changes.cut(thread, from_ns, start_ns(op));
+      from_ns = trace_.end_ns(op);
+    }
+    elements_.changes.cut(thread, from_ns, trace_.end_ns(last));
     for (const Launch& launch : launches_.below(first, last))
       elements_.changes.scale(launch.work, 0);
+  }
+
+  // On the host, one call for all elements does the same work.
+  bool has_work(SpanId op) const {
+    return trace_.spans().duration_ns[op] > kCallNs && launches_.below(op).empty() &&
+           does_work(trace_, op);
   }
 
   // "aten::select, aten::item"

@@ -8,6 +8,7 @@
 
 #include "analyse/report/findings.h"
 #include "analyse/report/waiting.h"
+#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/text.h"
 
@@ -44,6 +45,25 @@ void for_stretches(const ReportData& data, const Coverage& busy, Visit visit) {
   }
 }
 
+// Which part of these stretches the thread waited for a core. A wait makes a stretch of any gap in
+// which it falls, so all time between operators counts.
+double waited_share(const ReportData& data, const Report& report, const Coverage& busy,
+                    const Evidence& seen) {
+  Nanos between_ns = 0;
+  Nanos whole_ns = 0;
+  for (const Coverage::Stretch& step : data.usual.stretches()) {
+    add_to(whole_ns, step.end_ns - step.begin_ns);
+    add_to(between_ns, step.end_ns - step.begin_ns - busy.within_ns(step.begin_ns, step.end_ns));
+  }
+  if (whole_ns <= 0) return 0;
+  const double waited_ns = report.processor.waited_share() * static_cast<double>(between_ns);
+  const double found_ns = static_cast<double>(seen.total_ns());
+  return std::clamp(waited_ns / found_ns, report.processor.waited_share(), 1.0);
+}
+
+// From here on it is said.
+constexpr double kMuchWaited = 0.1;
+
 constexpr const char* kOutsideAdvice =
     "See what the program does there; where that has no name, mark it (SONDE_SCOPE, "
     "record_function) and record again. Loading data, file access, logging and the like can often "
@@ -67,15 +87,14 @@ void find_outside_operators(const ReportData& data, Report& report) {
   });
   if (seen.empty()) return;
   const Waiting waiting = waiting_of(data, report, main, seen);
-  const double waited = report.processor.waited_share();
+  const double waited = waited_share(data, report, busy, seen);
   Finding finding{
       .id = "outside_operators",
       .title = "The program spends time outside operators",
-      .detail = format_text("For 0.1 ms or longer at a time, no thread ran an operator: {}.{}{}",
-                            seen.lengths(), waiting.text(),
-                            waited >= kLeastWaitedForCores
-                                ? " The machine was busy: part of it was waiting for a core."
-                                : ""),
+      .detail = format_text(
+          "For 0.1 ms or longer at a time, no thread ran an operator: {}.{}{}", seen.lengths(),
+          waiting.text(),
+          waited >= kMuchWaited ? " The machine was busy: part of it was waiting for a core." : ""),
       .advice = waiting.is_promised() ? kOutsideAdvice : kWaitingAdvice,
       .command = "sonde critical-path TRACE"};
   if (!waiting.is_promised())

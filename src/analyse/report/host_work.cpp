@@ -59,6 +59,10 @@ bool computes(const ReportData& data, SpanId span) {
 
 }  // namespace
 
+bool does_work(const Trace& trace, SpanId op) {
+  return computing_ns(trace, op) >= trace.spans().duration_ns[op] / 4;
+}
+
 HostWork::HostWork(const ReportData& data, TrackId thread) : trace_(data.trace) {
   Stretches loading;
   for (const SpanId span : data.loading)

@@ -16,6 +16,10 @@
 
 namespace sonde::detail {
 
+// Whether at least a quarter of an operator's time was in operators that do more than make views
+// and allocate.
+bool does_work(const Trace& trace, SpanId op);
+
 class HostWork {
  public:
   HostWork(const ReportData& data, TrackId thread);

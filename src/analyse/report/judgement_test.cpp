@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyse/testing/op_trace.h"
@@ -60,6 +61,40 @@ TEST(Judgement, AServerThatWaitsForRequestsHasNothingToSave) {
   const Report found = report(t.build());
   EXPECT_EQ(saving(found, "outside_operators"), 0);
   EXPECT_THAT(finding(found, "outside_operators")->detail, HasSubstr("it slept"));
+}
+
+// 100 operators with 50 us between them, and after the last a gap of 1 ms. The thread waited for a
+// core for a fifth of the time, wherever it was.
+TEST(Judgement, GapsThatWaitingForACoreExplainsAreNotPromised) {
+  const auto promised = [](std::string_view waited) {
+    OpTrace t;
+    t.step(1, 0, 16'000);
+    for (int i = 0; i < 100; ++i) t.op("aten::add", 150 * i, 150 * i + 100);
+    schedule(t, R"({"cores": 2, "wall_ns": 100, "ran_ns": 80, "waited_ns": )" +
+                    std::string(waited) + "}");
+    return saving(report(t.build()), "outside_operators");
+  };
+  EXPECT_GT(promised("0"), 900'000);
+  EXPECT_LE(promised("20"), 0) << "1.2 of the 6 ms between operators";
+}
+
+// One step of twenty takes 2 ms more, an eleventh of the time; the thread waited for a core for a
+// thirtieth of it.
+TEST(Judgement, SlowStepsThatWaitingForACoreExplainsAreNotPromised) {
+  const auto promised = [](std::string_view waited) {
+    OpTrace t;
+    Nanos at_us = 0;
+    for (int i = 0; i < 20; ++i) {
+      const Nanos begin_us = std::exchange(at_us, at_us + (i == 12 ? 3'000 : 1'000 + i));
+      t.step(i, begin_us, at_us);
+      t.op("aten::mm", begin_us + 1, at_us - 1);
+    }
+    schedule(t, R"({"cores": 2, "wall_ns": 100, "ran_ns": 58, "waited_ns": )" +
+                    std::string(waited) + "}");
+    return saving(report(t.build()), "outlier_steps");
+  };
+  EXPECT_GT(promised("0"), 1'900'000);
+  EXPECT_EQ(promised("2"), 0);
 }
 
 TEST(Judgement, CodeThatRunsBetweenOperatorsIsPromised) {
@@ -132,7 +167,61 @@ TEST(Judgement, AWorkerNeedsAFreeCore) {
       << "other programs have the cores";
 }
 
-// The quickest calls count, which hardly waited for a core: the limit stays as it is.
+// 100 products at 5 GFLOP/s, 60 small ones at 14.
+TEST(Judgement, ALibraryIsSlowThatIsSlowForMostProducts) {
+  OpTrace t;
+  t.step(1, 0, 1'020'000);
+  for (int i = 0; i < 100; ++i)
+    t.op("aten::mm", 10'000 * i, 10'000 * i + 6'710)
+        .tensor({256, 256}, "float")
+        .tensor({256, 256}, "float");
+  for (int i = 0; i < 60; ++i)
+    t.op("aten::mm", 1'000'000 + 200 * i, 1'000'000 + 200 * i + 126)
+        .tensor({96, 96}, "float")
+        .tensor({96, 96}, "float");
+  EXPECT_GT(saving(report(t.build()), "slow_products"), 0);
+}
+
+// Loading takes 1.2 % of each step, and nothing is known of cores.
+TEST(Judgement, LittleLoadingIsMinorAndNotForWantOfCores) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.step(i, begin_us, begin_us + 10'000);
+    t.annotation("load_batch", begin_us, begin_us + 120);
+    t.op("aten::mm", begin_us + 120, begin_us + 10'000);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(finding(found, "synchronized_data_loader"), nullptr);
+  EXPECT_THAT(found.minor, ::testing::Contains("Steps wait for their data"));
+}
+
+// A batch that is taken row by row: 100 rounds of 2 us of calls, and a product of 90.
+TEST(Judgement, ALoopOverRowsSavesItsCallsAndNotItsWork) {
+  OpTrace t;
+  for (int i = 0; i < 100; ++i) {
+    t.op("aten::select", 100 * i, 100 * i + 1);
+    t.op("aten::unsqueeze", 100 * i + 2, 100 * i + 3);
+    t.op("aten::addmm", 100 * i + 4, 100 * i + 94);
+  }
+  const Report found = report(t.build());
+  const Nanos promised = saving(found, "for_loop_indexing");
+  EXPECT_GT(promised, 900'000);
+  EXPECT_LT(promised, 1'100'000) << "of 10 ms";
+}
+
+TEST(Judgement, ProductsOfDoublesAreNamed) {
+  const auto found = [](std::string_view type) {
+    OpTrace t;
+    t.op("aten::mm", 0, 500).tensor({256, 256}, type).tensor({256, 256}, type);
+    t.op("aten::relu", 500, 900).tensor({256, 256}, type);
+    return report(t.build());
+  };
+  EXPECT_GT(saving(found("double"), "double_products"), 100'000);
+  EXPECT_EQ(finding(found("float"), "double_products"), nullptr);
+}
+
+// Most calls hardly waited for a core: the limit stays as it is.
 TEST(Judgement, SlowProductsAreSlowOnABusyMachineToo) {
   OpTrace t;
   t.op("aten::mm", 0, 5'000).tensor({256, 256}, "float").tensor({256, 256}, "float");
@@ -233,6 +322,24 @@ TEST(Judgement, ThePathCountsCallsAndNotTheirPieces) {
                                    [](const PathEntry& one) { return one.name == "aten::linear"; });
   ASSERT_NE(linear, path.entries.end());
   EXPECT_EQ(linear->count, 3U);
+}
+
+// A slow recording makes views of device tensors take long: that is launching, not computing.
+TEST(Judgement, ViewsOfDeviceTensorsAreNotComputedByTheHost) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 1'000 * i;
+    t.op("autograd::engine::evaluate_function: TBackward0", begin_us, begin_us + 500);
+    t.op("TBackward0", begin_us + 10, begin_us + 490);
+    t.op("aten::t", begin_us + 50, begin_us + 450);
+    t.op("aten::transpose", begin_us + 100, begin_us + 400);
+    t.op("aten::mm", begin_us + 510, begin_us + 540);
+    t.runtime("cudaLaunchKernel", begin_us + 520, begin_us + 524).correlation(i + 1);
+    t.kernel("k", begin_us + 526, begin_us + 1'000).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(finding(found, "host_computes"), nullptr);
+  EXPECT_NE(finding(found, "launch_bound"), nullptr);
 }
 
 // 1 ms of work on a device, then a mask that the host computes for 3 ms, then the next launch.

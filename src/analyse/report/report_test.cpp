@@ -357,6 +357,24 @@ TEST(RecordingCost, OfAGradientIsThatOfManyOperators) {
   EXPECT_GT(cost(RecordScope::BackwardFunction), 3'000);
 }
 
+TEST(RecordingCost, IsWhatTheProcessMeasuredWhereItDid) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::EventCostPs, 10'000);
+  t.builder().add_ledger(LedgerKind::EventCostPs, 200'000, "source", "operators");
+  t.builder().add_ledger(LedgerKind::EventCostPs, 300'000, "source", "inputs of operators");
+  t.op("aten::add", 0, 5).tensor({4});
+  t.op("AddBackward0", 10, 15).tensor({4}).scope(RecordScope::BackwardFunction);
+  const RecordingCost cost = recording_cost(t.build());
+  EXPECT_EQ(cost.total_ns, 2 * (200 + 300) + 3'200) << "gradients were not measured";
+}
+
+TEST(RecordingCost, IsKnownWithoutTheCostOfAScope) {
+  OpTrace t;
+  t.builder().add_ledger(LedgerKind::EventCostPs, 200'000, "source", "operators");
+  t.op("aten::add", 0, 5);
+  EXPECT_EQ(recording_cost(t.build()).total_ns, 200);
+}
+
 TEST(Report, FindsConversionsOfLayout) {
   OpTrace t;
   launch(t, 1, 0, 5, 100);
@@ -653,6 +671,18 @@ TEST(HostTime, KeepsShortPathsThatComeAfterManyDeepOnes) {
   const HostTime host = host_time(t.build());
   EXPECT_LT(host.flame.size(), std::size_t{kSpans});
   EXPECT_EQ(host.flame.back().name, "late");
+}
+
+TEST(HostTime, AddsUpWhatTheProgramMarked) {
+  OpTrace t;
+  t.annotation("outer", 0, 100);
+  t.annotation("inner", 10, 40);
+  t.op("aten::add", 50, 70);
+  const HostTime host = host_time(t.build());
+  ASSERT_EQ(host.scopes.size(), 2U);
+  EXPECT_EQ(host.scopes[0].name, "outer");
+  EXPECT_EQ(host.scopes[0].self_ns, 50'000);
+  EXPECT_EQ(host.scopes[1].self_ns, 30'000);
 }
 
 TEST(HostTime, CountsWhatSiblingsOverlapOnce) {

@@ -69,7 +69,7 @@ class ByName {
 class HostTimeMaker {
  public:
   explicit HostTimeMaker(const Trace& trace)
-      : trace_(trace), spans_(trace.spans()), operators_(trace) {}
+      : trace_(trace), spans_(trace.spans()), operators_(trace), scopes_(trace) {}
 
   HostTime make() {
     node_of_.assign(spans_.size(), kRoot);
@@ -83,6 +83,7 @@ class HostTimeMaker {
     }
     HostTime out;
     out.operators = operators_.sorted();
+    out.scopes = scopes_.sorted();
     if (nodes_.size() > 1) out.flame = named();
     return out;
   }
@@ -143,9 +144,15 @@ class HostTimeMaker {
       detail::add_to(nodes_[thread].total_ns, duration_ns);
       detail::add_to(nodes_[kRoot].total_ns, duration_ns);
     }
-    if (spans_.kind[span] == SpanKind::CpuOp) operators_.add(spans_.name[span], duration_ns);
-    if (is_inside && spans_.kind[parent] == SpanKind::CpuOp)
-      operators_.take_child(spans_.name[parent], uncovered_ns);
+    if (ByName* const names = names_of(span)) names->add(spans_.name[span], duration_ns);
+    if (!is_inside) return;
+    if (ByName* const names = names_of(parent))
+      names->take_child(spans_.name[parent], uncovered_ns);
+  }
+
+  ByName* names_of(SpanId span) {
+    const SpanKind kind = spans_.kind[span];
+    return kind == SpanKind::CpuOp ? &operators_ : is_user_range(kind) ? &scopes_ : nullptr;
   }
 
   // The part of a span that no earlier sibling covers. Siblings may overlap.
@@ -194,6 +201,7 @@ class HostTimeMaker {
   const Trace& trace_;
   const SpanTable& spans_;
   ByName operators_;
+  ByName scopes_;
   std::vector<Node> nodes_;
   std::size_t paths_of_thread_ = 0;
   std::size_t most_nodes_ = 0;          // when those of this thread have been counted

@@ -52,6 +52,7 @@ class FindingsJson {
     steps();
     list("devices", report_.devices, [this](const DeviceTime& device) { one(device); });
     names("operators", report_.host.operators);
+    names("scopes", report_.host.scopes);
     names("device_work", report_.device_work);
     copies();
     list("memory", report_.memory, [this](const MemoryPeakOwner& peak) {

@@ -55,6 +55,7 @@ class Markdown {
     steps();
     devices();
     names("Operators on the host, by self time", report_.host.operators);
+    if (report_.host.operators.empty()) names("Scopes, by self time", report_.host.scopes);
     names("Device work", report_.device_work);
   }
 

@@ -59,6 +59,8 @@ class ReportText : TextLines {
     const std::string_view whole =
         report_.step_rule == StepRule::None ? "" : " (all of the recording, with its start)";
     names(format_text("Operators on the host, by self time{}", whole), report_.host.operators);
+    if (report_.host.operators.empty())
+      names(format_text("Scopes, by self time{}", whole), report_.host.scopes);
     names(format_text("Device work{}", whole), report_.device_work);
     copies();
     missing();

@@ -190,7 +190,7 @@ class MeasuringThread {
   // Waits until it is done, or too long, and returns the lock that keeps it from beginning again.
   std::unique_lock<std::mutex> stopped() {
     std::unique_lock lock(mutex_);
-    done_.wait_for(lock, std::chrono::milliseconds(100), [this] { return !runs_; });
+    done_.wait_for(lock, std::chrono::milliseconds(500), [this] { return !runs_; });
     return lock;
   }
   void end() {
