@@ -54,7 +54,9 @@ def steps_of(text: str):
 
 def pattern_of(line: str) -> re.Pattern:
     text = re.escape(" ".join(line.split())).replace("…", ".*").replace(r"\ ", r"\s+")
-    return re.compile(re.sub(r"\d+(?:(?:\\\.|,)\d+)*", r"\\d[\\d.,]*", text))
+    text = re.sub(r"\d+(?:(?:\\\.|,)\d+)*", r"\\d[\\d.,]*", text)
+    # Another machine may need another unit.
+    return re.compile(re.sub(r"(?<=\\s\+)(?:ns|µs|ms|s)\b", "(?:ns|µs|ms|s)", text))
 
 
 def missing_line(expected: list[str], printed: list[str]) -> str | None:
