@@ -10,8 +10,10 @@
 #include <optional>
 #include <system_error>
 
+#include "base/own_process.h"
 #include "base/signals.h"
 #include "collect/record_options.h"
+#include "sonde/source/sandbox.h"
 
 namespace sonde {
 namespace {
@@ -163,3 +165,7 @@ void ActiveSources::stop() {
 }
 
 }  // namespace sonde
+
+extern "C" int sonde_in_sandbox(void) {
+  return sonde::is_in_sandbox() ? 1 : 0;
+}

@@ -425,3 +425,33 @@ def test_captured_graphs_by_pytorchs_rules():
     assert (result.unique_graphs, result.captured.graphs, result.captured.operators) == (1, 1, 2)
     assert str(result).startswith(" 1 graphs  1 graph calls    2/") and len(result.tocsv()) == 6
     assert prof.results().unique_graphs == 0
+
+
+# A seccomp filter that ends the program for starting a thread.
+SANDBOXED = """
+import ctypes, platform, torch
+ones = torch.ones(3)
+ones + ones
+
+class Rule(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint16), ("then", ctypes.c_uint8), ("other", ctypes.c_uint8), ("value", ctypes.c_uint32)]
+
+class Filter(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint16), ("rules", ctypes.POINTER(Rule))]
+
+LOAD, IF_EQUAL, RETURN, ALLOW, KILL = 0x20, 0x15, 0x06, 0x7fff0000, 0x80000000
+clone = 56 if platform.machine() == "x86_64" else 220
+rules = (Rule * 5)(Rule(LOAD, 0, 0, 0), Rule(IF_EQUAL, 2, 0, clone), Rule(IF_EQUAL, 1, 0, 435), Rule(RETURN, 0, 0, ALLOW),
+                   Rule(RETURN, 0, 0, KILL))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges
+assert libc.prctl(22, 2, ctypes.byref(Filter(5, rules)), 0, 0) == 0
+for _ in range(4000):
+    ones + ones
+"""
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_programs_in_a_sandbox_get_no_threads_of_ours(tmp_path):
+    counts = {row.key: row.count for row in run_of(SANDBOXED, tmp_path).key_averages()}
+    assert counts["aten::add"] == 4001

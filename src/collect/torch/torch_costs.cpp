@@ -27,6 +27,7 @@
 
 #include "collect/torch/memory_hooks.h"
 #include "collect/torch/recording_cost.h"
+#include "sonde/source/sandbox.h"
 
 namespace sonde::torch {
 namespace {
@@ -227,6 +228,7 @@ MeasuringThread& measuring_thread() {
 }
 
 bool MeasuringThread::start(RunQuietly* run_quietly) {
+  if (sonde_in_sandbox() != 0) return false;
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
