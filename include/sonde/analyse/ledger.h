@@ -43,7 +43,7 @@ bool has(const LedgerTotals& ledger, LedgerClass wanted);
 // 0 if there is no row of that kind.
 std::uint64_t count_of(const LedgerTotals& ledger, LedgerKind kind);
 // What recording cost the recorded threads, by what was recorded: how often, times what one cost.
-// Sources measure that in the process, each on its own paths (docs/decisions/0029-cost-by-path.md).
+// Sources measure that in the process, each on its own paths (docs/decisions/0030-cost-by-path.md).
 // Where none did, it is a fixed multiple of a scope, which was measured when the process began to
 // record. Device records are not counted.
 struct RecordingCost {
