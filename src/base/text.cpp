@@ -2,7 +2,9 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "base/format.h"
 
@@ -18,6 +20,20 @@ std::string duration_text(std::int64_t nanoseconds) {
   if (ns < 1'000'000) return format_text("{}{:.3f} µs", sign, value / 1e3);
   if (ns < 1'000'000'000) return format_text("{}{:.3f} ms", sign, value / 1e6);
   return format_text("{}{:.3f} s", sign, value / 1e9);
+}
+
+std::string rough_duration_text(std::int64_t nanoseconds) {
+  std::int64_t step = 1;
+  for (std::int64_t rest = nanoseconds / 100; rest != 0; rest /= 10) step *= 10;
+  // As the sum of parts that cannot overflow.
+  const std::int64_t ns = nanoseconds / step * step + (nanoseconds % step * 2 / step) * step;
+  const auto value = std::abs(static_cast<double>(ns));
+  const std::string sign = ns < 0 ? "-" : "";
+  if (value < 1e3) return format_text("{}{:.0f} ns", sign, value);
+  const auto [unit, name] = value < 1e6   ? std::pair(1e3, "µs")
+                            : value < 1e9 ? std::pair(1e6, "ms")
+                                          : std::pair(1e9, "s");
+  return format_text("{}{:.{}f} {}", sign, value / unit, value < 10 * unit ? 1 : 0, name);
 }
 
 std::string microseconds_text(std::int64_t nanoseconds) {

@@ -11,6 +11,8 @@ namespace sonde {
 
 // "812 ns", "1.234 µs", "56.700 ms", "3.250 s": four to six significant digits.
 std::string duration_text(std::int64_t nanoseconds);
+// For estimates, two digits: "810 ns", "1.2 µs", "57 ms".
+std::string rough_duration_text(std::int64_t nanoseconds);
 // "1.234": exact microseconds.
 std::string microseconds_text(std::int64_t nanoseconds);
 // "512 B", "1.5 KiB", "256 MiB".

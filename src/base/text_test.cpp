@@ -24,6 +24,12 @@ TEST(Text, PicksTheUnitThatReadsBest) {
   EXPECT_EQ(duration_text(1'234), "1.234 µs");
   EXPECT_EQ(duration_text(56'700'000), "56.700 ms");
   EXPECT_EQ(duration_text(-3'250'000'000), "-3.250 s");
+  EXPECT_EQ(rough_duration_text(0), "0 ns");
+  EXPECT_EQ(rough_duration_text(814), "810 ns");
+  EXPECT_EQ(rough_duration_text(1'250), "1.3 µs");
+  EXPECT_EQ(rough_duration_text(999'600), "1.0 ms");
+  EXPECT_EQ(rough_duration_text(46'643'000), "47 ms");
+  EXPECT_EQ(rough_duration_text(-123'456'000'000), "-120 s");
   EXPECT_EQ(duration_text(std::numeric_limits<std::int64_t>::min()), "-9223372036.855 s");
   EXPECT_EQ(bytes_text(512), "512 B");
   EXPECT_EQ(bytes_text(1536), "1.5 KiB");

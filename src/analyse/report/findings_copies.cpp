@@ -210,12 +210,14 @@ void returned(const ReportData& data, Report& report) {
       data, report,
       {.id = "copies_there_and_back",
        .title = "Data seems to leave the device and come back",
-       .detail = format_text("{} to the device had the same size as an earlier copy from "
-                             "it: {} and {} in both directions, with {} of the host in between.",
-                             sum.spans.size() == 1 ? std::string("One copy")
-                                                   : count_text(sum.spans.size()) + " copies",
-                             bytes_text(sum.bytes), duration_text(sum.seen.total_ns()),
-                             duration_text(between_ns)),
+       .detail = format_text(
+           "{} to the device had the same size as an earlier copy from "
+           "it: {} and {} in both directions{}.",
+           sum.spans.size() == 1 ? std::string("One copy")
+                                 : count_text(sum.spans.size()) + " copies",
+           bytes_text(sum.bytes), duration_text(sum.seen.total_ns()),
+           between_ns == 0 ? ""
+                           : ", with " + duration_text(between_ns) + " of the host in between"),
        .advice = "Do on the device what the host does with the data in between.",
        .command = "sonde events TRACE"},
       sum.seen, at_most_ns, changes);

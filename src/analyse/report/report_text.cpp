@@ -27,12 +27,12 @@ void add_profiler(const Report& report, std::vector<std::string>& lines) {
     lines.push_back(format_text(
         "Recording cost about {} of the time that findings are about. Savings and percentages are "
         "corrected for that.",
-        duration_text(report.corrected_ns)));
+        rough_duration_text(report.corrected_ns)));
   if (report.profiler_ns <= 0) return;
   lines.push_back(format_text(
       "The profiler that wrote this trace slowed the program down by roughly {}, judging by the "
       "number of its events{}. Savings and percentages are corrected for that.",
-      duration_text(report.profiler_ns),
+      rough_duration_text(report.profiler_ns),
       report.profiler_options.empty()
           ? ""
           : " (it was asked for " + joined(report.profiler_options) + ")"));
