@@ -239,7 +239,8 @@ bool MeasuringThread::start(RunQuietly* run_quietly) {
       ::pthread_setname_np(::pthread_self(), "sonde cost");
       try {
         run_quietly(&measure_now);
-      } catch (...) {  // what was not measured is estimated
+      } catch (...) {
+        wanted_now.store(0);  // what was not measured is estimated
       }
       const std::lock_guard lock(mutex_);
       runs_ = false;

@@ -28,7 +28,9 @@ const TorchCosts& torch_costs() noexcept;
 using RunQuietly = void(void (*body)());
 
 // Gradients are measured if the program has some: else their engine might not have started yet.
-enum Measured : unsigned { kOperatorCosts = 1, kGradientCosts = 2, kAllocationCosts = 4 };
+inline constexpr unsigned kOperatorCosts = 1;
+inline constexpr unsigned kGradientCosts = 2;
+inline constexpr unsigned kAllocationCosts = 4;
 // Returns at once. What was asked for before is not measured again.
 void measure_torch_costs(unsigned wanted, RunQuietly* run_quietly);
 void finish_measuring();
