@@ -167,6 +167,8 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   __atomic_store_n(&chunk->stream, pool.stream(), __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->thread, record.thread, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
+  // Before the time is read: who asks later wants another chunk.
+  record.leave_chunk.store(false, std::memory_order_seq_cst);
   __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
   chunk->payload_words = 0;
   // The drainer may still be counting what this chunk held before.
@@ -179,7 +181,6 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   cursor.chunk = chunk;
   cursor.payload_words = 0;
   record.stream.store(pool.stream(), std::memory_order_relaxed);
-  record.leave_chunk.store(false, std::memory_order_relaxed);
   record.chunk.store(chunk, std::memory_order_release);  // pairs with for_each_live_chunk
   return chunk;
 }
