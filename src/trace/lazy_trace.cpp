@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/sum.h"
+
 namespace sonde {
 
 Trace::State::State() = default;
@@ -61,7 +63,7 @@ std::optional<OperatorDetails> LazyTrace::operator_details(const Trace& trace) {
 void StepCounts::add(std::int64_t number, Nanos duration_ns) {
   first = count == 0 ? number : std::min(first, number);
   last = std::max(last, number);
-  total_ns += duration_ns;
+  detail::add_to(total_ns, duration_ns);
   ++count;
 }
 

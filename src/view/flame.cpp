@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

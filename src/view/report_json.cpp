@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/sum.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "view/page.h"
 

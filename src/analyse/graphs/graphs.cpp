@@ -10,9 +10,9 @@
 
 #include "analyse/events/event_data.h"
 #include "analyse/graphs/graph_names.h"
-#include "analyse/sum.h"
 #include "analyse/time/launches.h"
 #include "base/big_vector.h"
+#include "base/sum.h"
 
 namespace sonde {
 namespace detail {

@@ -13,7 +13,7 @@
 
 #include "analyse/job/blame.h"
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

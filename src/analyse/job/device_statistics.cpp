@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analyse/job/rank_view.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

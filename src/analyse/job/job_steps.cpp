@@ -6,7 +6,7 @@
 #include <map>
 
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

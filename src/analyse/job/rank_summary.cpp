@@ -6,7 +6,7 @@
 
 #include "analyse/job/process_groups.h"
 #include "analyse/job/rank_view.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 #include "sonde/analyse/device_time.h"
 #include "sonde/analyse/ledger.h"
 

@@ -22,8 +22,8 @@
 
 #include "analyse/job/job_data.h"
 #include "analyse/simulate/graph.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

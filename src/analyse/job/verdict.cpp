@@ -8,8 +8,8 @@
 
 #include "analyse/job/blame.h"
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {

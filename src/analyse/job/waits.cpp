@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "analyse/job/job_data.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/patterns/savings.h"
 
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 

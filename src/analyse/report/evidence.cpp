@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analyse/report/findings.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 

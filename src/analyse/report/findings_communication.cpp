@@ -5,8 +5,8 @@
 #include <string>
 
 #include "analyse/report/findings.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {

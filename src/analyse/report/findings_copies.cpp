@@ -8,9 +8,9 @@
 
 #include "analyse/report/findings.h"
 #include "analyse/report/host_work.h"
-#include "analyse/sum.h"
 #include "analyse/time/launches.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {

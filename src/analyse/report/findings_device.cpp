@@ -9,8 +9,8 @@
 #include "analyse/report/findings.h"
 #include "analyse/report/gaps.h"
 #include "analyse/report/host_work.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "trace/known_names.h"
 

@@ -11,9 +11,9 @@
 
 #include "analyse/patterns/source_locations.h"
 #include "analyse/report/findings.h"
-#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/median.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 

@@ -14,10 +14,10 @@
 #include "analyse/report/findings.h"
 #include "analyse/report/host_work.h"
 #include "analyse/report/op_runs.h"
-#include "analyse/sum.h"
 #include "analyse/time/launches.h"
 #include "base/format.h"
 #include "base/median.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
 

@@ -8,8 +8,8 @@
 
 #include "analyse/report/findings.h"
 #include "analyse/report/waiting.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde::detail {

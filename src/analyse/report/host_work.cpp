@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "analyse/operators/views.h"
-#include "analyse/sum.h"
 #include "analyse/time/launches.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analyse/sum.h"
 #include "analyse/time/recording_price.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

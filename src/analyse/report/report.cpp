@@ -7,8 +7,8 @@
 #include "analyse/report/findings.h"
 #include "analyse/report/loading.h"
 #include "analyse/report/profiler_cost.h"
-#include "analyse/sum.h"
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde {

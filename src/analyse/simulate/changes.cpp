@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "analyse/simulate/program.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

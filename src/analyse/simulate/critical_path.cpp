@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analyse/simulate/program.h"
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde {
 namespace {

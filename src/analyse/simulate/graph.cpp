@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analyse/sum.h"
 #include "base/run_sort.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

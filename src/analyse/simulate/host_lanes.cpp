@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/sum.h"
 #include "base/run_sort.h"
+#include "base/sum.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "analyse/simulate/program.h"
-#include "analyse/sum.h"
 #include "analyse/time/whole_steps.h"
 #include "base/median.h"
+#include "base/sum.h"
 
 namespace sonde {
 namespace {

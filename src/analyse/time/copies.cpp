@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyse/sum.h"
+#include "base/sum.h"
 
 namespace sonde {
 namespace {

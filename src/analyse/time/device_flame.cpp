@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "analyse/sum.h"
 #include "analyse/time/device_work.h"
+#include "base/sum.h"
 #include "sonde/analyse/host_time.h"
 #include "trace/known_names.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "analyse/sum.h"
 #include "base/run_sort.h"
+#include "base/sum.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "analyse/sum.h"
 #include "analyse/time/device_work.h"
+#include "base/sum.h"
 #include "trace/known_names.h"
 
 namespace sonde {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "analyse/events/module_calls.h"
-#include "analyse/sum.h"
 #include "analyse/time/launches.h"
+#include "base/sum.h"
 
 namespace sonde {
 namespace {

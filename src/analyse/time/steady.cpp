@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "analyse/flags.h"
-#include "analyse/sum.h"
 #include "base/median.h"
+#include "base/sum.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "analyse/report/report_data.h"
-#include "analyse/sum.h"
 #include "analyse/time/whole_steps.h"
 #include "base/median.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 namespace sonde {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/answer/report.h"

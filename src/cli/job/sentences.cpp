@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/sum.h"
 #include "base/format.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "cli/job/job.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "analyse/sum.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "base/utf8.h"
 #include "view/page.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/sum.h"
 #include "analyse/time/coverage.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "sonde/analyse/rank_summary.h"
 #include "view/page.h"
 #include "view/timeline/view_json.h"

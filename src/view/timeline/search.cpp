@@ -5,8 +5,8 @@
 #include <array>
 #include <unordered_map>
 
-#include "analyse/sum.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "base/utf8.h"
 #include "view/page.h"
 #include "view/timeline/span_details.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analyse/sum.h"
 #include "base/readable.h"
+#include "base/sum.h"
 
 namespace sonde::detail {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "analyse/sum.h"
 #include "base/readable.h"
+#include "base/sum.h"
 #include "base/utf8.h"
 #include "sonde/analyse/module_time.h"
 #include "view/page.h"
