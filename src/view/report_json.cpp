@@ -42,6 +42,7 @@ std::vector<StepTime> steps_to_show(const std::vector<StepTime>& all) {
     chosen.insert(most);
   }
   std::vector<StepTime> out;
+  out.reserve(chosen.size());
   for (const std::size_t i : chosen) out.push_back(all[i]);
   return out;
 }
