@@ -240,8 +240,9 @@ TEST(Recorder, NeverForgetsThatAThreadIsToTakeAnotherChunk) {
     leave_chunks_older_than(stream.pool, ticks);
     const std::uint64_t before = scopes;
     while (scopes < before + 2) std::this_thread::yield();
-    for_each_live_chunk(stream.pool,
-                        [&](ChunkHeader* chunk) { EXPECT_GE(chunk->base_ticks, ticks); });
+    for_each_live_chunk(stream.pool, [&](ChunkHeader* chunk) {
+      EXPECT_GE(__atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED), ticks);
+    });
   }
   done = true;
   writer.join();
