@@ -157,6 +157,7 @@ std::vector<std::int64_t> medians(const Trace& trace, Groups& groups) {
     if (of_span[span] != kNoGroup)
       durations[of_span[span]].push_back(trace.spans().duration_ns[span]);
   std::vector<std::int64_t> result;
+  result.reserve(durations.size());
   for (std::vector<Nanos>& all : durations) result.push_back(median(all));
   return result;
 }

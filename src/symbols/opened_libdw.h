@@ -75,6 +75,7 @@ inline const OpenedLibdw& libdw() {
 
 }  // namespace sonde
 
+// NOLINTBEGIN(readability-identifier-naming): the names of libdw
 #define dwarf_attr ::sonde::libdw().opened_dwarf_attr
 #define dwarf_attr_integrate ::sonde::libdw().opened_dwarf_attr_integrate
 #define dwarf_child ::sonde::libdw().opened_dwarf_child
@@ -103,3 +104,4 @@ inline const OpenedLibdw& libdw() {
 #define dwfl_report_end ::sonde::libdw().opened_dwfl_report_end
 #define dwfl_report_offline ::sonde::libdw().opened_dwfl_report_offline
 #define dwfl_standard_find_debuginfo ::sonde::libdw().opened_dwfl_standard_find_debuginfo
+// NOLINTEND(readability-identifier-naming)

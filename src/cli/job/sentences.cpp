@@ -231,6 +231,7 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 
 std::vector<std::string> job_sentences(const JobReport& job) {
   std::vector<std::string> sentences;
+  sentences.reserve(job.hangs.size());
   for (const JobHang& hang : job.hangs) sentences.push_back(hang_sentence(job, hang));
   if (job.verdict) {
     add_verdict(job, *job.verdict, sentences);

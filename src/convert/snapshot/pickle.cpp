@@ -78,8 +78,9 @@ class PickleMachine {
   std::uint64_t memory() const {
     constexpr std::uint64_t kOfRemembered = 40;
     return out_.values_.size() * sizeof(Pickle::Value) +
-           out_.items_.size() * sizeof(out_.items_.front()) + memo_.size() * kOfRemembered +
-           stack_.size() * sizeof(stack_.front()) + marks_.size() * sizeof(marks_.front());
+           out_.items_.size() * sizeof(decltype(out_.items_)::value_type) +
+           memo_.size() * kOfRemembered + stack_.size() * sizeof(decltype(stack_)::value_type) +
+           marks_.size() * sizeof(decltype(marks_)::value_type);
   }
   Failure too_large() const {
     return {ErrorCode::Invalid,
