@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -19,6 +20,14 @@ void marked_op() {
   SONDE_SCOPE("op");
 }
 
+// Takes as long as the clock needs to move, where one call of marked_op() may take no time at all.
+void longer_op() {
+  SONDE_SCOPE("op");
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::microseconds(1)) {
+  }
+}
+
 TEST(DynamoProfiler, CountsCallsOfMarkedGraphsAndTheGraphs) {
   auto first = insert_profiling([](int x) {
     marked_op();
@@ -30,7 +39,7 @@ TEST(DynamoProfiler, CountsCallsOfMarkedGraphsAndTheGraphs) {
   EXPECT_EQ(first(1), 2);
   EXPECT_EQ(first(2), 3);
   second();
-  marked_op();
+  longer_op();
   const ProfileResult result = prof.results();
   EXPECT_EQ(result.unique_graphs, 2);
   EXPECT_EQ(result.captured.graphs, 3);
