@@ -252,8 +252,16 @@ class CollectiveScan {
   }
 
   // Joins pools whose threads have neighbouring numbers, because they were probably made together.
-  // There are no more groups than the metadata lists.
+  // There are no more groups than the metadata lists. On the host, each has the same number of
+  // threads.
   void number_pools(const std::vector<std::pair<std::int64_t, std::uint32_t>>& order) {
+    const bool is_each_a_thread = on_host_ && order.size() == pool_.size();
+    if (is_each_a_thread && listed_ > 0 && order.size() % listed_ == 0) {
+      const std::size_t threads = order.size() / listed_;
+      for (std::size_t i = 0; i < order.size(); ++i)
+        pool_number_[order[i].second] = static_cast<std::uint32_t>(i / threads);
+      return;
+    }
     std::vector<std::pair<std::int64_t, std::size_t>> steps;  // to the pool before
     for (std::size_t i = 1; i < order.size(); ++i)
       steps.emplace_back(order[i].first - order[i - 1].first, i);

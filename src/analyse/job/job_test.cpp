@@ -553,6 +553,35 @@ TEST(Job, MatchesAsManyCallsInOrderWhereTimesTellNothing) {
     EXPECT_EQ(one.state, MatchState::FullyMatched);
 }
 
+// Ends of calls vary by more than a call takes until the next one, so that the first call of one
+// rank looks like the second of the other. But both are on one host, and then one would have to
+// end before the other begins.
+//
+// rank 0  |----9|  |----9.4|  |----9|  |----9.4|    ms after each begin, every 10 ms
+// rank 1  |----9.4|  |----9|  |----9.4|  |----9|
+TEST(Job, MatchesCallsThatOverlapOnTheClockOfAHost) {
+  DrawnJob drawn(2);
+  drawn.group("0", "dp", {0, 1});
+  std::vector<RankSummary> ranks = drawn.summaries();
+  for (std::size_t r = 0; r < 2; ++r) {
+    CollectiveKind kind;
+    kind.name = 0;
+    kind.of = CollectiveClass::All;
+    ranks[r].texts = {"all_reduce"};
+    ranks[r].kinds = {kind};
+    for (std::size_t call = 0; call < 4; ++call) {
+      RankCollective one;
+      one.start_ns = ranks[r].first_ns + static_cast<Nanos>(call) * 10'000'000;
+      one.end_ns = one.start_ns + ((call + r) % 2 == 0 ? 9'000'000 : 9'400'000);
+      ranks[r].collectives.push_back(one);
+    }
+    ranks[r].last_ns = ranks[r].collectives.back().end_ns;
+  }
+  const JobReport job = analysed(ranks);
+  ASSERT_EQ(job.collectives.size(), 4U);
+  for (const JobCollective& one : job.collectives) EXPECT_EQ(one.state, MatchState::FullyMatched);
+}
+
 TEST(Job, SaysWhoNeverArrived) {
   MadeJob made({.ranks = 4, .ranks_per_host = 1});
   std::vector<RankSummary> ranks = made.summaries();

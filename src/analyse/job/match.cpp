@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kMostShift = 64;
 constexpr std::size_t kCompared = 512;  // calls, where many shifts are tried
 constexpr std::int64_t kFewForSwaps = 12;
-constexpr std::size_t kUnlikely = 3;  // shared calls that are needed to prefer a shift by times
+constexpr Nanos kSameClockNs = 20'000;  // by which the clocks of a host's processes may differ
+constexpr std::size_t kUnlikely = 3;    // shared calls that are needed to prefer a shift by times
 
 struct Stream {
   std::uint32_t rank = 0;
@@ -374,10 +375,18 @@ class Matcher {
     return 1.0 - static_cast<double>(different) / static_cast<double>(stop - begin);
   }
 
-  // Whether, for some difference of the clocks, neither rank ends before the other begins.
-  bool is_possible(const Stream& reference, const Stream& stream, std::int64_t shift) const {
+  // By how much the second rank's clock may be behind the first's, so that neither ends a call
+  // before the other begins it.
+  struct ClockDifference {
     Nanos low_ns = INT64_MIN;
     Nanos high_ns = INT64_MAX;
+    bool is_possible() const { return low_ns <= high_ns; }
+    bool may_be_none() const { return low_ns <= kSameClockNs && high_ns >= -kSameClockNs; }
+  };
+
+  ClockDifference clock_difference(const Stream& reference, const Stream& stream,
+                                   std::int64_t shift) const {
+    ClockDifference difference;
     for (std::size_t i = 0; i < stream.records.size(); ++i) {
       const std::int64_t at = static_cast<std::int64_t>(i) + shift;
       if (at < 0 || at >= static_cast<std::int64_t>(reference.records.size())) continue;
@@ -386,18 +395,37 @@ class Matcher {
       if (data_.kinds[stream.kinds[i]].of != CollectiveClass::All ||
           ((a.flags | b.flags) & RankCollective::kUnfinished) != 0)
         continue;
-      low_ns = std::max(low_ns, a.start_ns - b.end_ns);
-      high_ns = std::min(high_ns, a.end_ns - b.start_ns);
+      difference.low_ns = std::max(difference.low_ns, a.start_ns - b.end_ns);
+      difference.high_ns = std::min(difference.high_ns, a.end_ns - b.start_ns);
     }
-    return low_ns == INT64_MIN || low_ns <= high_ns;
+    return difference;
+  }
+
+  bool are_on_one_host(const Stream& a, const Stream& b) const {
+    const std::string& host = data_.ranks[a.rank].host;
+    return !host.empty() && host == data_.ranks[b.rank].host;
+  }
+
+  // Those of the shifts that the times of the calls allow: on the clock of a host if both ranks
+  // are on one, unless none is possible then.
+  std::vector<std::int64_t> possible_shifts(const Stream& reference, const Stream& stream,
+                                            const std::vector<std::int64_t>& fitting) const {
+    const bool is_one_host = are_on_one_host(reference, stream);
+    std::vector<std::int64_t> possible;
+    std::vector<std::int64_t> on_one_clock;
+    for (const std::int64_t shift : fitting) {
+      const ClockDifference difference = clock_difference(reference, stream, shift);
+      if (!difference.is_possible()) continue;
+      possible.push_back(shift);
+      if (is_one_host && difference.may_be_none()) on_one_clock.push_back(shift);
+    }
+    return on_one_clock.empty() ? possible : on_one_clock;
   }
 
   // The ends of all collectives differ by the same amount, the difference of the clocks.
   std::optional<std::int64_t> shift_by_times(const Stream& reference, const Stream& stream,
                                              std::vector<std::int64_t> fitting) const {
-    std::vector<std::int64_t> possible;
-    for (const std::int64_t shift : fitting)
-      if (is_possible(reference, stream, shift)) possible.push_back(shift);
+    std::vector<std::int64_t> possible = possible_shifts(reference, stream, fitting);
     if (possible.size() == 1) return possible.front();
     if (!possible.empty()) fitting = std::move(possible);
     std::vector<std::pair<double, std::int64_t>> spreads;
