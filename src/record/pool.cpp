@@ -47,6 +47,14 @@ void Pool::reset(void* memory, std::uint32_t chunk_count, std::uint64_t stream,
   losses_ = losses != nullptr ? losses : &own_losses_;
   overwritten_chunks_.store(0, std::memory_order_relaxed);
   mislaid_chunks_.store(0, std::memory_order_relaxed);
+  leave_before_.store(0, std::memory_order_relaxed);
+}
+
+void Pool::leave_before(std::uint64_t ticks) noexcept {
+  std::uint64_t before = leave_before_.load(std::memory_order_relaxed);
+  while (static_cast<std::int64_t>(ticks - before) > 0 &&
+         !leave_before_.compare_exchange_weak(before, ticks, std::memory_order_seq_cst)) {
+  }
 }
 
 std::uint32_t Pool::take_run(std::uint32_t most, std::uint32_t& first) noexcept {

@@ -44,6 +44,14 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   void count_overwritten_from(std::uint64_t ticks) noexcept {
     count_from_.store(ticks, std::memory_order_relaxed);
   }
+  // From now on threads leave chunks that they began before `ticks`, at their next record on the
+  // slow path. Never goes back.
+  void leave_before(std::uint64_t ticks) noexcept;
+  bool is_to_be_left(const ChunkHeader* chunk) const noexcept {
+    const std::uint64_t before = leave_before_.load(std::memory_order_seq_cst);
+    return static_cast<std::int64_t>(before -
+                                     __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED)) > 0;
+  }
   // Threads take free chunks first, then fresh ones as far as their memory is reserved; after
   // reset() that is all of them. The thread that prepares memory takes up to `most` fresh chunks,
   // from number `first` to before the result, and offers them when they are ready.
@@ -113,6 +121,7 @@ class Pool {  // NOLINT(clang-analyzer-optin.performance.Padding): see IndexQueu
   std::atomic<std::uint64_t> overwritten_chunks_{0};
   std::atomic<std::uint64_t> mislaid_chunks_{0};
   std::atomic<std::uint64_t> count_from_{0};
+  std::atomic<std::uint64_t> leave_before_{0};
   LiveLosses own_losses_;
   LiveLosses* losses_ = &own_losses_;
   std::vector<bool> held_;

@@ -113,17 +113,9 @@ void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*
   });
 }
 
-void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks) {
-  thread_registry().for_each([&](ThreadRecord& record) {
-    const ChunkHeader* chunk = record.chunk.load(std::memory_order_acquire);
-    if (chunk != nullptr) {
-      if (!pool.owns(chunk)) return;
-      const std::uint64_t base = __atomic_load_n(&chunk->base_ticks, __ATOMIC_RELAXED);
-      if (static_cast<std::int64_t>(ticks - base) <= 0) return;
-    }  // else the thread may be taking one, whose time it has read already
-    record.leave_chunk.store(true, std::memory_order_seq_cst);  // pairs with open_fast_path
-    set_limits(*record.cursor, 0, 0);
-  });
+void leave_chunks_older_than(Pool& pool, std::uint64_t ticks) {
+  pool.leave_before(ticks);  // first: pairs with open_fast_path
+  send_threads_the_slow_way();
 }
 
 void before_giving_up(GivenUp what) noexcept {

@@ -33,7 +33,7 @@ void for_each_live_chunk(const Pool& pool, const std::function<void(ChunkHeader*
 
 // Threads that began their chunk before `ticks` take a new one at their next record, because words
 // hold only the low bits of the time.
-void leave_chunks_older_than(const Pool& pool, std::uint64_t ticks);
+void leave_chunks_older_than(Pool& pool, std::uint64_t ticks);
 
 // Call it before the calling thread gives up one of these for good (PR_SET_TSC and PR_SET_SECCOMP
 // of prctl).

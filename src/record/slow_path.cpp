@@ -167,8 +167,6 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
   __atomic_store_n(&chunk->stream, pool.stream(), __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->thread, record.thread, __ATOMIC_RELAXED);
   __atomic_store_n(&chunk->sequence, record.next_sequence++, __ATOMIC_RELAXED);
-  // Before the time is read: who asks later wants another chunk.
-  record.leave_chunk.store(false, std::memory_order_seq_cst);
   __atomic_store_n(&chunk->base_ticks, read_ticks(), __ATOMIC_RELAXED);
   chunk->payload_words = 0;
   // The drainer may still be counting what this chunk held before.
@@ -186,15 +184,15 @@ ChunkHeader* next_chunk(ThreadRecord& record, ThreadCursor& cursor, Pool& pool) 
 }
 
 // Lets the thread take the inlined path if only sessions listen.
-void open_fast_path(const ThreadRecord& record, ThreadCursor& cursor) noexcept {
+void open_fast_path(const ThreadRecord& record, ThreadCursor& cursor, const Pool& pool) noexcept {
   // With a slow clock, every record takes the slow path.
   if (tick_source() != TickSource::Counter || has_given_up_counter() || !record.told.empty())
     return;
   set_limits(cursor, kBeginLimit, kEndLimit);
-  // A new listener sets its bit first and then the limits to 0, and so does who asks for another
-  // chunk: one of us sees the other.
+  // A new listener sets its bit first and then the limits to 0, and who asks for another chunk does
+  // likewise: one of us sees the other.
   if (__atomic_load_n(&sonde_detail_recording, __ATOMIC_SEQ_CST) != kSession ||
-      record.leave_chunk.load(std::memory_order_seq_cst))
+      pool.is_to_be_left(cursor.chunk))
     set_limits(cursor, 0, 0);
 }
 
@@ -211,12 +209,12 @@ std::uint32_t make_room(ThreadRecord& record, ThreadCursor& cursor, Pool& pool, 
     cursor.chunk = &no_chunk;
   }
   bool fits = current && chunk->committed + words * 8 <= limit;
-  if (!fits || record.leave_chunk.load(std::memory_order_relaxed)) {
+  if (!fits || pool.is_to_be_left(chunk)) {
     chunk = next_chunk(record, cursor, pool);
     fits = chunk != nullptr;
   }
   if (!fits) return 0;
-  open_fast_path(record, cursor);
+  open_fast_path(record, cursor, pool);
   return chunk->committed;
 }
 

@@ -55,7 +55,6 @@ struct ThreadRecord {
   ThreadCursor* cursor = nullptr;
   std::atomic<ChunkHeader*> chunk{nullptr};  // cursor->chunk, for the drainer
   std::atomic<std::uint64_t> stream{0};      // of that chunk
-  std::atomic<bool> leave_chunk{false};
   std::uint64_t next_sequence = 0;
   std::uint64_t next_async = 0;
   std::uint64_t lost = 0;       // records since its last chunk
