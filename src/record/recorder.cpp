@@ -39,16 +39,30 @@ std::atomic<void (*)()> fork_after_in_parent{nullptr};
 std::atomic<void (*)()> fork_after_in_child{nullptr};
 std::atomic<std::int64_t> process_id{0};
 std::atomic<std::int64_t> forked_from{0};
+std::uint32_t busy_before_fork =
+    0;  // ThreadCursor::busy of the thread that forks, under both locks
 
 void before_fork() {
   if (auto* before = fork_before.load()) before();
+  // As QuietLock does: a signal handler on this thread must not wait for these locks.
+  const std::uint32_t was_busy = sonde_detail_cursor.busy;
+  sonde_detail_cursor.busy = kBusy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   thread_registry().lock();
   dictionary().lock();
+  busy_before_fork = was_busy;
+}
+
+void unlock_after_fork() {
+  const std::uint32_t was_busy = busy_before_fork;
+  dictionary().unlock();
+  thread_registry().unlock();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  sonde_detail_cursor.busy = was_busy;
 }
 
 void after_fork_in_parent() {
-  dictionary().unlock();
-  thread_registry().unlock();
+  unlock_after_fork();
   if (auto* after = fork_after_in_parent.load()) after();
 }
 
@@ -60,8 +74,7 @@ void after_fork_in_child() {
   process_id.store(::getpid());
   forget_this_thread();
   thread_registry().forget_all();
-  dictionary().unlock();
-  thread_registry().unlock();
+  unlock_after_fork();
   dictionary().mirror_to(nullptr);
   if (auto* after = fork_after_in_child.load()) after();
 }

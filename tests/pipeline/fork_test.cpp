@@ -2,6 +2,8 @@
 // fork() while recording: the child starts clean and leaves the parent's recording alone.
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,6 +98,36 @@ TEST(Fork, LetsTheChildRecordOnItsOwn) {
   worker.join();
   EXPECT_EQ(count_spans(trace, "child"), 0u);
   EXPECT_GT(count_spans(trace, "parent's worker"), 0u);
+}
+
+std::atomic<bool> raises{false};
+
+// Registered before Sonde's, so it runs after Sonde's, while the recorder's locks are held.
+const int registered = ::pthread_atfork(
+    [] {
+      if (raises) ::raise(SIGUSR1);
+    },
+    nullptr, nullptr);
+
+TEST(Fork, MayBeInterruptedByAHandlerThatMakesUpNames) {
+  ASSERT_EQ(registered, 0);
+  const TempDir dir;
+  const auto session = open_session({.output = dir.file("parent.sonde")});
+  const auto old = ::signal(SIGUSR1, [](int) {
+    const char name[] = "made up in the handler";
+    sonde_range_end(sonde_range_begin(name, sizeof(name) - 1));
+  });
+  const Trace trace = record_window(*session, [] {
+    SONDE_SCOPE("around");
+    raises = true;
+    expect_child_succeeds([] {});
+    raises = false;
+    SONDE_SCOPE("after");
+  });
+  ::signal(SIGUSR1, old);
+  EXPECT_EQ(count_spans(trace, "after"), 1u);
+  EXPECT_GT(ledger_sum(trace, LedgerKind::DroppedInSignal), 0u);
+  ASSERT_TRUE(session->close());
 }
 
 TEST(Fork, MakesAProfilerOfTheParentDoNothingInTheChild) {

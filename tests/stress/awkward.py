@@ -11,7 +11,7 @@ POLICIES = ("spill", "drop", "ring")
 CANNOT = 77  # the status of a program that lacks the rights for what it tries
 # The ones that find most, for the quick level.
 QUICK = ("exit_early", "_exit", "throw", "sigkill", "main_thread_ends_first", "exit_thread_call", "fork_and_record",
-         "fork_while_others_work", "daemonise", "exec_without_environment", "count_signals", "stack_handler_minimum",
+         "fork_while_others_work", "fork_under_signals", "daemonise", "exec_without_environment", "count_signals", "stack_handler_minimum",
          "stack_thread_16", "late_destructors", "limit_processes", "limit_files", "close_and_reuse", "number_descriptors",
          "die_at_openat_all", "die_at_socket", "die_at_pwrite", "forbid_counter", "forbid_nearly_all", "change_root",
          "garbage", "script_without_first_line", "python_os_exit", "python_subprocess", "sanitizer_address", "sanitizer_thread")

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +89,32 @@ int fork_while_others_work() {
   }
   stop = true;
   for (std::thread& other : others) other.join();
+  return 0;
+}
+
+void make_up_a_name(int) {
+  static unsigned count = 0;
+  char name[8];
+  for (unsigned i = 0, rest = ++count; i < sizeof(name); ++i, rest /= 10)
+    name[i] = static_cast<char>('0' + rest % 10);
+  sonde_range_end(sonde_range_begin(name, sizeof(name)));
+}
+
+// The recorder's locks are held while it forks, and the handler wants them.
+int fork_under_signals() {
+  struct sigaction action = {};
+  action.sa_handler = make_up_a_name;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval often = {{0, 300}, {0, 300}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  for (int i = 0; i < 100; ++i) {
+    work(10);
+    const std::string how = in_child([] { ::_exit(0); });
+    if (how != "exit 0") say(how);
+  }
+  const itimerval never = {};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
   return 0;
 }
 
@@ -188,6 +215,7 @@ const Add added{
     {"fork_and_die", fork_and_die},
     {"fork_in_thread", fork_in_thread},
     {"fork_while_others_work", fork_while_others_work},
+    {"fork_under_signals", fork_under_signals},
     {"daemonise", daemonise},
     {"spawn", [] { return spawn("/bin/echo", "spawned"); }},
     {"spawn_missing", [] { return spawn("/no/such/program", "x"); }},
