@@ -14,16 +14,28 @@
 #include <cstdarg>
 
 #include "agent/run_environment.h"
+#include "preload/giving_up.h"
 
 namespace {
 
+using Prctl = int(int, ...);
+
 std::atomic<sonde::BeforeGivingUp*> before_giving_up{nullptr};
+std::atomic<Prctl*> next_prctl{nullptr};
 
 void tell(int what) {
   if (auto* const before = before_giving_up.load(std::memory_order_acquire)) before(what);
 }
 
 }  // namespace
+
+namespace sonde {
+
+void find_next_prctl() {
+  next_prctl.store(reinterpret_cast<Prctl*>(::dlsym(RTLD_NEXT, "prctl")));
+}
+
+}  // namespace sonde
 
 #define SONDE_EXPORT __attribute__((visibility("default")))
 
@@ -43,6 +55,9 @@ SONDE_EXPORT int prctl(int option, ...) noexcept {
   if (option == PR_SET_TSC && values[0] == PR_TSC_SIGSEGV) tell(0);
 #endif
   if (option == PR_SET_SECCOMP && values[0] == SECCOMP_MODE_STRICT) tell(1);
+  // That of Sonde's recorder, if the program is linked with it, or the C library's.
+  if (Prctl* const next = next_prctl.load(std::memory_order_relaxed))
+    return next(option, values[0], values[1], values[2], values[3]);
   return static_cast<int>(::syscall(SYS_prctl, option, values[0], values[1], values[2], values[3]));
 }
 

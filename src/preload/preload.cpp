@@ -32,6 +32,7 @@
 #include "agent/run_environment.h"
 #include "preload/decimal.h"
 #include "preload/endings.h"
+#include "preload/giving_up.h"
 
 #define SONDE_EXPORT __attribute__((visibility("default")))
 
@@ -253,6 +254,7 @@ SONDE_EXPORT int __libc_start_main(Main* main, int argc, char** argv, void (*ini
                                    void (*fini)(), void (*rtld_fini)(), void* stack_end) {
   auto* next = reinterpret_cast<StartMain*>(::dlsym(RTLD_NEXT, "__libc_start_main"));
   sonde::find_next_endings();
+  sonde::find_next_prctl();
   begin();
   return next(main, argc, argv, init, fini, rtld_fini, stack_end);
 }

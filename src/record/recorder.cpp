@@ -131,13 +131,6 @@ void leave_chunks_older_than(Pool& pool, std::uint64_t ticks) {
   send_threads_the_slow_way();
 }
 
-void before_giving_up(GivenUp what) noexcept {
-  if (what == GivenUp::Counter) return lose_counter();
-  constexpr std::string_view kMark = "strict seccomp: this thread records nothing from here on";
-  sonde_mark(kMark.data(), kMark.size());
-  fall_silent();
-}
-
 void refresh_thread_names() {
   thread_registry().for_each([](ThreadRecord& record) {
     if (read_thread_name(record))

@@ -135,5 +135,34 @@ TEST(MayNotReadTheCounter, IsRecordedWithTheSlowClock) {
   EXPECT_GT(count_spans(*trace, "work"), 0u);
 }
 
+TEST(GivesUpTheCounter, IsRecordedWithTheKernelsClock) {
+#ifdef SONDE_SANITIZED
+  GTEST_SKIP() << "the sanitizer's own code reads the counter";
+#endif
+  const TempDir dir;
+  const Victim victim(dir, "spill", "give up the counter");
+  const int status = victim.wait();
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 8);
+  const auto trace = open_sonde(victim.output());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count_spans(*trace, "after giving up"), 2'000u);
+}
+
+TEST(GivesUpSystemCalls, RecordsNothingMoreOnThatThread) {
+#ifdef SONDE_SANITIZED
+  GTEST_SKIP() << "the sanitizer makes system calls";
+#endif
+  const TempDir dir;
+  const Victim victim(dir, "spill", "give up system calls");
+  const int status = victim.wait();
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 8);
+  const auto trace = open_sonde(victim.output());
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(count_spans(*trace, "after giving up"), 0u);
+  EXPECT_GT(count_spans(*trace, "work"), 0u);
+}
+
 }  // namespace
 }  // namespace sonde::testing

@@ -3,9 +3,11 @@
 //
 //   pipeline_victim OUTPUT POLICY ENDING PROGRESS_FILE
 
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -39,7 +41,32 @@ sigset_t only_sigterm() {
   return set;
 }
 
+void record_some() {
+  for (int i = 0; i < 1000; ++i) {
+    SONDE_SCOPE("after giving up");
+  }
+}
+
 [[noreturn]] void end_badly(const std::string& ending) {
+#if defined(__x86_64__)
+  if (ending == "give up the counter") {
+    ::prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    record_some();
+    std::thread(record_some).join();
+    std::exit(8);
+  }
+#endif
+  if (ending == "give up system calls") {
+    static std::atomic<bool> done{false};
+    std::thread([] {
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+      record_some();
+      done = true;
+      ::syscall(SYS_exit, 0);
+    }).detach();
+    while (!done) std::this_thread::yield();
+    std::exit(8);
+  }
   if (ending == "abort") std::abort();
   if (ending == "_exit") ::_exit(7);
   if (ending == "exit" || ending == "exit without a counter") std::exit(8);
