@@ -75,6 +75,7 @@ bool names_secret(std::string_view name) {
   const std::string before = parts.size() > 1 ? parts[parts.size() - 2] : "";
   if (last == "token" && is_one_of(before, kOfTokenizers)) return false;
   if (is_one_of(last, kSecretWords)) return !is_one_of(before, kOfPasses);
+  if (last == "sig" || (last == "signature" && parts.size() > 1)) return true;  // of an address
   if (last == "pwd") return parts.size() > 1 || name.front() == '-';  // not the shell's PWD
   return ends_in(last, kSecret) || (last == "key" && is_one_of(before, kBeforeKey));
 }
@@ -85,11 +86,15 @@ bool has_known_form(std::string_view text) {
     std::string_view begin;
     std::size_t least;  // characters after it
   };
-  static constexpr std::array<Form, 20> kForms = {
-      {{"AKIA", 12},  {"ASIA", 12}, {"AIza", 20},    {"ghp_", 16},        {"gho_", 16},
-       {"ghu_", 16},  {"ghs_", 16}, {"ghr_", 16},    {"github_pat_", 16}, {"glpat-", 16},
-       {"hf_", 20},   {"npm_", 20}, {"xoxa-", 16},   {"xoxb-", 16},       {"xoxp-", 16},
-       {"ya29.", 20}, {"SG.", 20},  {"dop_v1_", 20}, {"sk-", 16},         {"eyJ", 30}}};
+  static constexpr std::array<Form, 39> kForms = {
+      {{"AKIA", 12},      {"ASIA", 12},     {"AIza", 20},     {"ghp_", 16},       {"gho_", 16},
+       {"ghu_", 16},      {"ghs_", 16},     {"ghr_", 16},     {"glpat-", 16},     {"hf_", 20},
+       {"npm_", 20},      {"xoxa-", 16},    {"xoxb-", 16},    {"xoxe-", 16},      {"xoxp-", 16},
+       {"xoxs-", 16},     {"xapp-", 16},    {"ya29.", 20},    {"SG.", 20},        {"sk-", 16},
+       {"sk_live_", 16},  {"sk_test_", 16}, {"rk_live_", 16}, {"rk_test_", 16},   {"whsec_", 16},
+       {"eyJ", 30},       {"r8_", 20},      {"gsk_", 20},     {"xai-", 20},       {"pplx-", 20},
+       {"nvapi-", 20},    {"pypi-", 16},    {"tskey-", 16},   {"hvs.", 20},       {"shpat_", 16},
+       {"dckr_pat_", 16}, {"dop_v1_", 20},  {"lin_api_", 16}, {"github_pat_", 16}}};
   return std::any_of(kForms.begin(), kForms.end(), [&](const Form& form) {
     if (!text.starts_with(form.begin)) return false;
     const std::string_view rest = text.substr(form.begin.size());
@@ -119,6 +124,33 @@ bool looks_random(std::string_view text) {
     if (is_within && kind(text[i]) != kind(text[i - 1])) ++changes;
   }
   return changes >= text.size() / kChangesPart;
+}
+
+bool is_quote(char c) {
+  return c == '"' || c == '\'';
+}
+
+// The end of the text in quotes that begins at `begin`; what is never closed ends at once.
+std::size_t end_of_quotes(std::string_view text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == text[begin]) {
+      return i + 1;
+    }
+  }
+  return begin + 1;
+}
+
+// "--password=a b" as one word: its value may hold blanks.
+bool is_option_with_secret(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return word.starts_with('-') && equals != std::string_view::npos &&
+         word.find_first_of(kBlanks) > equals && names_secret(word.substr(0, equals));
+}
+
+bool is_private_key(std::string_view word) {
+  return word.find("PRIVATE KEY-----") != std::string_view::npos;
 }
 
 bool is_secret(std::string_view text) {
@@ -162,12 +194,17 @@ class Masker {
       next_is_secret_ = false;
       return kMasked;
     }
+    if (is_private_key(text)) return kMasked;
+    if (is_option_with_secret(text)) {
+      next_is_secret_ = false;
+      return std::string(text.substr(0, text.find('=') + 1)) + kMasked;
+    }
     std::string out;
     while (!text.empty()) {
       const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
       out += text.substr(0, begin);
       text.remove_prefix(begin);
-      const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+      const std::size_t end = end_of_piece(text);
       if (end > 0) out += piece(text.substr(0, end));
       text.remove_prefix(end);
     }
@@ -175,6 +212,21 @@ class Masker {
   }
 
  private:
+  // At the first blank, but for blanks of a secret in quotes.
+  std::size_t end_of_piece(std::string_view text) const {
+    std::size_t i = 0;
+    if (next_is_secret_ && !text.empty() && is_quote(text[0])) i = end_of_quotes(text, 0);
+    for (std::size_t name = i; i < text.size(); ++i) {
+      if (kBlanks.find(text[i]) != std::string_view::npos) return i;
+      const bool is_pair = text[i] == '=' || text[i] == ':';
+      if (is_pair && i + 1 < text.size() && is_quote(text[i + 1]) &&
+          names_secret(text.substr(name, i - name)))
+        i = end_of_quotes(text, i + 1) - 1;
+      if (!is_of_name(text[i]) && !is_quote(text[i])) name = i + 1;
+    }
+    return text.size();
+  }
+
   std::string piece(std::string_view text) {
     const bool is_option = text.front() == '-' && text.size() > 1;
     if (std::exchange(next_is_account_, is_option && names_account(text)) && !is_option)
@@ -200,8 +252,7 @@ class Masker {
     std::size_t name = 0;  // start of the current name
     for (std::size_t i = 0; i < text.size(); ++i) {
       out += text[i];
-      const bool is_quote = text[i] == '"' || text[i] == '\'';
-      if (is_of_name(text[i]) || is_quote) continue;
+      if (is_of_name(text[i]) || is_quote(text[i])) continue;
       const bool is_pair = text[i] == '=' || text[i] == ':';
       const std::size_t end = is_pair ? end_of_value(text, i + 1, name == 0) : i;
       const std::string_view value = text.substr(std::min(i + 1, end), end - std::min(i + 1, end));

@@ -34,6 +34,10 @@ TEST(Secrets, AreMaskedInPairs) {
       {"https://h/?user=a&token=b&x=1", "https://h/?user=a&token=***&x=1"},
       {R"({"password":"x","n":1})", R"({"password":***,"n":1})"},
       {"https://me:word@host/path", "https://me:***@host/path"},
+      {R"({"password": "x y", "n": 1})", R"({"password": *** "n": 1})"},
+      {"--password=x y", "--password=***"},
+      {"https://h/?X-Amz-Signature=fe5f80f7&x=1", "https://h/?X-Amz-Signature=***&x=1"},
+      {"https://h/?sv=2&sig=abc", "https://h/?sv=2&sig=***"},
       {"--remote=postgres://me:w@rd@host/db", "--remote=postgres://me:***@host/db"},
   };
   for (const auto& [given, expected] : cases) EXPECT_EQ(shown(given), expected);
@@ -43,6 +47,11 @@ TEST(Secrets, AreMaskedInScriptsAndHeaders) {
   EXPECT_EQ(shown("curl -H 'Authorization: Bearer abc' --password x; ls"),
             "curl -H 'Authorization: Bearer *** --password *** ls");
   EXPECT_EQ(shown("TOKEN=a python3 train.py"), "TOKEN=*** python3 train.py");
+  EXPECT_EQ(shown("PASSWORD='a b' python3 train.py --lr 1"),
+            "PASSWORD=*** python3 train.py --lr 1");
+  EXPECT_EQ(shown("run --password \"a \\\" b\" --lr 1"), "run --password *** --lr 1");
+  EXPECT_EQ(shown("ssh host 'run --token abc'"), "ssh host 'run --token ***");
+  EXPECT_EQ(shown("don't --token=a tell 'em"), "don't --token=*** tell 'em");
 }
 
 TEST(Secrets, AreMaskedBehindTheNameOfAnAccount) {
@@ -57,8 +66,11 @@ TEST(Secrets, AreMaskedByTheirForm) {
   for (const char* const secret :
        {"AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
         "hf_abcdefghijKLMNopqrstuvwxyzABCDEFGH", "ya29.a0AfH6SMBx1234567890abcdefg",
-        "sk-proj-1234567890abcdefghij", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}) {
+        "sk-proj-1234567890abcdefghij", "nvapi-abcdefghijklmnopqrstuvwxyz123456",
+        "r8_abcdefghijklmnopqrstuvwxyz123456", "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+        "pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAw",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}) {
     EXPECT_EQ(shown(secret), "***");
     EXPECT_EQ(shown(std::string("--x=") + secret), "--x=***");
   }
@@ -66,11 +78,26 @@ TEST(Secrets, AreMaskedByTheirForm) {
 
 TEST(Secrets, LeaveOrdinaryArgumentsAlone) {
   for (const char* const plain :
-       {"train.py", "--tokenizer=gpt2", "--max-tokens=512", "--eos-token=</s>", "--key=value",
-        "--model=resnet50_imagenet_pretrained_version_2_2023", "sk-learn-classifier-of-models",
+       {"train.py",
+        "--tokenizer=gpt2",
+        "--max-tokens=512",
+        "--eos-token=</s>",
+        "--key=value",
+        "--model=resnet50_imagenet_pretrained_version_2_2023",
+        "sk-learn-classifier-of-models",
         "/cache/models--x/snapshots/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/config.json",
-        "https://example.org:8080/a@b", "--lr=1e-4", "a=b", "--bypass=x", "--forward-pass=2",
-        "--key=x", "PWD=/home", "", "-", "--", "hf_model_of_my_own_making"})
+        "https://example.org:8080/a@b",
+        "--lr=1e-4",
+        "a=b",
+        "--bypass=x",
+        "--forward-pass=2",
+        "--key=x",
+        "--signature=serving_default",
+        "PWD=/home",
+        "",
+        "-",
+        "--",
+        "hf_model_of_my_own_making"})
     EXPECT_EQ(shown(plain), plain);
   EXPECT_EQ(without_secrets({"p", "--tokenizer", "x"}), (Words{"p", "--tokenizer", "x"}));
   EXPECT_TRUE(without_secrets({}).empty());
