@@ -25,11 +25,19 @@ bool may_ask(int connection) {
          (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
-void answer_one(int connection, const ControlServer::Answer& answer) {
-  const timeval patience = {1, 0};
+// Whether a request comes before this process asks for something itself, and before long.
+bool has_request(int connection, int own) {
+  constexpr int kPatienceMs = 1000;
+  pollfd waiting[] = {{connection, POLLIN, 0}, {own, POLLIN, 0}};
+  return ::poll(waiting, 2, kPatienceMs) > 0 && waiting[1].revents == 0;
+}
+
+void answer_one(int connection, int own, const ControlServer::Answer& answer) {
+  const timeval patience = {0, 100'000};  // for the rest of a request that has begun
   ::setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   ::setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   if (!may_ask(connection)) return send_text(connection, "error not permitted\n");
+  if (!has_request(connection, own)) return;
   if (const auto request = receive_text(connection, '\n')) send_text(connection, answer(*request));
 }
 
@@ -138,7 +146,7 @@ void ControlServer::answer_other(const Answer& answer) {
   }
   const int connection = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
   if (connection < 0) return;
-  answer_one(connection, answer);
+  answer_one(connection, ends_[0], answer);
   ::close(connection);
 }
 

@@ -169,6 +169,28 @@ TEST_F(Controlled, StrangersWithSuchNamesAreNotWaitedFor) {
   end();
 }
 
+// If each were waited for, the program would take ten seconds longer to end.
+TEST_F(Controlled, WhoeverConnectsAndSaysNothingDoesNotKeepTheProgramFromEnding) {
+  run_ = std::make_unique<Launched>(
+      dir_, sonde_run({"-o", "run.sonde", "--", RUN_SCOPES, "held", "10", "ready", "go"}));
+  ASSERT_TRUE(wait_for_file(dir_.file("ready")));
+  program_ = program_of(*run_, RUN_SCOPES);
+  std::ifstream sockets("/proc/net/unix");
+  const std::vector<std::string> names = control_names(sockets, program_);
+  ASSERT_EQ(names.size(), 1u);
+  std::vector<int> silent;
+  for (int i = 0; i < 10; ++i) {
+    const ControlAddress address(names.front());
+    silent.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(silent.back(), address.get(), address.size()), 0);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  std::ofstream(dir_.file("go")).close();
+  EXPECT_EQ(run_->wait(), 42);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  for (const int socket : silent) ::close(socket);
+}
+
 TEST_F(Controlled, AskingAProcessThatHasNoAgentSaysSo) {
   program_ = ::getpid();
   EXPECT_NE(ctl({"status"}, 1).find("has no Sonde agent"), std::string::npos);
