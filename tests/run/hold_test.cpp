@@ -157,6 +157,7 @@ TEST(Status, Is126IfTheFileIsNoProgram) {
                                                                   "ELF\0\1",
                                                                   6},
                                                                  126},
+                                     {"\177ELF cut off", 126},
                                      {{"MZ\0\0", 4}, 126},
                                      {"exit 7\n", 7},
                                      {"", 0}}) {

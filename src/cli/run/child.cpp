@@ -52,7 +52,9 @@ bool may_be_script(const std::string& path) {
   const ssize_t size = ::read(fd, begin, sizeof(begin));
   ::close(fd);
   const std::string_view read(begin, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  return read.substr(0, read.find('\n')).find('\0') == std::string_view::npos;
+  constexpr std::string_view kElf = "\177ELF";
+  const bool has_zero = read.substr(0, read.find('\n')).find('\0') != std::string_view::npos;
+  return !has_zero && !read.starts_with(kElf);
 }
 
 // Runs in the child. The pipe closes if it succeeds; otherwise it carries errno.
