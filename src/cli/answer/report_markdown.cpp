@@ -11,21 +11,12 @@
 #include "base/readable.h"
 #include "base/text.h"
 #include "cli/answer/report.h"
+#include "cli/print/markdown.h"
 
 namespace sonde::cli {
 namespace {
 
 constexpr std::size_t kMostTableRows = 20;
-
-// A text that no Markdown reader misinterprets.
-std::string plain(std::string_view text) {
-  std::string out;
-  for (const char c : readable_line(text)) {
-    if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 // A command as code, whatever it contains.
 std::string code(std::string_view text) {
@@ -42,12 +33,12 @@ class Markdown {
       : report_(report), name_(name), out_(out) {}
 
   void write() {
-    out_.line("# " + plain(name_) + "\n");
+    out_.line("# " + markdown_text(name_) + "\n");
     for (const std::string& line : sentences(report_.trace, report_.end))
-      out_.line("- " + plain(line));
-    for (const std::string& line : trust_lines(report_)) out_.line("- " + plain(line));
-    for (const std::string& line : introduction(report_)) out_.line("- " + plain(line));
-    out_.line("\n**" + plain(report_.verdict) + "**\n");
+      out_.line("- " + markdown_text(line));
+    for (const std::string& line : trust_lines(report_)) out_.line("- " + markdown_text(line));
+    for (const std::string& line : introduction(report_)) out_.line("- " + markdown_text(line));
+    out_.line("\n**" + markdown_text(report_.verdict) + "**\n");
     out_.line("## Findings\n");
     for (const Finding& finding : report_.findings) add(finding);
     if (report_.findings.empty())
@@ -62,10 +53,11 @@ class Markdown {
  private:
   void add(const Finding& finding) {
     const std::string saves = saving_text(report_, finding);
-    out_.line(format_text("{}. **{}** ({}). {} {} {}", ++rank_, plain(finding.title), saves,
-                          plain(finding.detail), plain(finding.advice),
+    out_.line(format_text("{}. **{}** ({}). {} {} {}", ++rank_, markdown_text(finding.title), saves,
+                          markdown_text(finding.detail), markdown_text(finding.advice),
                           code(command_text(finding, name_))));
-    for (const FindingGroup& group : finding.groups) out_.line("   - " + plain(group_text(group)));
+    for (const FindingGroup& group : finding.groups)
+      out_.line("   - " + markdown_text(group_text(group)));
   }
 
   void head(std::string_view title, std::initializer_list<std::string_view> columns) {
@@ -77,7 +69,7 @@ class Markdown {
   }
   void row(std::initializer_list<std::string_view> cells) {
     std::string line = "|";
-    for (const std::string_view cell : cells) line += " " + plain(cell) + " |";
+    for (const std::string_view cell : cells) line += " " + markdown_text(cell) + " |";
     out_.line(line);
   }
 

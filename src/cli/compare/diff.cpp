@@ -169,9 +169,9 @@ std::string time_sentence(const TimeChange& change) {
 
 std::string item_text(const ItemChange& item, bool has_steps) {
   std::string text = shown_name(item.item.name);
-  if (!item.item.owner.empty()) text += " in " + item.item.owner;
+  if (!item.item.owner.empty()) text += " in " + shown_name(item.item.owner);
   if (!item.item.shapes.empty()) text += " " + shown_name(item.item.shapes);
-  if (!item.item.module.empty()) text += " of " + item.item.module;
+  if (!item.item.module.empty()) text += " of " + shown_name(item.item.module);
   if (item.status == ItemStatus::New) text += " (new)";
   if (item.status == ItemStatus::Gone) text += " (gone)";
   if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";
@@ -183,7 +183,7 @@ std::string item_text(const ItemChange& item, bool has_steps) {
     text += item.time.is_finding ? ", changed"
             : item.time.is_small ? ", too small to count"
                                  : ", within the noise";
-  if (!item.item.place.empty()) text += ", " + item.item.place;
+  if (!item.item.place.empty()) text += ", " + shown_name(item.item.place);
   return text;
 }
 

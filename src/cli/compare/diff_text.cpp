@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/text.h"
 #include "cli/compare/diff.h"
+#include "cli/print/markdown.h"
 
 namespace sonde::cli {
 namespace {
@@ -78,7 +79,7 @@ void write_markdown_items(const char* what, const Comparison& of,
   const ShownItems shown = shown_items(items, total_ns, row_limit);
   for (const ItemChange* const item : shown.rows)
     out.line(format_text("| {} | {} |", delta_text(item->delta_ns()),
-                         in_cell(item_text(*item, of.has_steps))));
+                         markdown_text(item_text(*item, of.has_steps))));
   if (shown.others > 0)
     out.line(format_text("| {} | all others ({}) |", delta_text(shown.others_ns),
                          count_text(shown.others)));
@@ -117,13 +118,13 @@ void write_diff_markdown(const Comparison& result, int row_limit, Output& out) {
   if (!result.gates.empty()) out.line("| gate | | |\n|---|---|---|");
   for (const GateResult& gate : result.gates)
     out.line(format_text("| `{}` | {} | {} |", in_cell(gate.gate.text), mark_of(gate.verdict),
-                         in_cell(gate.why)));
+                         markdown_text(gate.why)));
   out.line(format_text("\n| {} | base → new |\n|---|---|",
                        result.has_steps ? "per step" : "whole recording"));
   out.line(format_text("| {} | {} |", result.has_steps ? "step" : "all",
-                       in_cell(time_sentence(result.step))));
+                       markdown_text(time_sentence(result.step))));
   if (result.has_device)
-    out.line(format_text("| device | {} |", in_cell(time_sentence(result.device))));
+    out.line(format_text("| device | {} |", markdown_text(time_sentence(result.device))));
   for (const ExactChange& change : result.exact)
     out.line(format_text("| {} | {} → {}, {} |", change.name,
                          exact_value(change.name, change.base_low, change.base_high),

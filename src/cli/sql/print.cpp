@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/readable.h"
 #include "cli/print/csv.h"
+#include "cli/print/markdown.h"
 #include "cli/sql/sql.h"
 
 namespace sonde::cli {
@@ -152,11 +153,7 @@ Result<void> print_table(SqlQuery& query, QueryWatch& watch, Output& out) {
 
 void print_markdown_row(const Cells& cells, Output& out) {
   std::string line = "|";
-  for (std::string cell : cells) {
-    for (std::size_t at = cell.find('|'); at != std::string::npos; at = cell.find('|', at + 2))
-      cell.insert(at, 1, '\\');
-    line += ' ' + cell + " |";
-  }
+  for (const std::string& cell : cells) line += ' ' + markdown_text(cell) + " |";
   out.line(line);
 }
 
