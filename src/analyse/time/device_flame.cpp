@@ -18,29 +18,36 @@ class DeviceFlame {
     nodes_.push_back({.name = "all devices", .parent = 0, .depth = 0});
     for (const SpanId span : trace_.all_spans())
       if (detail::keeps_busy(trace_, span)) add(span);
-    if (nodes_.size() == 1) nodes_.clear();
+    if (nodes_.size() == 1) return {};
+    // A node's children come after it.
+    for (std::size_t node = nodes_.size() - 1; node > 0; --node) {
+      FlameNode& parent = nodes_[nodes_[node].parent];
+      detail::add_to(parent.total_ns, nodes_[node].total_ns);
+      parent.count += nodes_[node].count;
+    }
     return std::move(nodes_);
   }
 
  private:
+  // Its times become those of its ancestors, too, at the end.
   void add(SpanId work) {
-    path_.clear();
-    for (SpanId at = spans_.launch[work]; at.valid(); at = spans_.parent[at]) path_.push_back(at);
     const Nanos duration_ns = spans_.duration_ns[work];
-    std::uint32_t at = 0;
-    take(at, duration_ns);
-    for (auto span = path_.rbegin(); span != path_.rend(); ++span) {
-      at = child(at, *span);
-      take(at, duration_ns);
-    }
-    at = child(at, work);
-    take(at, duration_ns);
-    detail::add_to(nodes_[at].self_ns, duration_ns);
+    FlameNode& node = nodes_[child(node_of(spans_.launch[work]), work)];
+    detail::add_to(node.total_ns, duration_ns);
+    detail::add_to(node.self_ns, duration_ns);
+    ++node.count;
   }
 
-  void take(std::uint32_t node, Nanos duration_ns) {
-    detail::add_to(nodes_[node].total_ns, duration_ns);
-    ++nodes_[node].count;
+  // Each span is looked up once, however much work there is inside it.
+  std::uint32_t node_of(SpanId host) {
+    if (known_.empty()) known_.resize(spans_.size());
+    path_.clear();
+    for (; host.valid() && known_[host.value()] == 0; host = spans_.parent[host])
+      path_.push_back(host);
+    std::uint32_t at = host.valid() ? known_[host.value()] : 0;
+    for (auto span = path_.rbegin(); span != path_.rend(); ++span)
+      known_[span->value()] = at = child(at, *span);
+    return at;
   }
 
   std::uint32_t child(std::uint32_t below, SpanId span) {
@@ -59,6 +66,7 @@ class DeviceFlame {
   const Trace& trace_;
   const SpanTable& spans_;
   std::vector<SpanId> path_;
+  std::vector<std::uint32_t> known_;  // the node of each span of the host; 0: not known yet
   std::vector<FlameNode> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by parent and name
 };
