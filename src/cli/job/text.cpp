@@ -9,6 +9,7 @@
 #include "base/readable.h"
 #include "base/text.h"
 #include "cli/job/job.h"
+#include "cli/print/markdown.h"
 
 namespace sonde::cli {
 namespace {
@@ -253,7 +254,7 @@ void write_job_text(const JobReport& job, Output& out) {
 }
 
 void write_job_markdown(const JobReport& job, Output& out) {
-  for (const std::string& sentence : job_sentences(job)) out.line(sentence + "\n");
+  for (const std::string& sentence : job_sentences(job)) out.line(markdown_text(sentence) + "\n");
   Output text;
   JobText(job, text).write();
   out.line("```");
