@@ -20,6 +20,7 @@
 namespace sonde::detail {
 
 constexpr std::uint32_t kNoEvent = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kAllFrames = std::numeric_limits<std::size_t>::max();
 
 using EventFlag = std::uint8_t;
 constexpr EventFlag kEventAsync = 1;       // does not nest
@@ -226,8 +227,9 @@ struct EventData {
   DeviceType device_type(std::size_t event) const noexcept;
   bool is_backward(std::size_t event) const noexcept;
   RecordScope scope(std::size_t event) const noexcept;
-  // Innermost first. Events of a gradient have the stack of its forward operator.
-  std::vector<std::string> stack(std::size_t event) const;
+  // Innermost first, at most so many frames. Events of a gradient have the stack of its forward
+  // operator.
+  std::vector<std::string> stack(std::size_t event, std::size_t most = kAllFrames) const;
   // A JSON object; empty if there are none.
   std::string arguments(std::size_t event) const;
 

@@ -63,10 +63,10 @@ StackId first_worth_telling(const Trace& trace, StackId innermost) {
   return at.valid() ? at : innermost;
 }
 
-std::vector<std::string> python_callers(const Trace& trace, SpanId span) {
+std::vector<std::string> python_callers(const Trace& trace, SpanId span, std::size_t most) {
   const SpanTable& spans = trace.spans();
   std::vector<std::string> stack;
-  for (SpanId at = spans.parent[span]; at.valid(); at = spans.parent[at]) {
+  for (SpanId at = spans.parent[span]; at.valid() && stack.size() < most; at = spans.parent[at]) {
     if (spans.kind[at] == SpanKind::PythonFunction) add_frame(stack, std::string(trace.name(at)));
   }
   return stack;
@@ -87,18 +87,19 @@ bool comes_before(const ForwardOp& a, const ForwardOp& b) {
 
 }  // namespace
 
-std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost) {
+std::vector<std::string> recorded_stack(const Trace& trace, StackId innermost, std::size_t most) {
   std::vector<std::string> stack;
-  for (StackId at = first_worth_telling(trace, innermost); at.valid();
+  for (StackId at = first_worth_telling(trace, innermost); at.valid() && stack.size() < most;
        at = trace.stacks().parent[at]) {
     add_frame(stack, frame_text(trace, trace.stacks().frame[at]));
   }
   return stack;
 }
 
-std::vector<std::string> own_stack(const Trace& trace, SpanId span) {
+std::vector<std::string> own_stack(const Trace& trace, SpanId span, std::size_t most) {
   const StackId recorded = trace.spans().stack[span];
-  return recorded.valid() ? recorded_stack(trace, recorded) : python_callers(trace, span);
+  return recorded.valid() ? recorded_stack(trace, recorded, most)
+                          : python_callers(trace, span, most);
 }
 
 // libfoo.so+0x1234: for a frame without a name.
@@ -161,12 +162,12 @@ const EventData::Callers& EventData::callers() const {
   return callers_;
 }
 
-std::vector<std::string> EventData::stack(std::size_t event) const {
+std::vector<std::string> EventData::stack(std::size_t event, std::size_t most) const {
   if (!is_span(event)) return {};
-  const auto own = [this](std::size_t of) -> std::vector<std::string> {
+  const auto own = [this, most](std::size_t of) -> std::vector<std::string> {
     const SpanId span(row[of]);
     if (!trace.spans().stack[span].valid() && !callers().python) return {};
-    return own_stack(trace, span);
+    return own_stack(trace, span, most);
   };
   const std::uint32_t gradient = callers().gradients ? gradient_around(*this, event) : kNoEvent;
   if (gradient == kNoEvent) return own(event);

@@ -65,11 +65,7 @@ StringId overload_of(const EventData& data, std::size_t event) {
 }
 
 std::vector<std::string> cut_stack(const EventData& data, std::size_t event, int frames) {
-  std::vector<std::string> stack = data.stack(event);
-  if (stack.size() > static_cast<std::size_t>(frames)) {
-    stack.resize(static_cast<std::size_t>(frames));
-  }
-  return stack;
+  return data.stack(event, static_cast<std::size_t>(frames));
 }
 
 // What a row takes from its first event.

@@ -162,8 +162,10 @@ class SpanFacts {
   }
 
   void stack() {
-    const std::vector<std::string> frames = own_stack(trace_, span_);
+    constexpr std::size_t kMostFrames = 128;  // of a program that recurses
+    std::vector<std::string> frames = own_stack(trace_, span_, kMostFrames + 1);
     if (frames.empty()) return;
+    if (frames.size() > kMostFrames) frames.back() = "…";
     json_.key("stack").list(frames,
                             [&](const std::string& frame) { json_.text(readable_line(frame)); });
   }
