@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import functools
 import html
 import json
@@ -17,7 +18,7 @@ from sonde._files import _export_chrome_trace, _write_whole
 from sonde._function_event import _Source
 
 
-class StringTable(dict):
+class StringTable(collections.defaultdict):
     """Returns names unchanged; C++ has demangled them."""
 
     def __missing__(self, key: str) -> str:

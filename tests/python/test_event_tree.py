@@ -212,3 +212,48 @@ def test_work_of_a_gpu_is_below_the_call_that_launched_it(transformer):
     assert all("Memcpy" in path[-2].name or "memcpy" in path[-2].name for path in found["gpu_memcpy"])
     # Several streams are in one tree.
     assert {path[0].start_tid for path in found["kernel"]}
+
+
+def test_trees_are_what_helpers_of_torch_take():
+    """PyTorch's own evaluations and patterns, over a recording of Sonde's."""
+    utils = pytest.importorskip("torch.profiler._utils")
+    with profile(activities=CPU, with_stack=True, with_calls=True, profile_memory=True) as prof:
+        x = torch.ones(10, 10)
+        for _ in range(3):
+            x = x @ x
+            x = x + x
+    evaluated = utils.BasicEvaluation(prof.profiler)
+    every = list(utils.traverse_dfs(tree_of(prof)))
+    assert len(evaluated.metrics) == len(every) > 30
+    for key, metrics in evaluated.metrics.items():
+        below_it = sum(child.duration_time_ns for child in key.event.children)
+        assert metrics.self_time_ns == key.event.duration_time_ns - below_it
+    assert not evaluated.compute_queue_depth()  # nothing was launched
+
+
+def test_patterns_of_torch_find_the_same_events():
+    patterns = pytest.importorskip("torch.profiler._pattern_matcher")
+    with profile(activities=CPU) as prof:
+        x = torch.ones(10, 10)
+        for _ in range(3):
+            x = x @ x
+            x = x + x
+    tree = tree_of(prof)
+    assert tree_of(prof) == tree
+    pattern = patterns.Pattern(prof)
+    first = tree[0]
+    assert pattern.siblings_of(first) == ([], tree[1:])
+    assert pattern.siblings_of(first.children[0]) == ([], first.children[1:])
+    assert pattern.root_of(first.children[0]) is first
+    assert pattern.next_of(first) is tree[1] and pattern.prev_of(tree[1]) is first and pattern.next_of(tree[-1]) is None
+    by_name = patterns.NamePattern(prof, "aten::mm").matched_events()
+    assert [event.name for event in by_name] == 3 * ["aten::mm"]
+
+
+def test_loops_over_the_elements_of_a_tensor_are_a_pattern_of_torch():
+    patterns = pytest.importorskip("torch.profiler._pattern_matcher")
+    x = torch.empty(20, 20)
+    with profile(activities=CPU, with_stack=True, with_calls=True) as prof:
+        for at in range(20):
+            x[at] = at
+    assert len(patterns.ForLoopIndexingPattern(prof).matched_events()) == 1

@@ -138,7 +138,7 @@ class profile(_Results):
     @property
     def kineto_results(self) -> KinetoResults:
         """The events as PyTorch's recorder has them, and their tree."""
-        return KinetoResults(self.trace())
+        return self._results()
 
     @property
     def function_events(self) -> EventList:

@@ -84,7 +84,8 @@ class ProfilerEvent:
 
     @property
     def id(self) -> int:
-        return self.correlation_id
+        """A number that no other event of the tree has."""
+        return id(self)
 
     def __repr__(self) -> str:
         return f"<ProfilerEvent {self.tag.name} {self.name}: {len(self.children)} children>"

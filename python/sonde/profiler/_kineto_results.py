@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 from sonde._function_event import FunctionEvent
 from sonde._trace import Trace
@@ -29,6 +29,13 @@ class KinetoEvent:
 
     def duration_ns(self) -> int:
         return self.end_ns() - self.start_ns()
+
+    def start_us(self) -> int:
+        """As torch 1 has it, as `duration_us`."""
+        return self.start_ns() // 1000
+
+    def duration_us(self) -> int:
+        return self.duration_ns() // 1000
 
     name = _asked("name")
     overload_name = _asked("overload_name")
@@ -98,6 +105,7 @@ class KinetoResults:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._tree: Optional[List[ProfilerEvent]] = None
 
     def trace_start_ns(self) -> int:
         return self._trace.first_ns
@@ -109,8 +117,10 @@ class KinetoResults:
         return [TraceActivity(event) for event in self.events()]
 
     def experimental_event_tree(self) -> List[ProfilerEvent]:
-        """The events that no other contains, each with its children."""
-        return event_tree(self._trace._native)
+        """The events that no other contains, each with its children: the same objects whenever it is called."""
+        if self._tree is None:
+            self._tree = event_tree(self._trace._native)
+        return list(self._tree)
 
     def save(self, path: str) -> None:
         """Writes Kineto's JSON."""

@@ -51,9 +51,10 @@ class _Results:
 
     _native: Any
     _trace: Optional[Trace] = None
+    _kineto_results: Optional[KinetoResults] = None
 
     def _forget(self) -> None:
-        self._trace = None
+        self._trace = self._kineto_results = None
 
     def trace(self) -> Trace:
         """The recording as a `sonde.Trace`, with its tables and every answer of the program `sonde`."""
@@ -63,6 +64,12 @@ class _Results:
             except ValueError as error:
                 raise RuntimeError(str(error)) from None
         return self._trace
+
+    def _results(self) -> KinetoResults:
+        trace = self.trace()
+        if self._kineto_results is None:
+            self._kineto_results = KinetoResults(trace)
+        return self._kineto_results
 
     def save(self, path: str) -> None:
         """Writes a `.sonde` file."""
@@ -114,7 +121,7 @@ class _Inner:
     @property
     def kineto_results(self) -> KinetoResults:
         """The events as PyTorch's recorder has them, and their tree."""
-        return KinetoResults(self._asked().trace())
+        return self._asked()._results()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         return self.function_events.table(*args, **kwargs)
