@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import bisect
-import collections
 import functools
 import html
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, DefaultDict, Dict, Iterable, Iterator, List, Optional, Sequence, SupportsIndex, Tuple, TypeVar, Union, overload
 
 from sonde import _native
 from sonde._averages import FunctionEventAvg
 from sonde._device_type import DeviceType
 from sonde._files import _export_chrome_trace, _write_whole
-from sonde._function_event import _Source
+from sonde._function_event import FunctionEvent, _Source
 
 
-class StringTable(collections.defaultdict):
+class StringTable(DefaultDict[str, str]):
     """Returns names unchanged; C++ has demangled them."""
 
     def __missing__(self, key: str) -> str:
@@ -39,7 +38,10 @@ class MemRecordsAcc:
         return iter(self._mem_records[first:bisect.bisect_right(self._start_nses, end_us * 1000)])
 
 
-class EventList(list):
+_Item = TypeVar("_Item", bound=Union[FunctionEvent, FunctionEventAvg])
+
+
+class EventList(List[_Item]):
     """PyTorch's list of events, or of averages. Its items are made on demand."""
 
     def __init__(self, *args: Any, use_device: Optional[str] = None, profile_memory: bool = False, with_flops: bool = False) -> None:
@@ -53,23 +55,37 @@ class EventList(list):
         self._events: Any = None
 
     @classmethod
-    def _of_native(cls, native: Any) -> EventList:
-        source = _Source(native)
-        made = cls(use_device=native.use_device, profile_memory=native.profile_memory, with_flops=native.with_flops)
-        made._native = made._events = native
-        made._get = source.event
-        made._fill = lambda: [source.event(i) for i in range(len(native))]
+    def _of_native(cls, make: Callable[[], Any]) -> EventList[FunctionEvent]:
+        """`make` makes the list in C++, when somebody looks at this one."""
+        made: Any = cls.__new__(cls)
+        made._make = make
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        make = self.__dict__.pop("_make", None)
+        if make is None:
+            raise AttributeError(f"'EventList' object has no attribute '{name}'")
+        try:
+            native = make()
+        except BaseException:
+            self._make = make
+            raise
+        EventList.__init__(self, use_device=native.use_device, profile_memory=native.profile_memory, with_flops=native.with_flops)
+        source = _Source(native)
+        self._native = self._events = native
+        self._get = source.event
+        self._fill = lambda: [source.event(i) for i in range(len(native))]
+        return getattr(self, name)
+
     @classmethod
-    def _of_averages(cls, averages: Any, events: Any) -> EventList:
-        made = cls(use_device=events.use_device, profile_memory=events.profile_memory, with_flops=events.with_flops)
+    def _of_averages(cls, averages: Any, events: Any) -> EventList[FunctionEventAvg]:
+        made: Any = cls(use_device=events.use_device, profile_memory=events.profile_memory, with_flops=events.with_flops)
         made._native = averages
         made._events = events
         made._fill = lambda: [FunctionEventAvg._of_row(row, events.use_device) for row in averages.rows()]
         return made
 
-    def _filled(self) -> EventList:
+    def _filled(self) -> EventList[_Item]:
         if self._fill is not None:
             fill, self._fill, self._get = self._fill, None, None
             super().extend(fill())
@@ -81,6 +97,14 @@ class EventList(list):
     def __bool__(self) -> bool:
         return len(self) > 0
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> _Item:
+        ...
+
+    @overload
+    def __getitem__(self, index: slice) -> List[_Item]:
+        ...
+
     def __getitem__(self, index: Any) -> Any:
         if self._get is not None and isinstance(index, int) and -len(self) <= index < len(self):
             return self._get(index % len(self))
@@ -89,7 +113,7 @@ class EventList(list):
         self._filled()
         return super().__getitem__(index)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[_Item]:
         if self._get is not None:
             return map(self._get, range(len(self)))
         self._filled()
@@ -125,14 +149,14 @@ class EventList(list):
             raise
 
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+                     group_by_overload_name: bool = False) -> EventList[FunctionEventAvg]:
         """Events added up by name and, if asked for, by shapes, by the innermost frames of their stacks, and by overload."""
         if self._native is None:
             return self._averages_of_items(group_by_input_shapes, group_by_stack_n, group_by_overload_name)
         averages = self._events.averages(group_by_input_shapes, group_by_stack_n, group_by_overload_name)
         return EventList._of_averages(averages, self._events)
 
-    def _averages_of_items(self, by_shapes: bool, by_stack: int, by_overload: bool) -> EventList:
+    def _averages_of_items(self, by_shapes: bool, by_stack: int, by_overload: bool) -> EventList[FunctionEventAvg]:
         groups: Dict[Tuple[str, ...], FunctionEventAvg] = {}
         for item in self:
             key = [str(part) for part in (item.key, item.node_id, item.device_type, item.is_legacy, item.is_user_annotation)]
@@ -140,7 +164,7 @@ class EventList(list):
             key += [str(item.input_shapes)] if by_shapes else []
             key += list(item.stack or ())[:by_stack] if by_stack > 0 else []
             groups.setdefault(tuple(key), FunctionEventAvg()).add(item)
-        averages = EventList(groups.values(), use_device=self._use_device, profile_memory=self._profile_memory,
+        averages: Any = EventList(groups.values(), use_device=self._use_device, profile_memory=self._profile_memory,
                              with_flops=self._with_flops)
         for row in groups.values():
             row.stack = list(row.stack or ())[:by_stack]
@@ -218,7 +242,7 @@ def _chrome_event(item: Any) -> Dict[str, Any]:
             "args": {}}
 
 
-def _plain_list(items: List[Any], use_device: Optional[str], profile_memory: bool, with_flops: bool) -> EventList:
+def _plain_list(items: List[Any], use_device: Optional[str], profile_memory: bool, with_flops: bool) -> EventList[Any]:
     return EventList(items, use_device=use_device, profile_memory=profile_memory, with_flops=with_flops)
 
 
@@ -226,7 +250,7 @@ def _changing(name: str) -> Callable[..., Any]:
     change = getattr(list, name)
 
     @functools.wraps(change)
-    def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
+    def method(self: EventList[Any], *args: Any, **kwargs: Any) -> Any:
         self._filled()
         self._native = None
         return change(self, *args, **kwargs)
@@ -238,7 +262,7 @@ def _looking(name: str) -> Callable[..., Any]:
     look = getattr(list, name)
 
     @functools.wraps(look)
-    def method(self: EventList, *args: Any, **kwargs: Any) -> Any:
+    def method(self: EventList[Any], *args: Any, **kwargs: Any) -> Any:
         return look(self._filled(), *args, **kwargs)
 
     return method

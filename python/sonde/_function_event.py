@@ -48,7 +48,7 @@ class _Source:
                 if kind is not None:
                     self._flows[starts[row]] = (ids[row], kind, True)
                     self._flows[ends[row]] = (ids[row], kind, False)
-        return self._flows.get(event.span, (0, 0, False))
+        return (0, 0, False) if event.span is None else self._flows.get(event.span, (0, 0, False))
 
     def of_call(self, event: FunctionEvent, column: str) -> int:
         """The value of its row in the table of calls of Python functions, -1 if there is none."""
@@ -56,7 +56,7 @@ class _Source:
         if self._calls is None:
             spans = table.column("span")
             self._calls = {spans[row]: row for row in range(len(spans))}
-        row = self._calls.get(event.span)
+        row = None if event.span is None else self._calls.get(event.span)
         value = None if row is None else table.column(column)[row]
         return -1 if value is None else value
 
@@ -84,6 +84,59 @@ class _Source:
 
 class FunctionEvent(FormattedTimesMixin):
     """One event: an operator, a range, a call, or work of a device."""
+
+    id: int
+    name: str
+    overload_name: str
+    trace_name: Optional[str]
+    activity_type: str
+    thread: int
+    fwd_thread: Optional[int]
+    sequence_nr: int
+    scope: int
+    time_range: Interval
+    input_shapes: Any
+    structured_input_shapes: List[Any]
+    structured_input_strides: List[Any]
+    input_dtypes: List[str]
+    concrete_inputs: List[Any]
+    kwinputs: Dict[str, Any]
+    stack: List[str]
+    kernels: List[Kernel]
+    cpu_children: List[FunctionEvent]
+    cpu_parent: Optional[FunctionEvent]
+    count: int
+    flops: Optional[int]
+    device_type: Any
+    device_index: int
+    device_resource_id: int
+    use_device: Optional[str]
+    is_async: bool
+    is_remote: bool
+    is_legacy: bool
+    is_user_annotation: bool
+    is_python_function: bool
+    node_id: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+    device_time_total: float
+    self_device_time_total: float
+    cpu_memory_usage: int
+    self_cpu_memory_usage: int
+    device_memory_usage: int
+    self_device_memory_usage: int
+    external_id: int
+    linked_correlation_id: int
+    flow_id: int
+    flow_type: int
+    flow_start: bool
+    python_id: int
+    python_parent_id: int
+    python_module_id: int
+    metadata: Dict[str, Any]
+    metadata_json: Optional[str]
+    arguments: Dict[str, Any]
+    span: Optional[int]
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: Optional[str] = None,
                  fwd_thread: Optional[int] = None, input_shapes: Any = None, stack: Optional[List[str]] = None, scope: int = 0,

@@ -74,7 +74,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-class Answer(dict):
+class Answer(Dict[str, Any]):
     """What the program answers, as `--format json` prints it. `print` shows it as text."""
 
     def __init__(self, ask: Callable[[str], str]) -> None:
@@ -93,7 +93,7 @@ class Trace:
 
     def __init__(self, native: Any, path: str = "") -> None:
         self._native = native
-        self._events: Optional[EventList] = None
+        self._events: Optional[EventList[FunctionEvent]] = None
         self.path = path
 
     @property
@@ -129,14 +129,14 @@ class Trace:
     def _table_of(self, name: str) -> Table:
         return Table(self._native.table(name))
 
-    def events(self) -> EventList:
+    def events(self) -> EventList[FunctionEvent]:
         """PyTorch's list of events. An event is made when you look at it."""
         if self._events is None:
-            self._events = EventList._of_native(self._native.events())
+            self._events = EventList._of_native(self._native.events)
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+                     group_by_overload_name: bool = False) -> EventList[FunctionEventAvg]:
         """PyTorch's `key_averages()`: events added up by their names."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 

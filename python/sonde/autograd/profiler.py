@@ -130,7 +130,7 @@ class profile(_Results):
         if getattr(self.experimental_config, "record_python_gc_info", False):
             follow_collections(self, is_recording)
 
-    def _events(self) -> EventList:
+    def _events(self) -> EventList[FunctionEvent]:
         if not self.enabled or not self._native.trace_id:
             raise RuntimeError("Profiler didn't finish running")
         return self._events_of_trace()
@@ -141,7 +141,7 @@ class profile(_Results):
         return self._results()
 
     @property
-    def function_events(self) -> EventList:
+    def function_events(self) -> EventList[FunctionEvent]:
         return self._events()
 
     @property
@@ -173,7 +173,7 @@ class profile(_Results):
                                     top_level_events_only)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+                     group_by_overload_name: bool = False) -> EventList[FunctionEventAvg]:
         return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
@@ -234,9 +234,10 @@ class emit_itt(_Emit):
     _tool = "itt"
 
 
-def load_nvprof(path: str) -> EventList:
+def load_nvprof(path: str) -> EventList[FunctionEvent]:
     """The ranges in a database of nvprof, with the kernels launched in them."""
-    return EventList._of_native(_native.load_nvprof(os.fspath(path)))
+    native = _native.load_nvprof(os.fspath(path))
+    return EventList._of_native(lambda: native)
 
 
 parse_nvprof_trace = load_nvprof

@@ -17,6 +17,7 @@ from sonde._averages import FunctionEventAvg
 from sonde._calls import follow_calls, follow_collections, tell_cost_of_calls
 from sonde._event_list import EventList
 from sonde._files import _export_chrome_trace
+from sonde._function_event import FunctionEvent
 from sonde._modules import follow_modules
 from sonde._step_tracker import KinetoStepTracker
 from sonde._tensors import finish_tensors, follow_tensors
@@ -85,7 +86,7 @@ class _Results:
             self._has_events = True
             warnings.warn("trace_only has no effect together with with_stack", stacklevel=4)
 
-    def _events_of_trace(self) -> EventList:
+    def _events_of_trace(self) -> EventList[FunctionEvent]:
         if not self._has_events:
             raise RuntimeError("there are no events because of trace_only=True; export_chrome_trace() writes the trace")
         if not self._has_time_for_events:
@@ -107,7 +108,7 @@ class _Inner:
         return outer
 
     @property
-    def function_events(self) -> EventList:
+    def function_events(self) -> EventList[FunctionEvent]:
         return self._asked().events()
 
     @property
@@ -126,7 +127,7 @@ class _Inner:
     def table(self, *args: Any, **kwargs: Any) -> str:
         return self.function_events.table(*args, **kwargs)
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList[FunctionEventAvg]:
         return self._asked().key_averages(*args, **kwargs)
 
     def total_average(self) -> FunctionEventAvg:
@@ -259,13 +260,13 @@ class _KinetoProfile(_Results):
         if not self._native.trace_id:
             raise AssertionError("the profiler was not prepared: call start() or prepare_trace() first")
 
-    def events(self) -> EventList:
+    def events(self) -> EventList[FunctionEvent]:
         """The events of the last cycle, or of all with `acc_events`. They are made when you look at them."""
         self._assert_prepared()
         return self._events_of_trace()
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+                     group_by_overload_name: bool = False) -> EventList[FunctionEventAvg]:
         """Events added up by name, and by shapes, stacks or overloads if asked for."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
