@@ -159,16 +159,6 @@ PyObject* monitor_called(PyObject* /*module*/, PyObject* const* args, Py_ssize_t
   return none();
 }
 
-bool copy_texts(PyObject* list, std::vector<std::string>& out) {
-  out.clear();
-  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
-    const char* const item = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr);
-    if (item == nullptr) return false;
-    out.emplace_back(item);
-  }
-  return true;
-}
-
 // calls_start(frame, prefixes, own, hooks, module_call): `frame` is the innermost that runs;
 // `module_call` is the code of torch.nn.Module.__call__, or None.
 PyObject* calls_start(PyObject* /*module*/, PyObject* args) {

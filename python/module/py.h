@@ -66,6 +66,16 @@ inline PyObject* texts(const std::vector<std::string>& values) {
   }
   return list.release();
 }
+// The opposite; false if an exception is set.
+inline bool copy_texts(PyObject* list, std::vector<std::string>& out) {
+  out.clear();
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    const char* const item = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr);
+    if (item == nullptr) return false;
+    out.emplace_back(item);
+  }
+  return true;
+}
 
 // Sets the exception for an error and returns null.
 inline PyObject* raise(const Error& error) {

@@ -100,6 +100,37 @@ PyObject* trace_graphs(PyObject* self, PyObject* args) {
   return answered([&](cli::Output& out) { return answer_graphs(trace_of(self), options, out); });
 }
 
+PyObject* trace_critical_path(PyObject* self, PyObject* args) {
+  cli::CriticalPathCommand options;
+  const char* file = nullptr;
+  const char* format = nullptr;
+  if (PyArg_ParseTuple(args, "ssi", &file, &format, &options.row_limit) == 0) return nullptr;
+  options.file = file;
+  options.format = format_of(format);
+  return answered(
+      [&](cli::Output& out) { return answer_critical_path(trace_of(self), options, out); });
+}
+
+PyObject* trace_what_if(PyObject* self, PyObject* args) {
+  cli::WhatIfCommand options;
+  const char* file = nullptr;
+  const char* format = nullptr;
+  PyObject* scale = nullptr;
+  PyObject* remove = nullptr;
+  int no_sync = 0;
+  if (PyArg_ParseTuple(args, "ssO!O!p", &file, &format, &PyList_Type, &scale, &PyList_Type, &remove,
+                       &no_sync) == 0 ||
+      !copy_texts(scale, options.scale) || !copy_texts(remove, options.remove))
+    return nullptr;
+  options.file = file;
+  options.format = format_of(format);
+  options.no_sync = no_sync != 0;
+  return answered([&](cli::Output& out) -> Result<void> {
+    SONDE_TRY_VOID(check(options));
+    return answer_whatif(trace_of(self), options, out);
+  });
+}
+
 PyObject* trace_export(PyObject* self, PyObject* args) {
   cli::ExportCommand options;
   const char* file = nullptr;
@@ -140,6 +171,10 @@ PyMethodDef trace_methods[] = {
      "memory(file, format, device, output, row_limit): what `sonde memory` prints or writes."},
     {"graphs", trace_graphs, METH_VARARGS,
      "graphs(file, format, row_limit): what `sonde graphs` prints."},
+    {"critical_path", trace_critical_path, METH_VARARGS,
+     "critical_path(file, format, row_limit): what `sonde critical-path` prints."},
+    {"what_if", trace_what_if, METH_VARARGS,
+     "what_if(file, format, scale, remove, no_sync): what `sonde whatif` prints."},
     {"export", trace_export, METH_VARARGS,
      "export(file, output, metric): what `sonde export` writes."},
     {"page", trace_page_file, METH_VARARGS,

@@ -6,11 +6,13 @@ from __future__ import annotations
 import html
 import json
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from sonde import _native
+from sonde._averages import FunctionEventAvg
 from sonde._event_list import EventList
 from sonde._files import _write_whole
+from sonde._function_event import FunctionEvent
 
 Column = _native.Column
 
@@ -157,6 +159,17 @@ class Trace:
     def graphs(self, row_limit: int = 10) -> Answer:
         """How much ran in captured graphs, as `sonde graphs` says it."""
         return Answer(lambda form: self._native.graphs(self._name, form, row_limit))
+
+    def critical_path(self, row_limit: int = 20) -> Answer:
+        """What the program's time consists of, as `sonde critical-path` says it."""
+        return Answer(lambda form: self._native.critical_path(self._name, form, row_limit))
+
+    def what_if(self, scale: Optional[Mapping[str, float]] = None, remove: Sequence[str] = (), no_sync: bool = False) -> Answer:
+        """How long the program would take if something were different, as `sonde whatif` says it:
+        `what_if(scale={"aten::mm": 0.5})`, with patterns for names of spans and factors for their times; `remove` names what is not
+        there, and `no_sync` lets calls not wait for a device."""
+        factors = [f"{pattern}={factor}" for pattern, factor in (scale or {}).items()]
+        return Answer(lambda form: self._native.what_if(self._name, form, factors, list(remove), no_sync))
 
     def export(self, path: str, metric: str = "") -> None:
         """Writes the trace in the format that the name ends in: .json, .json.gz (Chrome and Perfetto), .pftrace (Perfetto),

@@ -92,6 +92,18 @@ def test_answers_are_those_of_the_program(transformer, recorded):
         recorded.trace().memory()
 
 
+def test_simulations_are_those_of_the_program(transformer):
+    path = transformer.critical_path(row_limit=3)
+    assert 0 < sum(entry["time_ns"] for entry in path["entries"]) <= path["length_ns"] and "On which thread" in str(path)
+    halved = transformer.what_if(scale={"aten::addmm": 0.5}, remove=["aten::relu*"])
+    assert [match["pattern"] for match in halved["matches"]] == ["aten::addmm", "aten::relu*"]
+    assert 0 < halved["simulated_ns"] <= halved["recorded_ns"] and "simulated" in str(halved)
+    with pytest.raises(ValueError, match="FACTOR"):
+        transformer.what_if(scale={"aten::mm": -1})
+    with pytest.raises(ValueError, match="say what to change"):
+        transformer.what_if()
+
+
 def test_the_table_is_pytorchs(transformer):
     text = transformer.key_averages().table(sort_by="self_cuda_time_total", row_limit=5)
     lines = text.splitlines()

@@ -9,7 +9,7 @@
 #include "base/readable.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/print/json_writer.h"
 #include "cli/print/progress.h"
 #include "sonde/analyse/critical_path.h"
@@ -98,6 +98,11 @@ void write_path_json(const CriticalPath& path, const CriticalPathCommand& option
 
 Result<void> run_critical_path(const CriticalPathCommand& options, Output& out) {
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+  return answer_critical_path(trace, options, out);
+}
+
+Result<void> answer_critical_path(const Trace& trace, const CriticalPathCommand& options,
+                                  Output& out) {
   const CriticalPath path = [&] {
     const Progress progress("simulating " + options.file);
     return critical_path(trace);

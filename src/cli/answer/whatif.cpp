@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/readable.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/answers.h"
 #include "cli/print/json_writer.h"
 #include "cli/print/progress.h"
 #include "sonde/analyse/what_if.h"
@@ -98,8 +98,12 @@ Result<void> check(const WhatIfCommand& options) {
 }
 
 Result<void> run_whatif(const WhatIfCommand& options, Output& out) {
-  SONDE_TRY(const WhatIf changes, changes_of(options));
   SONDE_TRY(const Trace trace, open_to_answer(options.file, options.open));
+  return answer_whatif(trace, options, out);
+}
+
+Result<void> answer_whatif(const Trace& trace, const WhatIfCommand& options, Output& out) {
+  SONDE_TRY(const WhatIf changes, changes_of(options));
   const WhatIfAnswer answer = [&] {
     const Progress progress("simulating " + options.file);
     return what_if(trace, changes);
