@@ -155,8 +155,9 @@ macro(sonde_find_python)
   if(SONDE_PYTHON_INCLUDE_DIR MATCHES "(python3\\.[0-9]+)")
     set(SONDE_PYTHON_FOLDER ${CMAKE_MATCH_1})
   endif()
-  # The module shares the recorder with whatever it records, and answers as the program does.
-  if(SONDE_PYTHON_INCLUDE_DIR AND SONDE_BUILD_CLI AND BUILD_SHARED_LIBS AND NOT SONDE_SANITIZE)
+  # The module shares the recorder with whatever it records, and answers as the program does. The interpreter can be told
+  # of the address sanitizer, but not of the thread sanitizer.
+  if(SONDE_PYTHON_INCLUDE_DIR AND SONDE_BUILD_CLI AND BUILD_SHARED_LIBS AND NOT SONDE_SANITIZE MATCHES thread)
     set(sonde_python_found TRUE)
   endif()
   sonde_optional(PYTHON libpython3-dev ${sonde_python_found} "the package sonde for Python")

@@ -22,10 +22,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 NAME = "_native.abi3.so"
 
 
+def is_sanitized(module):
+    """Such a module works only where the sanitizer's library is loaded first."""
+    cache = pathlib.Path(module).parents[2] / "CMakeCache.txt"
+    return cache.exists() and re.search(r"^SONDE_SANITIZE:\w+=.+$", cache.read_text(), re.MULTILINE) is not None
+
+
 def candidates():
     if os.environ.get("SONDE_PYTHON_MODULE"):
         yield os.environ["SONDE_PYTHON_MODULE"]
-    yield from sorted(glob.glob(str(HERE.parent / "build/*/python/sonde" / NAME)), key=os.path.getmtime, reverse=True)
+    built = [path for path in glob.glob(str(HERE.parent / "build/*/python/sonde" / NAME)) if not is_sanitized(path)]
+    yield from sorted(built, key=os.path.getmtime, reverse=True)
     program = shutil.which("sonde")
     if program:
         prefix = pathlib.Path(program).resolve().parent.parent

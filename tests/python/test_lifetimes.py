@@ -84,6 +84,10 @@ def test_an_interrupt_ends_the_block_and_loses_nothing():
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_of_a_loader_leave_the_recording_alone(tmp_path, method):
     pytest.importorskip("torch")
+    try:
+        sonde._native.attach_torch()
+    except RuntimeError as error:
+        pytest.skip(f"no adapter for this torch: {error}")
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent("""
         import sys
