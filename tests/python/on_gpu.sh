@@ -148,14 +148,14 @@ export -f add_packages wheel_part pip_part programs_part bench_part
 # shellcheck disable=SC2090
 export python sonde prefix root here work wheel hello device
 tests() {
-  "$python" -m pytest -q -p no:cacheprovider --show-capture=no --tb=short -rfEs "$@"
+  "$python" -m pytest -q -p no:cacheprovider --show-capture=no --tb=short -rfEs --junitxml="$work/tests.$1.xml" "${@:2}"
 }
 export -f tests
 export SONDE=$sonde
 part wheel 100 wheel_part
-part tests 105 tests "$here" --ignore="$here/test_torch2.py" --ignore="$here/test_cuda.py"
-part tests_torch2 105 tests "$here/test_torch2.py"
-part tests_cuda 105 tests "$here/test_cuda.py"
+part tests 105 tests all "$here" --ignore="$here/test_torch2.py" --ignore="$here/test_cuda.py"
+part tests_torch2 105 tests torch2 "$here/test_torch2.py"
+part tests_cuda 105 tests cuda "$here/test_cuda.py"
 part examples_cpu 105 "$python" "$here/document_examples.py" cpu
 [[ $device == cpu ]] || part examples_cuda 105 "$python" "$here/document_examples.py" cuda
 part training_cpu 105 "$python" "$here/compare_training.py" cpu "$work"
@@ -169,6 +169,8 @@ finish
 # By itself, because it measures.
 part bench 50 bench_part
 finish
+echo "== what docs/pytorch-tests.md calls not tried"
+"$python" "$here/cases_tried.py" "$work"/tests.*.xml || failed+=(cases_tried)
 mapfile -t traces < <(cd "$work" && ls -d ./*.json.gz device/*.json.gz stood_in.json inner.json 2>/dev/null)
 tar -C "$work" -czf "$out/python.tar.gz" "${traces[@]}"
 printf '\n== %s\n' "failed: ${failed[*]:-nothing} ($SECONDS s)"
