@@ -38,7 +38,7 @@ Part memory_blocks_part(Source& source) {
   for (const DeviceMemory& device : profile.devices) {
     const std::vector<MemoryCategory> categories = last_categories(device);
     for (std::size_t i = 0; i < device.blocks.size(); ++i) {
-      const MemoryBlock& block = device.blocks[i];
+      const MemoryBlock block = device.blocks[i];
       process.push_back(device.process.value());
       device_name.push_back(to_string(device.device));
       address.push_back(block.address == 0 ? kNull : static_cast<std::int64_t>(block.address));

@@ -27,7 +27,7 @@ std::int64_t microseconds(Nanos time_ns) {
 
 // Events at the same time are in the order of their actions.
 std::vector<std::uint32_t> sorted_by_action(const DeviceMemory& device) {
-  const std::vector<MemoryEvent>& events = device.events;
+  const MemoryEvents& events = device.events;
   std::vector<std::uint32_t> order(events.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   for (std::size_t first = 0; first < order.size();) {
@@ -48,10 +48,10 @@ class Series {
  public:
   explicit Series(const DeviceMemory& device) {
     for (const std::uint32_t i : sorted_by_action(device)) {
-      const MemoryEvent& event = device.events[i];
+      const MemoryEvent event = device.events[i];
       const bool was_before = event.time_ns == kBeforeRecording;
       at(was_before ? kBeforeRecording : microseconds(event.time_ns));
-      const std::int64_t bytes = device.blocks[event.block].bytes;
+      const std::int64_t bytes = device.blocks.bytes(event.block);
       if (event.action >= MemoryAction::IncrementVersion)
         bytes_.back()[static_cast<std::size_t>(event.from)] -= bytes;
       if (event.action <= MemoryAction::IncrementVersion)
@@ -111,8 +111,8 @@ std::string memory_events_json(const DeviceMemory& device) {
     out += ']';
   };
   for (const std::uint32_t i : sorted_by_action(device)) {
-    const MemoryEvent& event = device.events[i];
-    const std::int64_t bytes = device.blocks[event.block].bytes;
+    const MemoryEvent event = device.events[i];
+    const std::int64_t bytes = device.blocks.bytes(event.block);
     if (event.action >= MemoryAction::IncrementVersion) row(event, -bytes, event.from);
     if (event.action <= MemoryAction::IncrementVersion) row(event, bytes, event.to);
   }

@@ -47,9 +47,10 @@ Range range_of(const MemoryProfile& profile, const DeviceMemory& device) {
       std::find_if(device.events.begin(), device.events.end(),
                    [](const MemoryEvent& event) { return event.time_ns != kBeforeRecording; });
   if (begun == device.events.end()) return {first_ns, last_ns};
-  const Nanos busy_ns = device.events.back().time_ns - begun->time_ns;
+  const Nanos begun_ns = (*begun).time_ns;
+  const Nanos busy_ns = device.events.back().time_ns - begun_ns;
   if (busy_ns <= 0 || busy_ns > (last_ns - first_ns) / 5 * 3) return {first_ns, last_ns};
-  return {begun->time_ns - busy_ns / 20, device.events.back().time_ns + busy_ns / 20};
+  return {begun_ns - busy_ns / 20, device.events.back().time_ns + busy_ns / 20};
 }
 
 // The bytes of each column of the picture: at its highest moment, else as they were before.

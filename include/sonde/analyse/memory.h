@@ -25,27 +25,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sonde/analyse/memory_rows.h"
 #include "sonde/result.h"
 #include "sonde/trace.h"
 
 namespace sonde {
-
-// In the order of PyTorch's columns.
-enum class MemoryCategory : std::uint8_t {
-  Parameter,
-  OptimizerState,
-  Input,
-  Temporary,  // lives within one operator
-  Activation,
-  Gradient,
-  AutogradDetail,  // intermediate results of gradients
-  Unknown,
-};
-inline constexpr std::size_t kMemoryCategories = 8;
-// "parameter", "optimizer_state", …
-std::string_view to_string(MemoryCategory category) noexcept;
-
-using BytesByCategory = std::array<std::int64_t, kMemoryCategories>;
 
 struct MemoryDevice {
   DeviceType type = DeviceType::Cpu;
@@ -59,30 +43,6 @@ struct MemoryDevice {
 std::string to_string(const MemoryDevice& device);
 Result<MemoryDevice> parse_memory_device(std::string_view text);
 
-// The numbers are PyTorch's.
-enum class MemoryAction : std::uint8_t { Preexisting = 1, Create, IncrementVersion, Destroy };
-
-struct MemoryBlock {
-  std::uint64_t address = 0;  // 0 if unknown
-  std::int64_t bytes = 0;     // if it was held before and never freed: estimated from its tensors
-  AllocationId birth;         // invalid if it was held before recording began
-  AllocationId death;         // invalid if it was still held at the end
-  SpanId span;                // the innermost span around its allocation
-  // The program's call in which it was allocated: the outermost operator, or the call of a
-  // gradient.
-  SpanId op;
-};
-
-struct MemoryEvent {
-  Nanos time_ns = 0;  // kBeforeRecording for Preexisting
-  std::uint32_t block = 0;
-  MemoryAction action = MemoryAction::Create;
-  // The category before and after. They differ only for IncrementVersion, when the block was
-  // written to.
-  MemoryCategory from = MemoryCategory::Unknown;
-  MemoryCategory to = MemoryCategory::Unknown;
-};
-inline constexpr Nanos kBeforeRecording = -1;
 inline constexpr std::size_t kNoEventNumber = static_cast<std::size_t>(-1);
 
 // Records that contradict each other.
@@ -104,9 +64,9 @@ struct MemoryPeak {
 struct DeviceMemory {
   MemoryDevice device;
   ProcessId process;
-  std::vector<MemoryBlock> blocks;
+  MemoryBlocks blocks;
   // In time order; blocks held before come first.
-  std::vector<MemoryEvent> events;
+  MemoryEvents events;
   MemoryPeak peak;
   MemoryProblems problems;
   std::vector<AllocationId> out_of_memory;  // requests that failed
@@ -145,17 +105,24 @@ class MemoryRun {
 
   bool next() noexcept {
     if (next_ == device_->events.size()) return false;
-    apply(device_->events[next_++]);
+    if (at_ + 1 >= read_) {
+      read_ = device_->events.read(next_, events_.data());
+      at_ = 0;
+    } else {
+      ++at_;
+    }
+    ++next_;
+    apply(events_[at_]);
     return true;
   }
-  const MemoryEvent& event() const noexcept { return device_->events[next_ - 1]; }
+  const MemoryEvent& event() const noexcept { return events_[at_]; }
   std::size_t number() const noexcept { return next_ - 1; }
   std::int64_t live_bytes() const noexcept { return live_bytes_; }
   const BytesByCategory& by_category() const noexcept { return by_category_; }
 
  private:
   void apply(const MemoryEvent& event) noexcept {
-    const std::int64_t bytes = device_->blocks[event.block].bytes;
+    const std::int64_t bytes = device_->blocks.bytes(event.block);
     const bool leaves = event.action >= MemoryAction::IncrementVersion;
     const bool arrives = event.action <= MemoryAction::IncrementVersion;
     by_category_[static_cast<std::size_t>(event.from)] -= leaves ? bytes : 0;
@@ -164,6 +131,9 @@ class MemoryRun {
   }
 
   const DeviceMemory* device_;
+  std::array<MemoryEvent, MemoryEvents::kAtOnce> events_{};  // those read last
+  std::size_t read_ = 0;                                     // of events_
+  std::size_t at_ = 0;                                       // the current one, in events_
   std::size_t next_ = 0;
   std::int64_t live_bytes_ = 0;
   BytesByCategory by_category_{};

@@ -33,7 +33,7 @@ class BlockFollower {
 
   FollowedBlocks run() {
     const std::vector<Call> calls = order_calls();
-    order_allocations();
+    out_.in_order = AllocationOrder(allocations_);
     out_.span_of_allocation = spans_of_allocations(trace_, out_.in_order);
     out_.block_of_allocation.pack();
     out_.block_of_allocation.resize(allocations_.size());
@@ -41,7 +41,8 @@ class BlockFollower {
     out_.block_of_use.assign(uses_.size(), kNoBlock);
     order_roles();
     auto call = calls.begin();
-    for (const AllocationId row : out_.in_order) {
+    for (std::size_t i = 0; i < out_.in_order.size(); ++i) {
+      const AllocationId row = out_.in_order[i];
       const Nanos time_ns = allocations_.time_ns[row];
       for (; call != calls.end() && call->start_ns <= time_ns; ++call) follow_call(*call);
       follow_roles_until(time_ns);
@@ -76,14 +77,6 @@ class BlockFollower {
     return calls;
   }
 
-  void order_allocations() {
-    reserve_big(out_.in_order, allocations_.size());
-    for (std::uint32_t row = 0; row < allocations_.size(); ++row) out_.in_order.emplace_back(row);
-    run_sort(out_.in_order, [this](AllocationId a, AllocationId b) {
-      return allocations_.time_ns[a] < allocations_.time_ns[b];
-    });
-  }
-
   void make_room() {
     std::size_t births = 0;
     allocations_.bytes.visit_stretches(
@@ -92,7 +85,7 @@ class BlockFollower {
         });
     // And some that existed before.
     const std::size_t blocks = births + births / 16 + 1024;
-    reserve_big(out_.blocks, blocks);
+    out_.blocks.reserve(blocks);
     reserve_big(out_.device_of_block, blocks);
     reserve_big(out_.is_tensor, blocks);
   }
@@ -170,19 +163,17 @@ class BlockFollower {
     return last_device_;
   }
 
-  bool is_alive(std::uint32_t block) const { return !out_.blocks[block].death.valid(); }
+  bool is_alive(std::uint32_t block) const { return !out_.blocks.death(block).valid(); }
 
   std::uint32_t find_alive(DeviceNumber device, std::uint64_t address) const {
     const std::uint32_t block = last_block_[device].find(address);
     return block != AddressMap::kNone && is_alive(block) ? block : kNoBlock;
   }
 
-  std::uint32_t add_block(DeviceNumber device, std::uint64_t address, std::int64_t bytes) {
+  std::uint32_t add_block(DeviceNumber device, std::uint64_t address, std::int64_t bytes,
+                          AllocationId birth = {}, SpanId span = {}) {
     const auto number = static_cast<std::uint32_t>(out_.blocks.size());
-    MemoryBlock block;
-    block.address = address;
-    block.bytes = bytes;
-    out_.blocks.push_back(block);
+    out_.blocks.push_back({address, bytes, birth, {}, span, {}});
     out_.device_of_block.push_back(device);
     out_.is_tensor.push_back(0);
     last_block_[device].set(address, number);
@@ -211,14 +202,13 @@ class BlockFollower {
   void give_birth(DeviceNumber device, AllocationId row, std::int64_t size) {
     const std::uint64_t address = allocations_.address[row];
     if (const std::uint32_t before = find_alive(device, address); before != kNoBlock) {
-      out_.blocks[before].death = row;
+      out_.blocks.set_death(before, row);
       out_.ended_by_birth.push_back(before);
       ++out_.devices[device].problems.double_births;
     }
     if (!untold_.empty()) untold_.erase({process_of(allocations_.track[row]), address});
-    const std::uint32_t block = add_block(device, address, size);
-    out_.blocks[block].birth = row;
-    out_.blocks[block].span = (*out_.span_of_allocation)[row.index()];
+    const std::uint32_t block =
+        add_block(device, address, size, row, (*out_.span_of_allocation)[row.index()]);
     out_.block_of_allocation.set(row, block);
   }
 
@@ -233,13 +223,15 @@ class BlockFollower {
       ++problems.double_frees;
       return;
     }
-    MemoryBlock& dying = out_.blocks[block];
-    if (!dying.birth.valid()) {
-      bytes_[device] += size - dying.bytes;
-      dying.bytes = size;
+    if (const std::int64_t known = out_.blocks.bytes(block); known != size) {
+      if (out_.blocks.birth(block).valid()) {
+        ++problems.sizes_that_differ;
+      } else {
+        bytes_[device] += size - known;
+        out_.blocks.set_bytes(block, size);
+      }
     }
-    problems.sizes_that_differ += dying.bytes != size ? 1 : 0;
-    dying.death = row;
+    out_.blocks.set_death(block, row);
     out_.block_of_allocation.set(row, block);
   }
 
@@ -297,13 +289,13 @@ class BlockFollower {
 
   // A block from before the recording is as large as the largest tensor seen in it.
   void grow_to(std::uint32_t block, OpArgumentId argument) {
-    MemoryBlock& grown = out_.blocks[block];
-    if (grown.birth.valid() || !argument.valid()) return;
+    if (out_.blocks.birth(block).valid() || !argument.valid()) return;
+    const std::int64_t known = out_.blocks.bytes(block);
     const std::int64_t bytes = tensor_bytes(trace_, argument);
     std::int64_t& all = bytes_[out_.device_of_block[block]];
-    if (bytes <= grown.bytes || bytes - grown.bytes > kMostBytes - all) return;
-    all += bytes - grown.bytes;
-    grown.bytes = bytes;
+    if (bytes <= known || bytes - known > kMostBytes - all) return;
+    all += bytes - known;
+    out_.blocks.set_bytes(block, bytes);
   }
 
   const Trace& trace_;
@@ -321,6 +313,23 @@ class BlockFollower {
 };
 
 }  // namespace
+
+AllocationOrder::AllocationOrder(const AllocationTable& allocations) : size_(allocations.size()) {
+  bool is_in_order = true;
+  Nanos last_ns = std::numeric_limits<Nanos>::min();
+  allocations.time_ns.visit_stretches([&](std::size_t, const Nanos* times, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      is_in_order = is_in_order && times[i] >= last_ns;
+      last_ns = times[i];
+    }
+  });
+  if (is_in_order) return;
+  reserve_big(rows_, size_);
+  for (std::uint32_t row = 0; row < size_; ++row) rows_.emplace_back(row);
+  run_sort(rows_, [&allocations](AllocationId a, AllocationId b) {
+    return allocations.time_ns[a] < allocations.time_ns[b];
+  });
+}
 
 FollowedBlocks follow_blocks(const Trace& trace) {
   return BlockFollower(trace).run();

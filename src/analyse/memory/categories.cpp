@@ -285,7 +285,7 @@ class Categoriser {
   }
 
   bool outlives(std::uint32_t block, std::uint32_t leaf) const {
-    const AllocationId death = followed_.blocks[block].death;
+    const AllocationId death = followed_.blocks.death(block);
     if (!death.valid()) return true;
     const auto next = std::upper_bound(accumulate_leaves_.begin(), accumulate_leaves_.end(), leaf);
     return next != accumulate_leaves_.end() &&

@@ -61,26 +61,25 @@ class EventLister {
   void hand_out_blocks() {
     current_.assign(followed_.blocks.size(), MemoryCategory::Unknown);
     std::vector<std::size_t> blocks(out_.size());
-    std::vector<std::size_t> events(out_.size());
+    Column<SpanId> ops;
+    ops.pack();
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
-      MemoryBlock& block = followed_.blocks[i];
-      if (block.bytes == 0) continue;
-      const std::size_t device = place_[followed_.device_of_block[i]];
-      block.op = op_of(block.span);
-      ++blocks[device];
-      events[device] += block.death.valid() ? 2 : 1;
+      const bool is_known = followed_.blocks.bytes(i) != 0;
+      ops.push_back(is_known ? op_of(followed_.blocks.span(i)) : SpanId());
+      if (!is_known) continue;
+      ++blocks[place_[followed_.device_of_block[i]]];
       current_[i] = categories_[flow_.version(i, 0)];
     }
-    for (std::size_t i = 0; i < out_.size(); ++i) reserve_big(out_[i].events, events[i]);
+    followed_.blocks.set_ops(std::move(ops));
     // They are many: those of a single device are not copied.
     if (out_.size() == 1 && blocks[0] == followed_.blocks.size()) {
       out_[0].blocks = std::move(followed_.blocks);
       return;
     }
-    for (std::size_t i = 0; i < out_.size(); ++i) reserve_big(out_[i].blocks, blocks[i]);
+    for (std::size_t i = 0; i < out_.size(); ++i) out_[i].blocks.reserve(blocks[i]);
     number_.assign(followed_.blocks.size(), kNoBlock);
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
-      if (followed_.blocks[i].bytes == 0) continue;
+      if (followed_.blocks.bytes(i) == 0) continue;
       DeviceMemory& device = device_of(i);
       number_[i] = static_cast<std::uint32_t>(device.blocks.size());
       device.blocks.push_back(followed_.blocks[i]);
@@ -91,9 +90,7 @@ class EventLister {
   std::uint32_t number_of(std::uint32_t block) const {
     return number_.empty() ? block : number_[block];
   }
-  const MemoryBlock& block_at(std::uint32_t number) const {
-    return followed_.blocks.empty() ? out_[0].blocks[number] : followed_.blocks[number];
-  }
+  const MemoryBlocks& blocks() const { return number_.empty() ? out_[0].blocks : followed_.blocks; }
 
   SpanId op_of(SpanId span) const {
     if (!span.valid()) return span;
@@ -109,7 +106,7 @@ class EventLister {
   void list_what_was_there() {
     is_alive_.assign(current_.size(), 0);
     for (std::uint32_t i = 0; i < current_.size(); ++i) {
-      if (number_of(i) == kNoBlock || block_at(i).birth.valid()) continue;
+      if (number_of(i) == kNoBlock || blocks().birth(i).valid()) continue;
       is_alive_[i] = 1;
       add(i, MemoryAction::Preexisting, kBeforeRecording, current_[i]);
     }
@@ -117,13 +114,15 @@ class EventLister {
 
   void list_what_happened() {
     const AllocationTable& allocations = trace_.allocations();
+    const std::size_t leaves = flow_.has_edges() ? flow_.leaves.size() : 0;
     std::size_t leaf = 0;
-    for (const AllocationId row : followed_.in_order) {
+    for (std::size_t i = 0; i < followed_.in_order.size(); ++i) {
+      const AllocationId row = followed_.in_order[i];
       const Nanos time_ns = allocations.time_ns[row];
-      for (; leaf < flow_.leaves.size() && start_ns(leaf) <= time_ns; ++leaf) list_writes(leaf);
+      for (; leaf < leaves && start_ns(leaf) <= time_ns; ++leaf) list_writes(leaf);
       list_allocation(row, time_ns);
     }
-    for (; leaf < flow_.leaves.size(); ++leaf) list_writes(leaf);
+    for (; leaf < leaves; ++leaf) list_writes(leaf);
   }
 
   Nanos start_ns(std::size_t leaf) const { return trace_.spans().start_ns[flow_.leaves[leaf]]; }
@@ -140,10 +139,10 @@ class EventLister {
   void list_allocation(AllocationId row, Nanos time_ns) {
     const std::uint32_t found = followed_.block_of_allocation[row];
     if (found == kNoBlock) return;
-    if (block_at(found).birth != row) return end(found, time_ns);
+    if (blocks().birth(found) != row) return end(found, time_ns);
     if (next_ended_ < followed_.ended_by_birth.size()) {
       const std::uint32_t before = followed_.ended_by_birth[next_ended_];
-      if (block_at(before).death == row) {
+      if (blocks().death(before) == row) {
         end(before, time_ns);
         ++next_ended_;
       }

@@ -43,16 +43,16 @@ class FlowTracer {
   // Parents come before their children.
   void find_leaves() {
     const SpanTable& spans = trace_.spans();
-    reserve_big(flow_.leaf_of_span, spans.size());
-    flow_.leaf_of_span.assign(spans.size(), kNoLeaf);
+    flow_.leaf_of_span.pack();
     reserve_big(flow_.leaves, spans.size());
     for (const SpanId span : trace_.all_spans()) {
       const SpanId parent = spans.parent[span];
-      std::uint32_t& leaf = flow_.leaf_of_span[span.index()];
-      if (parent.valid()) leaf = flow_.leaf_of_span[parent.index()];
-      if (leaf != kNoLeaf || !is_leaf(span)) continue;
-      leaf = static_cast<std::uint32_t>(flow_.leaves.size());
-      flow_.leaves.push_back(span);
+      std::uint32_t leaf = parent.valid() ? flow_.leaf_of_span[parent.index()] : kNoLeaf;
+      if (leaf == kNoLeaf && is_leaf(span)) {
+        leaf = static_cast<std::uint32_t>(flow_.leaves.size());
+        flow_.leaves.push_back(span);
+      }
+      flow_.leaf_of_span.push_back(leaf);
     }
     order_leaves();
     flow_.backward.reserve(flow_.leaves.size());
@@ -76,9 +76,12 @@ class FlowTracer {
       flow_.leaves[i] = before[order[i]];
       number[order[i]] = i;
     }
-    for (std::uint32_t& leaf : flow_.leaf_of_span) {
-      if (leaf != kNoLeaf) leaf = number[leaf];
-    }
+    flow_.leaf_of_span.change_stretches([&](std::size_t, std::uint32_t* leaves, std::size_t rows) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (leaves[i] != kNoLeaf) leaves[i] = number[leaves[i]];
+      }
+      return true;
+    });
   }
 
   bool is_leaf(SpanId span) {
@@ -112,16 +115,18 @@ class FlowTracer {
                              : writes      ? Effect::Writes
                                            : Effect::Reads});
     }
-    for (const AllocationId row : followed_.in_order) {
+    for (std::size_t i = 0; i < followed_.in_order.size(); ++i) {
+      const AllocationId row = followed_.in_order[i];
       const SpanId span = (*followed_.span_of_allocation)[row.index()];
       const std::uint32_t leaf = span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
       const std::uint32_t block = followed_.block_of_allocation[row.index()];
       if (leaf == kNoLeaf || block == kNoBlock || followed_.is_tensor[block] == 0) continue;
-      take(leaf, Item{block, followed_.blocks[block].birth == row ? Effect::Makes : Effect::Frees});
+      take(leaf, Item{block, followed_.blocks.birth(block) == row ? Effect::Makes : Effect::Frees});
     }
   }
 
   void gather_items() {
+    if (followed_.uses_by_span.empty()) return;
     items_first_.assign(flow_.leaves.size() + 1, 0);
     for_each_item([this](std::uint32_t leaf, Item) { ++items_first_[leaf + 1]; });
     for (std::size_t i = 1; i < items_first_.size(); ++i) items_first_[i] += items_first_[i - 1];
@@ -131,13 +136,8 @@ class FlowTracer {
   }
 
   void number_versions() {
+    if (followed_.uses_by_span.empty()) return;
     const std::size_t blocks = followed_.blocks.size();
-    if (items_.empty()) {  // each block has one version
-      flow_.edges_first.assign(flow_.leaves.size() + 1, 0);
-      flow_.versions_first.resize(blocks + 1);
-      std::iota(flow_.versions_first.begin(), flow_.versions_first.end(), 0U);
-      return;
-    }
     std::vector<std::int32_t> version(blocks, 0);
     std::vector<std::uint32_t> edge_of(blocks, 0);
     std::vector<std::uint32_t> edge_made_for(blocks, kNoLeaf);

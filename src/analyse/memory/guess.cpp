@@ -39,12 +39,10 @@ class Guess {
 
   std::vector<MemoryCategory> run() {
     phases_ = backward_phases(trace_, flow_);
-    std::vector<MemoryCategory> result(flow_.versions_first.back(), MemoryCategory::Unknown);
-    for (std::uint32_t block = 0; block < followed_.blocks.size(); ++block) {
-      const MemoryCategory category = of(followed_.blocks[block]);
-      std::fill(result.begin() + flow_.versions_first[block],
-                result.begin() + flow_.versions_first[block + 1], category);
-    }
+    std::vector<MemoryCategory> result;
+    result.reserve(followed_.blocks.size());
+    for (std::uint32_t block = 0; block < followed_.blocks.size(); ++block)
+      result.push_back(of(followed_.blocks.birth(block), followed_.blocks.death(block)));
     return result;
   }
 
@@ -54,13 +52,13 @@ class Guess {
     return span.valid() ? flow_.leaf_of_span[span.index()] : kNoLeaf;
   }
 
-  MemoryCategory of(const MemoryBlock& block) const {
-    const std::uint32_t born_in = leaf_of(block.birth);
+  MemoryCategory of(AllocationId birth, AllocationId death) const {
+    const std::uint32_t born_in = leaf_of(birth);
     if (born_in == kNoLeaf) return MemoryCategory::Unknown;
-    if (born_in == leaf_of(block.death)) return MemoryCategory::Temporary;
+    if (born_in == leaf_of(death)) return MemoryCategory::Temporary;
     const AllocationTable& allocations = trace_.allocations();
-    const Nanos born_ns = allocations.time_ns[block.birth];
-    const Nanos died_ns = block.death.valid() ? allocations.time_ns[block.death] : kNever;
+    const Nanos born_ns = allocations.time_ns[birth];
+    const Nanos died_ns = death.valid() ? allocations.time_ns[death] : kNever;
     const auto next = std::upper_bound(
         phases_.begin(), phases_.end(), born_ns,
         [](Nanos time_ns, const BackwardPhase& phase) { return time_ns < phase.start_ns; });

@@ -24,6 +24,22 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 constexpr std::uint32_t kNoBlock = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kNoLeaf = std::numeric_limits<std::uint32_t>::max();
 
+// Allocations in the order of their times. Most traces have them in that order already, which takes
+// no memory.
+class AllocationOrder {
+ public:
+  AllocationOrder() = default;
+  explicit AllocationOrder(const AllocationTable& allocations);
+  std::size_t size() const { return size_; }
+  AllocationId operator[](std::size_t i) const {
+    return rows_.empty() ? AllocationId(i) : rows_[i];
+  }
+
+ private:
+  std::size_t size_ = 0;
+  std::vector<AllocationId> rows_;  // empty if they are in order
+};
+
 // The blocks of all devices in one list, in the order in which they were first seen.
 struct FollowedBlocks {
   struct Device {
@@ -33,12 +49,12 @@ struct FollowedBlocks {
     std::vector<AllocationId> out_of_memory;
   };
   std::vector<Device> devices;
-  std::vector<MemoryBlock> blocks;
+  MemoryBlocks blocks;  // their operators are not known yet
   std::vector<std::uint16_t> device_of_block;
   std::vector<std::uint8_t> is_tensor;  // some operator received it
   std::vector<MemoryCategory> told;     // what the program itself says it is for
 
-  std::vector<AllocationId> in_order;  // allocations in time order
+  AllocationOrder in_order;
   // The innermost span around it.
   std::shared_ptr<const Column<SpanId>> span_of_allocation;
   Column<std::uint32_t> block_of_allocation{kNoBlock};  // kNoBlock if it was invalid
@@ -49,8 +65,8 @@ struct FollowedBlocks {
 FollowedBlocks follow_blocks(const Trace& trace);
 // A step of follow_blocks(): the spans as recorded, else found by their times. Valid while the
 // trace lives.
-std::shared_ptr<const Column<SpanId>> spans_of_allocations(
-    const Trace& trace, const std::vector<AllocationId>& in_order);
+std::shared_ptr<const Column<SpanId>> spans_of_allocations(const Trace& trace,
+                                                           const AllocationOrder& in_order);
 
 // For which names of a trace a predicate is true. It is asked once for each name, not for each
 // span.
@@ -87,12 +103,15 @@ struct Edge {
 struct Flow {
   std::vector<SpanId> leaves;          // in the order of their starts
   std::vector<std::uint8_t> backward;  // by leaf: within a gradient's call
-  std::vector<std::uint32_t> leaf_of_span;
+  Column<std::uint32_t> leaf_of_span{kNoLeaf};
+  // Without the tensors of operators there are no edges, and each block has one version.
   std::vector<Edge> edges;
   std::vector<std::uint32_t> edges_first;     // by leaf, and the end
   std::vector<std::uint32_t> versions_first;  // by block in lists of versions, and the end
 
+  bool has_edges() const { return !edges.empty(); }
   std::uint32_t version(std::uint32_t block, std::int32_t number) const {
+    if (versions_first.empty()) return block;
     return versions_first[block] + static_cast<std::uint32_t>(number);
   }
   std::uint32_t in(const Edge& edge) const { return version(edge.block, edge.version); }

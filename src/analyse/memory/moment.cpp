@@ -18,8 +18,8 @@ void ask_allocator(const MemoryProfile& profile, const DeviceMemory& device, std
                    MemoryMoment& moment) {
   const AllocationTable& allocations = profile.trace.allocations();
   const auto row_of = [&](std::size_t i) {
-    const MemoryEvent& at = device.events[i];
-    const MemoryBlock& block = device.blocks[at.block];
+    const MemoryEvent at = device.events[i];
+    const MemoryBlock block = device.blocks[at.block];
     if (at.action == MemoryAction::Create) return block.birth;
     return at.action == MemoryAction::Destroy ? block.death : AllocationId();
   };
@@ -52,7 +52,7 @@ std::vector<MemoryShare> shares(const DeviceMemory& device, const std::vector<st
   std::unordered_map<std::string, std::size_t> by_name;  // several keys may have one text
   std::vector<MemoryShare> rows;
   for (const std::uint32_t number : alive) {
-    const MemoryBlock& block = device.blocks[number];
+    const MemoryBlock block = device.blocks[number];
     const auto [found, is_new] = by_key.try_emplace(key(places, block), 0);
     if (is_new) {
       const auto [row, is_new_name] = by_name.try_emplace(text(places, block), rows.size());
@@ -98,7 +98,7 @@ MemoryMoment memory_moment(const MemoryProfile& profile, const DeviceMemory& dev
   }
   std::stable_sort(moment.blocks.begin(), moment.blocks.end(),
                    [&device](std::uint32_t a, std::uint32_t b) {
-                     return device.blocks[a].bytes > device.blocks[b].bytes;
+                     return device.blocks.bytes(a) > device.blocks.bytes(b);
                    });
   for (const std::uint32_t block : moment.blocks) moment.categories.push_back(category[block]);
   ask_allocator(profile, device, event, moment);

@@ -15,10 +15,11 @@ class SpanFinder {
   SpanFinder(const Trace& trace, Column<SpanId>& found) : trace_(trace), found_(found) {}
 
   // `rows` are in time order.
-  void run(const std::vector<AllocationId>& rows) {
+  void run(const AllocationOrder& rows) {
     const std::size_t tracks = trace_.tracks().size();
     at_.assign(tracks, 0);
-    for (const AllocationId row : rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const AllocationId row = rows[i];
       const TrackId track = trace_.allocations().track[row];
       if (track.valid()) found_.set(row.index(), around(track, trace_.allocations().time_ns[row]));
     }
@@ -43,8 +44,8 @@ class SpanFinder {
 
 }  // namespace
 
-std::shared_ptr<const Column<SpanId>> spans_of_allocations(
-    const Trace& trace, const std::vector<AllocationId>& in_order) {
+std::shared_ptr<const Column<SpanId>> spans_of_allocations(const Trace& trace,
+                                                           const AllocationOrder& in_order) {
   const Column<SpanId>& recorded = trace.allocations().span;
   if (recorded.materialised()) return {std::shared_ptr<const void>(), &recorded};
   auto found = std::make_shared<Column<SpanId>>();

@@ -10,6 +10,7 @@
 #include "analyse/memory/places.h"
 #include "analyse/time/steady.h"
 #include "analyse/time/whole_steps.h"
+#include "base/big_vector.h"
 #include "sonde/analyse/memory_report.h"
 
 namespace sonde {
@@ -27,6 +28,7 @@ template <typename Key>
 Grouping group_blocks(const DeviceMemory& device, Key key) {
   Grouping out;
   std::unordered_map<std::uint64_t, std::uint32_t> rows;
+  reserve_big(out.row_of_block, device.blocks.size());
   for (std::uint32_t i = 0; i < device.blocks.size(); ++i) {
     const auto [found, is_new] =
         rows.try_emplace(key(device.blocks[i]), static_cast<std::uint32_t>(out.example.size()));
@@ -88,11 +90,13 @@ std::vector<OpMemory> memory_by_op(const MemoryProfile& profile, const DeviceMem
       group_blocks(device, [&](const MemoryBlock& block) { return places.op_key(block); });
   std::vector<OpMemory> rows(groups.example.size());
   std::vector<std::int64_t> live(rows.size(), 0);
+  MemoryRun run(device);
   for (std::size_t i = 0; i < device.events.size(); ++i) {
-    const MemoryEvent& event = device.events[i];
+    run.next();
+    const MemoryEvent& event = run.event();
     if (event.action != MemoryAction::IncrementVersion) {
       const std::uint32_t at = groups.row_of_block[event.block];
-      const std::int64_t bytes = device.blocks[event.block].bytes;
+      const std::int64_t bytes = device.blocks.bytes(event.block);
       const bool leaves = event.action == MemoryAction::Destroy;
       live[at] += leaves ? -bytes : bytes;
       rows[at].most_live_bytes = std::max(rows[at].most_live_bytes, live[at]);
@@ -123,7 +127,7 @@ std::vector<StepMemory> memory_by_step(const MemoryProfile& profile, const Devic
     for (; next < device.events.size() && device.events[next].time_ns <= time_ns; ++next) {
       run.next();
       if (row == nullptr) continue;
-      const std::int64_t bytes = device.blocks[run.event().block].bytes;
+      const std::int64_t bytes = device.blocks.bytes(run.event().block);
       if (run.event().action == MemoryAction::Create) row->allocated_bytes += bytes;
       if (run.event().action == MemoryAction::Destroy) row->freed_bytes += bytes;
       row->peak_bytes = std::max(row->peak_bytes, run.live_bytes());
@@ -169,8 +173,8 @@ std::vector<MemoryLeak> memory_leaks(const MemoryProfile& profile, const DeviceM
     return row->second;
   };
   for (std::uint32_t i = 0; i < device.blocks.size(); ++i) {
-    const MemoryBlock& block = device.blocks[i];
-    if (!block.birth.valid()) continue;
+    if (!device.blocks.birth(i).valid()) continue;
+    const MemoryBlock block = device.blocks[i];
     if (block.death.valid() && profile.died_ns(block) <= last_end_ns) continue;
     const Nanos born_ns = profile.born_ns(block);
     const auto after =

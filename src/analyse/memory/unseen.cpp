@@ -14,7 +14,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <queue>
 #include <string_view>
 #include <tuple>
 
@@ -98,10 +97,17 @@ class UnseenTensors {
   void find_devices() {
     std::map<std::pair<std::uint32_t, DeviceNumber>, std::uint64_t> counts;
     const AllocationTable& allocations = trace_.allocations();
-    for (const AllocationId row : followed_.in_order) {
+    // Neighbours are nearly always on one thread and one device.
+    std::pair<std::uint32_t, DeviceNumber> last_place;
+    std::uint64_t* last_count = nullptr;
+    for (std::size_t i = 0; i < followed_.in_order.size(); ++i) {
+      const AllocationId row = followed_.in_order[i];
       const std::uint32_t block = followed_.block_of_allocation[row.index()];
       if (block == kNoBlock) continue;
-      ++counts[{allocations.track[row].value(), followed_.device_of_block[block]}];
+      const std::pair place(allocations.track[row].value(), followed_.device_of_block[block]);
+      if (last_count == nullptr || place != last_place) last_count = &counts[place];
+      last_place = place;
+      ++*last_count;
     }
     std::map<std::uint32_t, std::uint64_t> most;
     for (const auto& [place, count] : counts) {
@@ -125,7 +131,7 @@ class UnseenTensors {
   void add_up_bytes() {
     bytes_.assign(followed_.devices.size(), 0);
     for (std::size_t i = 0; i < followed_.blocks.size(); ++i)
-      bytes_[followed_.device_of_block[i]] += followed_.blocks[i].bytes;
+      bytes_[followed_.device_of_block[i]] += followed_.blocks.bytes(i);
   }
 
   // Notes when blocks lived that may be parameters or state. Nothing else is known about them.
@@ -133,7 +139,7 @@ class UnseenTensors {
     const AllocationTable& allocations = trace_.allocations();
     for (std::uint32_t i = 0; i < followed_.blocks.size(); ++i) {
       if (categories_[flow_.version(i, 0)] != MemoryCategory::Unknown) continue;
-      const MemoryBlock& block = followed_.blocks[i];
+      const MemoryBlock block = followed_.blocks[i];
       Lives& lives = kept_[{followed_.device_of_block[i], given_out(block.bytes)}];
       lives.births.push_back(block.birth.valid() ? allocations.time_ns[block.birth]
                                                  : trace_.first_ns());
@@ -237,7 +243,6 @@ class UnseenTensors {
       followed_.blocks.push_back(block);
       followed_.device_of_block.push_back(kind.device);
       followed_.is_tensor.push_back(1);
-      flow_.versions_first.push_back(flow_.versions_first.back() + 1);
       categories_.push_back(category);
     }
     if (count <= 0) return;
@@ -248,50 +253,70 @@ class UnseenTensors {
   // The largest live block of each device, as time goes on.
   class Alive {
    public:
-    explicit Alive(std::size_t devices) : blocks_(devices) {}
-    void add(DeviceNumber device, std::int64_t bytes, Nanos death_ns) {
-      blocks_[device].push({bytes, death_ns});
+    explicit Alive(std::size_t devices) : devices_(devices) {}
+    void add(DeviceNumber device, std::int64_t bytes, Nanos death_ns, Nanos now_ns) {
+      Device& of = devices_[device];
+      if (of.blocks.size() >= of.limit) of.drop_dead(now_ns);
+      of.blocks.emplace_back(bytes, death_ns);
+      std::push_heap(of.blocks.begin(), of.blocks.end());
     }
     std::int64_t largest(DeviceNumber device, Nanos time_ns) {
-      auto& blocks = blocks_[device];
-      while (!blocks.empty() && blocks.top().second < time_ns) blocks.pop();
-      return blocks.empty() ? 0 : blocks.top().first;
+      std::vector<Block>& blocks = devices_[device].blocks;
+      while (!blocks.empty() && blocks.front().second < time_ns) {
+        std::pop_heap(blocks.begin(), blocks.end());
+        blocks.pop_back();
+      }
+      return blocks.empty() ? 0 : blocks.front().first;
     }
 
    private:
-    std::vector<std::priority_queue<std::pair<std::int64_t, Nanos>>> blocks_;
+    using Block = std::pair<std::int64_t, Nanos>;  // bytes, death
+    struct Device {
+      // The dead below others are dropped when the heap has grown to twice what was alive.
+      void drop_dead(Nanos now_ns) {
+        std::erase_if(blocks, [now_ns](const Block& block) { return block.second < now_ns; });
+        std::make_heap(blocks.begin(), blocks.end());
+        limit = std::max(kLeastLimit, 2 * blocks.size());
+      }
+      std::vector<Block> blocks;  // a heap
+      std::size_t limit = kLeastLimit;
+    };
+    static constexpr std::size_t kLeastLimit = 4096;
+    std::vector<Device> devices_;
   };
 
   // Only calls that allocate on their thread's device count. Their tensors are on that device too,
   // except for calls that copy tensors from elsewhere.
   void find_inputs(std::size_t blocks_seen) {
     const AllocationTable& allocations = trace_.allocations();
-    const auto death_of = [&](const MemoryBlock& block) {
-      return block.death.valid() ? allocations.time_ns[block.death] : trace_.last_ns();
-    };
+    const MemoryBlocks& blocks = followed_.blocks;
+    const AllocationOrder& in_order = followed_.in_order;
     Alive alive(followed_.devices.size());
+    const auto add_alive = [&](std::size_t block, Nanos now_ns) {
+      const AllocationId death = blocks.death(block);
+      alive.add(followed_.device_of_block[block], blocks.bytes(block),
+                death.valid() ? allocations.time_ns[death] : trace_.last_ns(), now_ns);
+    };
     for (std::size_t i = 0; i < blocks_seen; ++i) {
-      const MemoryBlock& block = followed_.blocks[i];
-      if (!block.birth.valid())
-        alive.add(followed_.device_of_block[i], block.bytes, death_of(block));
+      if (!blocks.birth(i).valid()) add_alive(i, std::numeric_limits<Nanos>::min());
     }
-    auto row = followed_.in_order.begin();
+    std::size_t next = 0;  // in in_order
     auto step = optimizer_steps_.begin();
     for (std::size_t i = 0; i < flow_.leaves.size(); ++i) {
       const SpanId leaf = flow_.leaves[i];
       const Nanos start_ns = trace_.spans().start_ns[leaf];
-      for (; row != followed_.in_order.end() && allocations.time_ns[*row] < start_ns; ++row) {
-        const std::uint32_t block = followed_.block_of_allocation[row->index()];
-        if (block == kNoBlock || followed_.blocks[block].birth != *row) continue;
-        alive.add(followed_.device_of_block[block], followed_.blocks[block].bytes,
-                  death_of(followed_.blocks[block]));
+      for (; next < in_order.size() && allocations.time_ns[in_order[next]] < start_ns; ++next) {
+        const AllocationId row = in_order[next];
+        const std::uint32_t block = followed_.block_of_allocation[row.index()];
+        if (block != kNoBlock && blocks.birth(block) == row)
+          add_alive(block, allocations.time_ns[row]);
       }
       while (step != optimizer_steps_.end() && trace_.end_ns(*step) < start_ns) ++step;
       const bool in_step =
           step != optimizer_steps_.end() && trace_.spans().start_ns[*step] <= start_ns;
       if (in_step || flow_.backward[i] != 0 || transfers_.has(leaf)) continue;
       const std::optional<DeviceNumber> device = device_of(leaf);
-      if (device && allocates_on(*device, leaf, row)) find_inputs_of(leaf, *device, alive);
+      if (device && allocates_on(*device, leaf, next)) find_inputs_of(leaf, *device, alive);
     }
   }
 
@@ -300,14 +325,15 @@ class UnseenTensors {
            name == "aten::pin_memory";
   }
 
-  bool allocates_on(DeviceNumber device, SpanId leaf,
-                    std::vector<AllocationId>::const_iterator row) const {
+  // `next` is the first allocation, in their order, that is not before the call.
+  bool allocates_on(DeviceNumber device, SpanId leaf, std::size_t next) const {
     const AllocationTable& allocations = trace_.allocations();
-    for (; row != followed_.in_order.end(); ++row) {
-      if (allocations.time_ns[*row] > trace_.end_ns(leaf)) return false;
-      const std::uint32_t block = followed_.block_of_allocation[row->index()];
-      if (block == kNoBlock || followed_.blocks[block].birth != *row) continue;
-      if (allocations.track[*row] != trace_.spans().track[leaf]) continue;
+    for (; next < followed_.in_order.size(); ++next) {
+      const AllocationId row = followed_.in_order[next];
+      if (allocations.time_ns[row] > trace_.end_ns(leaf)) return false;
+      const std::uint32_t block = followed_.block_of_allocation[row.index()];
+      if (block == kNoBlock || followed_.blocks.birth(block) != row) continue;
+      if (allocations.track[row] != trace_.spans().track[leaf]) continue;
       return followed_.device_of_block[block] == device;
     }
     return false;

@@ -25,7 +25,7 @@ std::vector<std::string> stayed(MemoryTrace& t) {
   std::vector<std::string> all;
   for (const DeviceMemory& device : profile.devices) {
     for (const MemoryEvent& event : device.events) {
-      const MemoryBlock& block = device.blocks[event.block];
+      const MemoryBlock block = device.blocks[event.block];
       if (event.action != MemoryAction::Preexisting || block.death.valid()) continue;
       all.push_back(std::string(to_string(event.to)) + " " + std::to_string(block.bytes));
     }

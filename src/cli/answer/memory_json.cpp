@@ -75,7 +75,7 @@ class MemoryJson {
   void blocks(const MemoryMoment& at) {
     std::size_t i = 0;
     list("blocks", at.blocks, [&](std::uint32_t number) {
-      const MemoryBlock& block = report_.device.blocks[number];
+      const MemoryBlock block = report_.device.blocks[number];
       json_.key("bytes").value(block.bytes);
       json_.key("address").value(block.address);
       json_.key("category").value(to_string(at.categories[i++]));

@@ -118,7 +118,7 @@ class MemoryText : TextLines {
         "each",
         "bytes", "category", "allocated", "held");
     rows(peak.blocks.size(), [&](std::size_t i) {
-      const MemoryBlock& block = report_.device.blocks[peak.blocks[i]];
+      const MemoryBlock block = report_.device.blocks[peak.blocks[i]];
       const Nanos born_ns = report_.profile.born_ns(block);
       const Nanos died_ns = report_.profile.died_ns(block);
       const bool before = !block.birth.valid();

@@ -182,7 +182,7 @@ std::vector<float> memory_values(const TraceAnswers& answers, const Curve& curve
   MemoryRun run(*device);
   while (run.next()) {
     const MemoryEvent& event = run.event();
-    const MemoryBlock& block = device->blocks[event.block];
+    const MemoryBlock block = device->blocks[event.block];
     for (std::size_t i = 0; i < kMemoryCategories; ++i)
       values[i] = static_cast<double>(run.by_category()[i]);
     const AllocationId row = event.action == MemoryAction::Destroy  ? block.death
