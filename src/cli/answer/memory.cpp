@@ -5,12 +5,15 @@
 #include "cli/answer/memory.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/parallel.h"
 #include "cli/answers.h"
 #include "cli/print/progress.h"
 #include "sonde/view/memory_timeline.h"
@@ -48,12 +51,15 @@ Result<std::vector<MemoryReport>> reports_of(const MemoryCommand& options,
 }  // namespace
 
 MemoryReport::MemoryReport(const MemoryProfile& whole, const DeviceMemory& one)
-    : profile(whole),
-      device(one),
-      peak(memory_moment(whole, one, one.peak.event)),
-      ops(memory_by_op(whole, one)),
-      steps(memory_by_step(whole, one)),
-      leaks(memory_leaks(whole, one)) {
+    : profile(whole), device(one) {
+  constexpr std::size_t kFewEvents = 65536;  // for which a thread is not worth starting
+  const std::array<std::function<void()>, 4> parts = {
+      [&] { ops = memory_by_op(whole, one); }, [&] { steps = memory_by_step(whole, one); },
+      [&] { leaks = memory_leaks(whole, one); },
+      [&] { peak = memory_moment(whole, one, one.peak.event); }};
+  parallel_for(
+      parts.size(), [&](std::size_t part) { parts.at(part)(); },
+      one.events.size() < kFewEvents ? 1 : 0);
   for (const AllocationId row : one.out_of_memory) {
     if (out_of_memory.size() == kMostOutOfMemory) break;
     const Nanos time_ns = whole.trace.allocations().time_ns[row];
