@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyse/report/op_runs.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+
 namespace sonde::detail {
 namespace {
 
@@ -51,6 +55,19 @@ class SiblingLists {
   std::size_t depth_ = 0;
 };
 
+// How far away the next operator with the same name is, for each; at most kLongestPeriod + 1.
+std::vector<std::uint8_t> next_alike(const std::vector<StringId>& names) {
+  constexpr std::size_t kFar = kLongestPeriod + 1;
+  std::vector<std::uint8_t> next(names.size(), kFar);
+  std::unordered_map<std::uint32_t, std::size_t> last;  // by name
+  for (std::size_t at = names.size(); at-- > 0;) {
+    const auto [found, is_new] = last.try_emplace(names[at].value(), at);
+    if (!is_new) next[at] = static_cast<std::uint8_t>(std::min(kFar, found->second - at));
+    found->second = at;
+  }
+  return next;
+}
+
 // How many names, from the first on, equal the name `period` positions before.
 std::size_t repeated(const std::vector<StringId>& names, std::size_t first, std::size_t period) {
   std::size_t at = first + period;
@@ -72,9 +89,10 @@ std::vector<OpRun> op_runs(const Trace& trace, std::span<const SpanId> siblings)
   std::vector<StringId> names;
   names.reserve(siblings.size());
   for (const SpanId op : siblings) names.push_back(trace.spans().name[op]);
+  const std::vector<std::uint8_t> next = next_alike(names);
   for (std::size_t first = 0; first + kLeastRepeats <= names.size();) {
     std::size_t length = 0;
-    for (std::size_t period = 1; period <= kLongestPeriod && length == 0; ++period) {
+    for (std::size_t period = next[first]; period <= kLongestPeriod && length == 0; ++period) {
       if (first + period * kLeastRepeats > names.size()) break;
       const std::size_t whole = repeated(names, first, period) / period * period;
       if (whole / period < kLeastRepeats) continue;

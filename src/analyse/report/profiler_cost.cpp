@@ -55,11 +55,12 @@ Nanos own_cost_ns(const Trace& trace, const SteadyPart& steady) {
   const RecordingPrices prices(trace);
   if (!prices.known()) return 0;
   const AllocationTable& allocations = trace.allocations();
+  CoverageCursor in_steady(steady.covers);
   double ns = 0;
   for (const SpanId span : trace.all_spans())
-    if (steady.has(trace.spans().start_ns[span])) ns += prices.of(trace, span);
+    if (in_steady.has(trace.spans().start_ns[span])) ns += prices.of(trace, span);
   for (std::size_t i = 0; i < allocations.size(); ++i)
-    if (steady.has(allocations.time_ns[i])) ns += prices.allocation_ns;
+    if (in_steady.has(allocations.time_ns[i])) ns += prices.allocation_ns;
   return static_cast<Nanos>(std::min(ns, 9e18));
 }
 
@@ -70,6 +71,7 @@ ProfilerCost profiler_cost(const Trace& trace, const SteadyPart& steady) {
     if (is_set(trace, option)) cost.options.emplace_back(option);
   const Nanos operator_ns = kOperatorNs + (is_set(trace, "record_shapes") ? kShapesNs : 0);
   const SpanTable& spans = trace.spans();
+  CoverageCursor in_steady(steady.covers);
   std::uint64_t events = 0;
   for (const SpanId span : trace.all_spans()) {
     const SpanKind kind = spans.kind[span];
@@ -79,11 +81,11 @@ ProfilerCost profiler_cost(const Trace& trace, const SteadyPart& steady) {
                                                              : 0;
     if (each_ns == 0) continue;
     ++events;
-    if (steady.has(spans.start_ns[span])) add_to(cost.time_ns, each_ns);
+    if (in_steady.has(spans.start_ns[span])) add_to(cost.time_ns, each_ns);
   }
   const AllocationTable& allocations = trace.allocations();
   for (std::size_t i = 0; i < allocations.size(); ++i)
-    if (steady.has(allocations.time_ns[i])) add_to(cost.time_ns, kAllocationNs);
+    if (in_steady.has(allocations.time_ns[i])) add_to(cost.time_ns, kAllocationNs);
   const double cold =
       events > kColdEvents ? static_cast<double>(kColdEvents) / static_cast<double>(events) : 1;
   const double factor = 1 + (kColdFactor - 1) * cold;

@@ -3,15 +3,40 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "base/run_sort.h"
 
 namespace sonde::detail {
+namespace {
+
+// The first stretch that begins after a time.
+std::vector<Coverage::Stretch>::const_iterator first_after(
+    const std::vector<Coverage::Stretch>& stretches, Nanos time_ns) noexcept {
+  return std::upper_bound(
+      stretches.begin(), stretches.end(), time_ns,
+      [](Nanos time, const Coverage::Stretch& stretch) { return time < stretch.begin_ns; });
+}
+
+}  // namespace
+
+bool Coverage::has(Nanos time_ns) const noexcept {
+  const auto after = first_after(stretches_, time_ns);
+  return after != stretches_.begin() && time_ns < std::prev(after)->end_ns;
+}
+
+void CoverageCursor::move_to(Nanos time_ns) noexcept {
+  const auto after = first_after(stretches_, time_ns);
+  from_ns_ = std::numeric_limits<Nanos>::min();
+  to_ns_ = after != stretches_.end() ? after->begin_ns : std::numeric_limits<Nanos>::max();
+  is_covered_ = after != stretches_.begin() && time_ns < std::prev(after)->end_ns;
+  if (after == stretches_.begin()) return;
+  from_ns_ = is_covered_ ? std::prev(after)->begin_ns : std::prev(after)->end_ns;
+  if (is_covered_) to_ns_ = std::prev(after)->end_ns;
+}
 
 Nanos Coverage::until_ns(Nanos time_ns) const noexcept {
-  const auto after =
-      std::upper_bound(stretches_.begin(), stretches_.end(), time_ns,
-                       [](Nanos time, const Stretch& stretch) { return time < stretch.begin_ns; });
+  const auto after = first_after(stretches_, time_ns);
   if (after == stretches_.begin()) return 0;
   const Stretch& last = *std::prev(after);
   return last.before_ns + std::min(time_ns, last.end_ns) - last.begin_ns;

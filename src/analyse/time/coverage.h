@@ -47,6 +47,8 @@ class Coverage {
   Nanos within_ns(Nanos from_ns, Nanos to_ns) const noexcept {
     return until_ns(to_ns) - until_ns(from_ns);
   }
+  // Whether a moment is covered.
+  bool has(Nanos time_ns) const noexcept;
   const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
 
  private:
@@ -54,6 +56,25 @@ class Coverage {
   Nanos until_ns(Nanos time_ns) const noexcept;
 
   std::vector<Stretch> stretches_;
+};
+
+// Answers has() for many moments. Quick while they are near one another.
+class CoverageCursor {
+ public:
+  explicit CoverageCursor(const Coverage& coverage) : stretches_(coverage.stretches()) {}
+  bool has(Nanos time_ns) noexcept {
+    if (time_ns < from_ns_ || time_ns >= to_ns_) move_to(time_ns);
+    return is_covered_;
+  }
+
+ private:
+  void move_to(Nanos time_ns) noexcept;
+
+  const std::vector<Coverage::Stretch>& stretches_;
+  // What is known: all of this time is covered, or none of it.
+  Nanos from_ns_ = 0;
+  Nanos to_ns_ = 0;
+  bool is_covered_ = false;
 };
 
 // Collects stretches in any order and makes a Coverage of them.

@@ -48,6 +48,19 @@ TEST(Coverage, KnowsHowLongTwoCover) {
   EXPECT_EQ(overlap_ns(b, a), 10);
 }
 
+TEST(Coverage, HasItsMomentsInWhateverOrderItIsAsked) {
+  detail::Coverage c;
+  c.add(10, 20);
+  c.add(40, 50);
+  detail::CoverageCursor cursor(c);
+  for (const Nanos time_ns : {5, 10, 11, 19, 20, 30, 39, 40, 49, 50, 60, 15, 9, 45, 25, 0})
+    EXPECT_EQ(cursor.has(time_ns), c.has(time_ns)) << time_ns;
+  EXPECT_TRUE(c.has(10));
+  EXPECT_FALSE(c.has(20));
+  detail::Coverage none;
+  EXPECT_FALSE(detail::CoverageCursor(none).has(1));
+}
+
 TEST(DeviceTime, CountsOverlappingStreamsOnce) {
   const DeviceTime device = only(sketch(R"(
       gpu0/stream7   aaaa....bb

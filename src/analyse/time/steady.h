@@ -28,7 +28,7 @@ struct SteadyPart {
   SpanId start_span;   // what took longest in that time
   Nanos step_ns = 0;   // the median of its steps
 
-  bool has(Nanos time_ns) const { return covers.within_ns(time_ns, time_ns + 1) > 0; }
+  bool has(Nanos time_ns) const { return covers.has(time_ns); }
 };
 
 // `main` is the thread that iterates, if there are no steps.
