@@ -158,7 +158,11 @@ Result<Gunzipped> gunzip(Bytes bytes, InflateListener* listener, const InflateBo
   Inflater inflater;
   Bytes in = bytes;
   for (;;) {
-    if (!out.text.has_room(kLeastRoom)) along.stop();
+    if (!out.text.has_room(kLeastRoom)) {
+      along.stop();
+      if (listener != nullptr && listener->gave_back())
+        return Failure(ErrorCode::Corrupt, "the text is longer than the file says");
+    }
     SONDE_TRY(std::span<std::uint8_t> room, out.text.room(kLeastRoom));
     room = room.first(std::min(room.size(), kToldAtOnce));
     const std::size_t in_before = in.size();

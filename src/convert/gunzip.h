@@ -37,6 +37,9 @@ class InflateListener {
   // The text is about to be moved, because it is longer, or given up, because gunzip() fails.
   // Nobody may read it any more.
   virtual void moves() = 0;
+  // Whether it gave back some of the text that it no longer needed. That now reads as zeros, so the
+  // text is of no use without what the listener made of it.
+  virtual bool gave_back() const { return false; }
 };
 
 // Keeps a small file from filling the memory.
@@ -49,8 +52,9 @@ struct InflateBounds {
 
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-// Reads any number of members one after the other. Fails if memory runs out or the bounds are
-// exceeded. The message names no file.
+// Reads any number of members one after the other. Fails if memory runs out, the bounds are
+// exceeded, or the text must be moved after the listener gave some of it back. The message names no
+// file.
 Result<Gunzipped> gunzip(std::span<const std::uint8_t> bytes, InflateListener* listener = nullptr,
                          const InflateBounds& bounds = {});
 

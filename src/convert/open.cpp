@@ -58,10 +58,12 @@ Result<OpenedFile> read_gzip(const PaddedBytes& file, const std::string& path,
   const unsigned threads =
       options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   Result<Gunzipped> read = Failure(ErrorCode::Invalid, {});
-  EarlyStretches early(threads);  // ends before the text that it reads
-  read = gunzip(
-      file.bytes(), &early,
-      {.most_bytes = most_inflated(file.bytes().size(), options), .judge = is_worth_reading});
+  EarlyStretches early(threads, ReadText::IsGivenBack);  // ends before the text that it reads
+  const InflateBounds bounds = {.most_bytes = most_inflated(file.bytes().size(), options),
+                                .judge = is_worth_reading};
+  read = gunzip(file.bytes(), &early, bounds);
+  // The size in the file was wrong, and too much was read when that became known.
+  if (!read && early.gave_back()) read = gunzip(file.bytes(), nullptr, bounds);
   if (!read) return Failure(read.error().code, path + ": " + read.error().message);
   const Gunzipped& gunzipped = *read;
   std::vector<Reading> readings = early.finish(gunzipped.text.text());

@@ -189,6 +189,22 @@ TEST(Gunzip, StopsWhoReadsAlongBeforeItGivesTheTextUp) {
   EXPECT_FALSE(reader.is_reading);
 }
 
+// The size in the file is that of its last member, so the text outgrows its place while it is read.
+TEST_F(OpenTrace, ReadsATextThatIsLongerThanItsFileSays) {
+  std::string events;
+  for (int i = 0; i < 120'000; ++i)
+    events += R"({"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": )" +
+              std::to_string(i) +
+              R"(, "dur": 1, "args": {"note": "x"}},)"
+              "\n";
+  const std::string text = R"({"traceEvents": [)" + events + events + events;
+  const std::string rest = events.substr(0, events.size() - 2) + "]}";
+  const Result<Trace> trace = open(gzipped(text) + gzipped(rest));
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->spans().size(), 480'000U);
+  EXPECT_TRUE(trace->ledger().empty());
+}
+
 TEST(SizeLimits, AreFarAboveWhatTracesTakeAndCanBeLifted) {
   EXPECT_EQ(most_inflated(1'000, {}), std::uint64_t{512} << 20);
   EXPECT_EQ(most_inflated(std::uint64_t{1} << 30, {}), std::uint64_t{100} << 30);

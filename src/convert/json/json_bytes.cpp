@@ -104,6 +104,10 @@ Result<PaddedBytes> PaddedBytes::map_file(const std::string& path) {
   return bytes;
 }
 
+void PaddedBytes::forget(char* pages, std::size_t bytes) {
+  ::madvise(pages, bytes, MADV_DONTNEED);
+}
+
 bool PaddedBytes::has_room(std::size_t bytes) const {
   return mapped_ - size_ - kJsonPadding >= bytes;
 }

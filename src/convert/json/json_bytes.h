@@ -41,6 +41,8 @@ class PaddedBytes {
   // Whether that leaves the text where it is.
   bool has_room(std::size_t bytes) const;
   void add(std::size_t bytes) { size_ += bytes; }
+  // Gives whole pages of text back to the system; they read as zeros from then on. Not for files.
+  static void forget(char* pages, std::size_t bytes);
 
  private:
   PaddedBytes() = default;

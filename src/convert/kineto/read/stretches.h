@@ -8,6 +8,7 @@
 //   SONDE_TRY(Gunzipped out, gunzip(file.bytes(), &early));   // reads meanwhile
 //   std::vector<Reading> readings = early.finish(out.text.text());
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -52,11 +53,17 @@ struct PartSizes {
 Reading read_part(const char* text, std::size_t number, const PartSizes& sizes,
                   std::optional<std::size_t> text_bytes);
 
+// What becomes of text that has been read. IsGivenBack: the system gets its pages, but for those
+// with texts that the readings refer to. Only for the memory of a PaddedBytes that is not a file.
+enum class ReadText : std::uint8_t { Stays, IsGivenBack };
+
 // Reads parts in order, each as soon as possible.
 class EarlyStretches final : public InflateListener {
  public:
-  // All threads but one read. The calling thread inflates, and helps in finish().
-  explicit EarlyStretches(unsigned threads) : threads_(threads) {}
+  // All threads but one read. The calling thread inflates; it helps when they do not keep up, and
+  // in finish().
+  explicit EarlyStretches(unsigned threads, ReadText read_text = ReadText::Stays)
+      : threads_(threads), read_text_(read_text) {}
   ~EarlyStretches() override { moves(); }
   EarlyStretches(const EarlyStretches&) = delete;
   EarlyStretches& operator=(const EarlyStretches&) = delete;
@@ -65,6 +72,7 @@ class EarlyStretches final : public InflateListener {
   void grows(std::size_t bytes) override;
   // Discards what was read.
   void moves() override;
+  bool gave_back() const override { return gave_back_; }
 
   // `text` is the whole text and must stay until this returns or throws. Reads what is left and
   // returns all readings in text order.
@@ -75,13 +83,17 @@ class EarlyStretches final : public InflateListener {
     std::size_t number;
     std::optional<std::size_t> text_bytes;  // if the end is known
   };
+  // Whether a part can be read now, if at least so many bytes are there after it.
+  bool is_ready(std::size_t bytes_after) const;
   std::optional<Part> next_part();
   void read_parts();
+  void read(const Part& part);
+  void give_back_text();
 
   const unsigned threads_;
+  const ReadText read_text_;
   const char* text_ = nullptr;
   PartSizes sizes_;  // part is 0 if nothing is read early
-  std::vector<Reading> readings_;
   std::vector<std::jthread> readers_;
 
   std::mutex mutex_;
@@ -90,6 +102,12 @@ class EarlyStretches final : public InflateListener {
   std::optional<std::size_t> text_bytes_;
   std::size_t next_ = 0;
   bool cancelled_ = false;
+  std::vector<std::optional<Reading>> readings_;  // by part; nothing until it is read
+  // All parts before this one follow one another without a gap or a doubt, from the first event on,
+  // and their text was given back. Null: what comes next will be read again, so its text stays.
+  std::size_t next_to_give_back_ = 0;
+  const char* follows_at_ = nullptr;
+  std::atomic<bool> gave_back_ = false;
   std::exception_ptr thrown_;  // by a reader; finish() throws it
 };
 

@@ -76,11 +76,13 @@ std::string document(std::size_t bytes, std::string_view odd = {},
 struct Early {
   std::size_t readings = 0;
   Trace trace;
+  std::size_t given_back = 0;  // bytes of the text
 };
-Early read_early(const std::string& text, std::size_t step, unsigned threads = 2) {
+Early read_early(const std::string& text, std::size_t step, unsigned threads = 2,
+                 ReadText read_text = ReadText::Stays) {
   auto bytes = PaddedBytes::with_capacity(text.size());
   EXPECT_TRUE(bytes);
-  EarlyStretches early(threads);
+  EarlyStretches early(threads, read_text);
   early.begins(bytes->begin(), text.size());
   for (std::size_t at = 0; at < text.size(); at += step) {
     const std::size_t count = std::min(step, text.size() - at);
@@ -93,7 +95,9 @@ Early read_early(const std::string& text, std::size_t step, unsigned threads = 2
   const std::size_t count = readings.size();
   auto trace = read_kineto(bytes->text(), "text", TraceBuilder(), threads, std::move(readings));
   EXPECT_TRUE(trace) << trace.error().message;
-  return {count, trace ? *trace : Trace()};
+  const std::string_view left = bytes->text();
+  return {count, trace ? *trace : Trace(),
+          static_cast<std::size_t>(std::count(left.begin(), left.end(), '\0'))};
 }
 
 TEST(EarlyStretches, GiveTheSameTraceHoweverTheTextComes) {
@@ -120,6 +124,34 @@ TEST(EarlyStretches, CountWhatIsBrokenOnce) {
   const Early early = read_early(text, kMiB);
   EXPECT_EQ(testing::ledger_count(early.trace, LedgerKind::Undecodable), 2U);
   EXPECT_EQ(outline(early.trace), outline(read(text)));
+}
+
+TEST(EarlyStretches, GiveBackTextThatNothingRefersTo) {
+  std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+  for (std::size_t number = 1; text.size() < 20 * kMiB; ++number) {
+    text += R"({"ph": "X", "cat": "cpu_op", "name": "op )" + std::to_string(number % 100) +
+            R"(", "pid": 1, "tid": 1, "ts": )" + std::to_string(number) +
+            R"(, "dur": 1},)"
+            "\n";
+  }
+  text.replace(text.size() - 2, 2, R"(], "traceName": "x"})");
+  const std::string expected = outline(read(text));
+  for (const unsigned threads : {2U, 4U}) {
+    const Early early = read_early(text, kMiB, threads, ReadText::IsGivenBack);
+    EXPECT_EQ(outline(early.trace), expected);
+    EXPECT_GT(early.given_back, 15 * kMiB);
+  }
+}
+
+TEST(EarlyStretches, KeepTextThatIsReadAgain) {
+  const std::vector<std::string> texts = {
+      document(10 * kMiB, event(0, 3 * kMiB), {4 * kMiB}),
+      document(10 * kMiB, R"({"ph": "X", "name" "b"}, )", {4 * kMiB, 6 * kMiB}),
+      // What looks like the key of the events, but is in a string.
+      R"({"note": "\"traceEvents\": [{\"ph\": 1", )" + document(10 * kMiB).substr(1)};
+  for (const std::string& text : texts) {
+    EXPECT_EQ(outline(read_early(text, kMiB, 2, ReadText::IsGivenBack).trace), outline(read(text)));
+  }
 }
 
 TEST(EarlyStretches, OfACutTextHaveWhatCame) {
