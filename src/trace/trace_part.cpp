@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/text.h"
 #include "sonde/trace/builder.h"
 #include "trace/trace_part.h"
 
@@ -47,6 +48,18 @@ Result<Interval> interval_of_steps(const Trace& trace,
   return found;
 }
 
+Failure nothing_in(const Trace& trace, const TracePart& part) {
+  const Nanos length_ns = trace.last_ns() - trace.first_ns();
+  std::string why = "the steps are before or after it";
+  if (part.from_ns && *part.from_ns > length_ns)
+    why = "the trace ends " + duration_text(length_ns) + " after its start";
+  else if (part.from_ns && part.to_ns && *part.to_ns < *part.from_ns)
+    why = "it ends before it begins";
+  else if (!part.steps)
+    why = "it is too short";
+  return {ErrorCode::Invalid, "nothing lies in this part: " + why};
+}
+
 Result<Interval> interval_of(const Trace& trace, const TracePart& part) {
   Interval interval{trace.first_ns(), trace.last_ns()};
   if (part.from_ns) interval.first_ns += *part.from_ns;
@@ -57,7 +70,7 @@ Result<Interval> interval_of(const Trace& trace, const TracePart& part) {
     interval.limit(steps.first_ns, steps.last_ns);
   }
   if (interval.first_ns <= interval.last_ns) return interval;
-  return Failure(ErrorCode::Invalid, "nothing lies in this part: it ends before it begins");
+  return nothing_in(trace, part);
 }
 
 bool is_named(const Trace& trace, std::size_t track, const std::string& wanted) {
@@ -160,8 +173,8 @@ class Part {
     const std::uint64_t kept = rows_that_count(tables);
     if (rows_ > kept)
       builder_.add_ledger(LedgerKind::Note, rows_ - kept, "part",
-                          "spans, instants, counters and allocations outside the part that was "
-                          "asked for were left out");
+                          count_text(rows_ - kept) + " of " + count_text(rows_) +
+                              " spans, instants, counters and allocations are outside this part");
     return std::move(builder_).build();
   }
 

@@ -100,14 +100,18 @@ class InfoText : TextLines {
       if (ledger_class(kind) != wanted || total.count == 0) continue;
       const std::string text =
           format_text("{}{}: {}", mark, ledger_phrase(kind), count_text(total.count));
-      if (wanted == LedgerClass::Lost) {
+      const bool is_sentence = kind == LedgerKind::Note && !total.details.empty();
+      if (is_sentence) {
+        // Its details say all.
+      } else if (wanted == LedgerClass::Lost) {
         out_.styled_line(Output::Style::Warning, text);
       } else {
         out_.line(text);
       }
       const std::size_t shown = std::min(total.details.size(), kMostDetails);
       for (std::size_t i = 0; i < shown; ++i)
-        line("            {}", readable_start(total.details[i], kLongestValue));
+        line("{}{}", is_sentence ? mark : "            ",
+             readable_start(total.details[i], kLongestValue));
       if (total.details.size() > shown) {
         line("            … and {} more", count_text(total.details.size() - shown));
       }

@@ -10,6 +10,7 @@
 
 #include "base/json_string.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "convert/json/json_text.h"
 #include "convert/kineto/read/assemble.h"
 #include "convert/kineto/read/event_stager.h"
@@ -216,11 +217,15 @@ class Document {
     note(LedgerKind::Undecodable, all.broken_events,
          "broken JSON was left out" + first(all.first_broken));
     note(LedgerKind::Note, all.mended_events,
-         "events had unescaped quotes in strings, which were repaired" + first(all.first_mended));
+         counted_text(all.mended_events, "event") +
+             " had unescaped quotes in strings, which were repaired" + first(all.first_mended));
     const MendedTexts mended = mended_texts(parts_, threads_);
     if (mended.count > 0) {
       note(LedgerKind::Note, mended.count,
-           "texts were not valid JSON and were repaired" + first(offset(mended.first)));
+           counted_text(mended.count, "text") +
+               (mended.count == 1 ? " was not valid JSON and was repaired"
+                                  : " were not valid JSON and were repaired") +
+               first(offset(mended.first)));
     }
     note(LedgerKind::Undecodable, all.without_time,
          "events without a valid time" + first(all.first_without_time));
