@@ -193,6 +193,12 @@ Result<LiveBuffers> open_live(const std::string& path, std::uint64_t stream) {
 }  // namespace
 
 void read_blocks(const BlockFile& file, Recording& recording, BlockChoice choice) {
+  // Who reads the events as well gets the rest with them.
+  if (choice != BlockChoice::Events) {
+    file.will_read([choice](const BlockFile::Block& block) {
+      return block.kind != BlockKind::Events && is_chosen(block.kind, choice);
+    });
+  }
   std::vector<std::uint8_t> scratch;
   std::uint64_t left = file.most_expanded(kFreelyExpanded, kMaxExpansion);
   for (std::size_t i = 0; i < file.blocks().size(); ++i) {

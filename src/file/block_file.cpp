@@ -12,6 +12,10 @@ namespace sonde {
 
 namespace {
 
+// What is read first, besides the header: the trailer, the index and what comes last. And how far
+// apart blocks may be that are asked for in one piece.
+constexpr std::size_t kReadFirst = std::size_t{256} << 10;
+constexpr std::size_t kNear = 4096;
 // A header with a greater version is damaged, not from the future.
 constexpr std::uint32_t kBelievableVersions = 1000;
 // Beyond this many, damage is added up in the last entry.
@@ -67,6 +71,7 @@ Result<BlockFile> BlockFile::parse(std::span<const std::uint8_t> bytes, const st
   BlockFile file;
   file.bytes_ = bytes;
   file.name_ = name;
+  will_need(bytes.last(std::min(bytes.size(), kReadFirst)));
   SONDE_TRY_VOID(file.read_file_header());
   file.sealed_ = file.read_index();
   if (!file.sealed_) {
@@ -193,6 +198,25 @@ void BlockFile::add_damage(std::size_t offset, std::size_t bytes, std::string wh
   }
   damage_.back().bytes += bytes;
   damage_.back().what = "damage in many further places";
+}
+
+void BlockFile::will_read(const std::function<bool(const Block&)>& is_wanted) const {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  const auto ask = [&] {
+    if (first < bytes_.size())
+      will_need(bytes_.subspan(first, std::min(end, bytes_.size()) - first));
+  };
+  for (const Block& block : blocks_) {
+    if (!is_wanted(block)) continue;
+    const auto offset = static_cast<std::size_t>(block.offset);
+    if (offset < end || offset > end + kNear) {
+      ask();
+      first = offset;
+    }
+    end = offset + sizeof(BlockHeader) + block.stored_bytes;
+  }
+  ask();
 }
 
 Result<std::span<const std::uint8_t>> BlockFile::payload(const Block& block,

@@ -9,6 +9,7 @@
 // as damage with its offset. A truncated or damaged file thus yields what it still has.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -153,6 +154,10 @@ class BlockFile {
   void lift_size_limits() { limits_size_ = false; }
   // Bytes that are not blocks. Damage inside a block is found by payload().
   const std::vector<Damage>& damage() const { return damage_; }
+
+  // A hint: payload() will be called for these blocks. Saves waiting for a slow disk block by
+  // block.
+  void will_read(const std::function<bool(const Block&)>& is_wanted) const;
 
   // The payload with checksum verified, decompressed into `scratch` if need be; valid while this
   // and `scratch` live. Thread-safe for different `scratch`.
