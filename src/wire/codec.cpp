@@ -58,7 +58,7 @@ Result<void> decode_records(std::span<const std::uint8_t> bytes, std::uint64_t t
 
 }  // namespace
 
-bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+LongVarint read_long_varint(const std::uint8_t* at, const std::uint8_t* end) {
   if (end - at >= 8) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, at, sizeof(bytes));
@@ -69,18 +69,17 @@ bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uin
       bytes &= (stops ^ (stops - 1)) & 0x7f7f7f7f7f7f7f7f;
       bytes = (bytes & 0x007f007f007f007f) | ((bytes & 0x7f007f007f007f00) >> 1);
       bytes = (bytes & 0x00003fff00003fff) | ((bytes & 0x3fff00003fff0000) >> 2);
-      value = (bytes & 0x000000000fffffff) | ((bytes & 0x0fffffff00000000) >> 4);
-      return true;
+      return {at, (bytes & 0x000000000fffffff) | ((bytes & 0x0fffffff00000000) >> 4)};
     }
   }
-  value = 0;
+  std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (at == end) return false;
+    if (at == end) return {nullptr, value};
     const std::uint8_t byte = *at++;
     value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) return true;
+    if ((byte & 0x80) == 0) return {at, value};
   }
-  return false;
+  return {nullptr, value};
 }
 
 void encode_events(const EventsHead& head, std::span<const std::uint64_t> words,

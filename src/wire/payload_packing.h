@@ -26,9 +26,17 @@ inline std::uint8_t* put_varint(std::uint8_t* out, std::uint64_t value) {
   return out;
 }
 
-// Like ByteReader::varint(), and moves `at`. False if the bytes end inside the varint.
-bool take_long_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value);
-inline bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::uint64_t& value) {
+// Like ByteReader::varint(). `at` is where it ends, null if the bytes end inside of it. By value,
+// so that the loop around it can keep its place in a register.
+struct LongVarint {
+  const std::uint8_t* at;
+  std::uint64_t value;
+};
+LongVarint read_long_varint(const std::uint8_t* at, const std::uint8_t* end);
+
+// Moves `at`. False if the bytes end inside the varint.
+[[gnu::always_inline]] inline bool take_varint(const std::uint8_t*& at, const std::uint8_t* end,
+                                               std::uint64_t& value) {
   if (at < end && *at < 0x80) {
     value = *at++;
     return true;
@@ -38,7 +46,11 @@ inline bool take_varint(const std::uint8_t*& at, const std::uint8_t* end, std::u
     at += 2;
     return true;
   }
-  return take_long_varint(at, end, value);
+  const LongVarint read = read_long_varint(at, end);
+  value = read.value;
+  if (read.at == nullptr) return false;
+  at = read.at;
+  return true;
 }
 
 constexpr std::uint64_t to_zigzag(std::uint64_t difference) {
