@@ -39,14 +39,29 @@ void InternedInputs::grow() {
   }
 }
 
+bool InternedInputs::is_equal(std::uint32_t number, std::span<const std::uint64_t> payload) const {
+  return std::ranges::equal(words_of(entries_[number]), payload);
+}
+
+// A loop calls the same operators in the same order: comparing with what came next last time is
+// quicker than a hash.
 std::uint32_t InternedInputs::number_of(std::span<const std::uint64_t> payload) {
+  const std::uint32_t expected = last_ != kNone ? next_[last_] : kNone;
+  if (expected != kNone && is_equal(expected, payload)) return last_ = expected;
+  const std::uint32_t number = find(payload);
+  next_.resize(entries_.size(), kNone);
+  if (last_ != kNone) next_[last_] = number;
+  return last_ = number;
+}
+
+std::uint32_t InternedInputs::find(std::span<const std::uint64_t> payload) {
   if (2 * (entries_.size() + 1) > slots_.size()) grow();
   const std::uint64_t hash = hash_of(payload);
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const Entry& entry = entries_[slots_[slot] - 1];
-    if (entry.hash == hash && std::ranges::equal(words_of(entry), payload)) return slots_[slot] - 1;
+    const std::uint32_t number = slots_[slot] - 1;
+    if (entries_[number].hash == hash && is_equal(number, payload)) return number;
   }
   entries_.push_back({hash, words_.size(), payload.size()});
   words_.insert(words_.end(), payload.begin(), payload.end());

@@ -24,12 +24,17 @@ class InternedInputs {
     std::size_t first;  // in words_
     std::size_t count;
   };
+  static constexpr std::uint32_t kNone = 0xffffffff;
   void grow();
+  std::uint32_t find(std::span<const std::uint64_t> payload);
+  bool is_equal(std::uint32_t number, std::span<const std::uint64_t> payload) const;
   std::span<const std::uint64_t> words_of(const Entry& entry) const {
     return std::span(words_).subspan(entry.first, entry.count);
   }
 
   std::vector<Entry> entries_;
+  std::vector<std::uint32_t> next_;  // by number: what came after it last time
+  std::uint32_t last_ = kNone;
   std::vector<std::uint64_t> words_;  // of all entries, one after the other
   std::vector<std::uint32_t> slots_;  // open addressing; a power of two; 0 or a number + 1
 };
