@@ -15,6 +15,7 @@
 
 #include "analyse/operators/flops.h"
 #include "base/big_vector.h"
+#include "base/pieces.h"
 #include "sonde/trace.h"
 
 namespace sonde::detail {
@@ -97,10 +98,16 @@ class ChildSums {
   std::uint32_t open(std::uint32_t event) {
     if (!events_.empty() && event < events_.back()) are_in_order_ = false;
     events_.push_back(event);
-    sums_.emplace_back();
-    return static_cast<std::uint32_t>(sums_.size() - 1);
+    cpu_us_.push_back(0);
+    if (!cpu_bytes_.empty()) cpu_bytes_.push_back(0);
+    return static_cast<std::uint32_t>(cpu_us_.size() - 1);
   }
-  Sums& at(std::uint32_t place) noexcept { return sums_[place]; }
+  void add(std::uint32_t place, Sums more) {
+    cpu_us_[place] += more.cpu_us;
+    if (more.cpu_bytes == 0) return;
+    while (cpu_bytes_.size() < cpu_us_.size()) cpu_bytes_.push_back(0);
+    cpu_bytes_[place] += more.cpu_bytes;
+  }
   // After the last open(): from here on sums are found by event.
   void close(std::size_t events);
 
@@ -108,7 +115,8 @@ class ChildSums {
     const Marks& marks = marks_[event / 64];
     if ((marks.bits >> event % 64 & 1) == 0) return {};
     const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << event % 64) - 1);
-    return sums_[marks.before + static_cast<std::size_t>(std::popcount(earlier))];
+    const std::size_t at = marks.before + static_cast<std::size_t>(std::popcount(earlier));
+    return {cpu_us_[at], cpu_bytes_.empty() ? 0 : cpu_bytes_[at]};
   }
 
  private:
@@ -118,8 +126,10 @@ class ChildSums {
   };
 
   BigVector<Marks> marks_;
-  BigVector<Sums> sums_;             // in the order of the events, once closed
-  BigVector<std::uint32_t> events_;  // of the sums; empty once closed
+  // In the order of the events, once closed.
+  Pieces<double> cpu_us_;
+  Pieces<std::int64_t> cpu_bytes_;  // empty while all are 0
+  Pieces<std::uint32_t> events_;    // of the sums; empty once closed
   bool are_in_order_ = true;
 };
 

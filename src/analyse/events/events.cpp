@@ -58,21 +58,25 @@ Nanos recording_start(const Trace& trace) {
 
 void ChildSums::close(std::size_t events) {
   marks_.assign(events / 64 + 1, Marks());
-  for (const std::uint32_t event : events_)
-    marks_[event / 64].bits |= std::uint64_t{1} << event % 64;
+  for (std::size_t i = 0; i < events_.size(); ++i)
+    marks_[events_[i] / 64].bits |= std::uint64_t{1} << events_[i] % 64;
   std::uint32_t before = 0;
   for (Marks& marks : marks_) {
     marks.before = before;
     before += static_cast<std::uint32_t>(std::popcount(marks.bits));
   }
   if (!are_in_order_) {
-    BigVector<Sums> ordered(sums_.size());
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const Marks& marks = marks_[events_[i] / 64];
-      const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << events_[i] % 64) - 1);
-      ordered[marks.before + static_cast<std::size_t>(std::popcount(earlier))] = sums_[i];
-    }
-    sums_ = std::move(ordered);
+    const auto order = [this](auto& sums) {
+      BigVector<std::decay_t<decltype(sums[0])>> ordered(sums.size());
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const Marks& marks = marks_[events_[i] / 64];
+        const std::uint64_t earlier = marks.bits & ((std::uint64_t{1} << events_[i] % 64) - 1);
+        ordered[marks.before + static_cast<std::size_t>(std::popcount(earlier))] = sums[i];
+      }
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = ordered[i];
+    };
+    order(cpu_us_);
+    order(cpu_bytes_);
   }
   events_ = {};
 }

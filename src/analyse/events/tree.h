@@ -66,9 +66,7 @@ class EventTree {
     }
     parent.children = parent.children == 0 ? 1 : 2;
     // In the order of the events, because floating-point sums depend on it.
-    ChildSums::Sums& sums = data_.children.at(parent.sums);
-    sums.cpu_us += data_.duration_us(child.times);
-    sums.cpu_bytes += child.bytes.cpu;
+    data_.children.add(parent.sums, {data_.duration_us(child.times), child.bytes.cpu});
     if (child.bytes.device != 0) device_bytes_.push_back({parent.event, child.bytes.device});
   }
 
