@@ -23,19 +23,16 @@ struct Item {
   Effect effect;
 };
 
-class FlowTracer {
+class LeafFinder {
  public:
-  FlowTracer(const Trace& trace, const FollowedBlocks& followed)
+  explicit LeafFinder(const Trace& trace)
       : trace_(trace),
-        followed_(followed),
         effects_(trace),
         evaluations_(trace,
                      [](std::string_view name) { return name.starts_with(kEvaluateFunction); }) {}
 
   Flow run() {
     find_leaves();
-    gather_items();
-    number_versions();
     return std::move(flow_);
   }
 
@@ -98,6 +95,23 @@ class FlowTracer {
     return trace_.name(parent).substr(kEvaluateFunction.size()) == trace_.name(span);
   }
 
+  const Trace& trace_;
+  OpEffects effects_;
+  NameSet evaluations_;
+  Flow flow_;
+};
+
+class FlowTracer {
+ public:
+  FlowTracer(const Trace& trace, const FollowedBlocks& followed, Flow& flow)
+      : trace_(trace), followed_(followed), effects_(trace), flow_(flow) {}
+
+  void run() {
+    gather_items();
+    number_versions();
+  }
+
+ private:
   // Calls `take(leaf, item)` for every item of a leaf that is about a tensor.
   template <typename Take>
   void for_each_item(Take take) {
@@ -182,16 +196,19 @@ class FlowTracer {
   const Trace& trace_;
   const FollowedBlocks& followed_;
   OpEffects effects_;
-  NameSet evaluations_;
-  Flow flow_;
+  Flow& flow_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> items_first_;  // of each leaf, and the end
 };
 
 }  // namespace
 
-Flow trace_flow(const Trace& trace, const FollowedBlocks& followed) {
-  return FlowTracer(trace, followed).run();
+Flow find_leaves(const Trace& trace) {
+  return LeafFinder(trace).run();
+}
+
+void trace_flow(const Trace& trace, const FollowedBlocks& followed, Flow& flow) {
+  FlowTracer(trace, followed, flow).run();
 }
 
 }  // namespace sonde::detail

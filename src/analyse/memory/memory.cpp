@@ -8,6 +8,7 @@
 #include "analyse/flags.h"
 #include "analyse/memory/events.h"
 #include "analyse/memory/memory_data.h"
+#include "base/parallel.h"
 
 namespace sonde {
 namespace {
@@ -106,8 +107,20 @@ Result<const DeviceMemory*> MemoryProfile::find(std::string_view name) const& {
 MemoryProfile memory_profile(const Trace& trace) {
   MemoryProfile profile;
   profile.trace = trace;
-  detail::FollowedBlocks followed = detail::follow_blocks(trace);
-  detail::Flow flow = detail::trace_flow(trace, followed);
+  detail::FollowedBlocks followed;
+  detail::Flow flow;
+  constexpr std::size_t kFewSpans = 65536;  // for which a thread is not worth starting
+  parallel_for(
+      2,
+      [&](std::size_t task) {
+        if (task == 0) {
+          followed = detail::follow_blocks(trace);
+        } else {
+          flow = detail::find_leaves(trace);
+        }
+      },
+      trace.spans().size() < kFewSpans ? 1 : 0);
+  detail::trace_flow(trace, followed, flow);
   profile.has_tensors = !followed.uses_by_span.empty();
   std::vector<MemoryCategory> categories = profile.has_tensors
                                                ? detail::categorise(trace, followed, flow)

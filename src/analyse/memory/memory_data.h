@@ -4,6 +4,7 @@
 // The steps of memory_profile() in order, and the data that they pass on:
 //
 //   follow_blocks()      finds the block of each allocation, release and use of a tensor
+//   find_leaves()        which calls count as a whole
 //   trace_flow()         which calls read, wrote, made and freed which blocks, in which versions
 //   categorise()         what the versions of the blocks were for
 //   guess_categories()   the same for traces without the inputs of operators
@@ -119,7 +120,9 @@ struct Flow {
   // The version that leaves an edge.
   std::uint32_t out(const Edge& edge) const { return version(edge.block, edge.version + 1); }
 };
-Flow trace_flow(const Trace& trace, const FollowedBlocks& followed);
+// The leaves alone; trace_flow() adds the rest.
+Flow find_leaves(const Trace& trace);
+void trace_flow(const Trace& trace, const FollowedBlocks& followed, Flow& flow);
 
 // Categories by version, numbered as in Flow.
 std::vector<MemoryCategory> categorise(const Trace& trace, const FollowedBlocks& followed,
