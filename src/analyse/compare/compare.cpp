@@ -304,7 +304,15 @@ void Comparer::warn_of_different_programs() {
   const RunSummary& a = base_.front();
   const RunSummary& b = now_.front();
   std::string same;
-  if (a.devices != b.devices) {
+  const auto works_unnamed = [](const RunSummary& run) {
+    return run.devices.empty() && std::any_of(run.items.begin(), run.items.end(),
+                                              [](const RunItem& item) { return item.is_device; });
+  };
+  if (a.devices != b.devices && (works_unnamed(a) || works_unnamed(b))) {
+    const RunSummary& named = a.devices.empty() ? b : a;
+    result_.warnings.push_back("Only one side names its device, " + named.devices.front() +
+                               "; the other may have run on another.");
+  } else if (a.devices != b.devices) {
     const auto text = [](const RunSummary& run) {
       return run.devices.empty() ? std::string("no device") : run.devices.front();
     };

@@ -254,6 +254,9 @@ TEST(Compare, SidesThatAreNotComparableAreToldFirst) {
   EXPECT_THAT(warnings, Contains(HasSubstr("same program")));
   EXPECT_THAT(warnings, Contains(HasSubstr("different devices")));
   EXPECT_THAT(warnings, Contains(HasSubstr("numbers of ranks")));
+  now.items = {{true, "gemm", "", "", 900, 900, 1}};
+  EXPECT_THAT(compare_runs({base}, {now}).warnings,
+              Contains(HasSubstr("Only one side names its device, NVIDIA H200")));
 }
 
 TEST(Compare, RunsRecordedOneSideAfterTheOtherAreNoted) {
