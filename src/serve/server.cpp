@@ -11,6 +11,9 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <csignal>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -34,16 +37,52 @@ constexpr int kMostConnections = 64;
 constexpr unsigned kFastThreads = 2;
 constexpr unsigned kSlowThreads = 2;
 
+// Stands for more than one origin, which no page has.
+constexpr std::string_view kSeveral = "several";
+
 // Everything comes from this server, and nobody may frame it.
 constexpr const char* kContentPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+class Connection;
+
+// Connections that wait for a request to arrive, those first that have waited longest.
+class Waiting {
+ public:
+  using Place = std::uint64_t;
+  Place add(std::weak_ptr<Connection> connection) {
+    const std::lock_guard lock(mutex_);
+    all_.emplace(++last_, std::move(connection));
+    return last_;
+  }
+  void remove(Place place) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(place);
+  }
+  // Null: none waits.
+  std::shared_ptr<Connection> take_first() {
+    const std::lock_guard lock(mutex_);
+    while (!all_.empty()) {
+      const std::shared_ptr<Connection> first = all_.begin()->second.lock();
+      all_.erase(all_.begin());
+      if (first != nullptr) return first;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Place, std::weak_ptr<Connection>> all_;
+  Place last_ = 0;
+};
 
 struct Shared {
   ServerHandlers handlers;
   Gate gate;
   asio::thread_pool slow{kSlowThreads};
   std::atomic<int> connections{0};
+  Waiting waiting{};
 };
 
 std::string_view view(beast::string_view text) {
@@ -63,6 +102,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void run() {
     asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
   }
+  // Any thread may give a connection up.
+  void give_up() {
+    asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
+  }
 
  private:
   void read() {
@@ -70,6 +113,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->body_limit(kMostBody);
     parser_->header_limit(kMostHead);
     stream_.expires_after(kDeadline);
+    waiting_ = shared_.waiting.add(weak_from_this());
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](beast::error_code error, std::size_t) {
                        self->was_read(error);
@@ -77,17 +121,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void was_read(beast::error_code error) {
+    shared_.waiting.remove(waiting_);
     if (error == http::error::body_limit) return refuse(http::status::payload_too_large);
     if (error == http::error::header_limit)
       return refuse(http::status::request_header_fields_too_large);
     if (error) return close();
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): read() made it
     const auto& request = parser_->get();
-    const RequestHead head{view(request.method_string()), view(request.target()),
-                           // Several hosts: none of them is believed.
-                           request.count(http::field::host) == 1 ? view(request[http::field::host])
-                                                                 : std::string_view(),
-                           view(request[http::field::origin]), view(request["X-Sonde-Token"])};
+    const RequestHead head{
+        view(request.method_string()), view(request.target()),
+        // Several hosts: none of them is believed.
+        request.count(http::field::host) == 1 ? view(request[http::field::host])
+                                              : std::string_view(),
+        request.count(http::field::origin) > 1 ? kSeveral : view(request[http::field::origin]),
+        view(request["X-Sonde-Token"])};
     switch (shared_.gate.allows(head)) {
       case Permission::Page:
         return send(shared_.handlers.page(head.target));
@@ -154,6 +201,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
   bool keep_ = true;
+  Waiting::Place waiting_ = 0;
 };
 
 class AsioServer : public ViewServer {
@@ -190,15 +238,19 @@ class AsioServer : public ViewServer {
 
  private:
   void accept() {
-    acceptor_.async_accept(asio::make_strand(io_),
-                           [this](beast::error_code error, tcp::socket socket) {
-                             if (!error && shared_.connections < kMostConnections) {
-                               beast::error_code ignored;
-                               socket.set_option(tcp::no_delay(true), ignored);
-                               std::make_shared<Connection>(std::move(socket), shared_)->run();
-                             }
-                             if (error != asio::error::operation_aborted) accept();
-                           });
+    acceptor_.async_accept(asio::make_strand(io_), [this](beast::error_code error,
+                                                          tcp::socket socket) {
+      // Whoever sends slowly keeps nobody else out.
+      const bool is_full = shared_.connections >= kMostConnections;
+      const std::shared_ptr<Connection> slowest = is_full ? shared_.waiting.take_first() : nullptr;
+      if (slowest != nullptr) slowest->give_up();
+      if (!error && (!is_full || slowest != nullptr)) {
+        beast::error_code ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        std::make_shared<Connection>(std::move(socket), shared_)->run();
+      }
+      if (error != asio::error::operation_aborted) accept();
+    });
   }
 
   asio::io_context io_;

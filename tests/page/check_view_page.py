@@ -198,6 +198,19 @@ def takes_no_more_than_it_should(served: Served, test: unittest.TestCase):
     test.assertLess(served.peak_memory_mb() - before, 10)
 
 
+def is_not_kept_busy_by_slow_requests(served: Served, test: unittest.TestCase):
+    slow = []
+    try:
+        for _ in range(150):
+            slow.append(socket.create_connection(("127.0.0.1", served.port), 10))
+            slow[-1].sendall(b"GET / HTTP/1.1\r\n")
+        answer = served.ask(f"GET / HTTP/1.1\nHost: 127.0.0.1:{served.port}\nConnection: close")
+        test.assertIn(b" 200 ", answer[:20])
+    finally:
+        for connection in slow:
+            connection.close()
+
+
 def works_by_keys_alone(page: Page, test: unittest.TestCase):
     """From nothing to a kernel's operator, a table of what is shown, and back."""
     show(page, "Timeline")
@@ -362,6 +375,7 @@ def main() -> int:
         tiles = page.evaluate(TILES)
         refuses_strangers(served, test)
         takes_no_more_than_it_should(served, test)
+        is_not_kept_busy_by_slow_requests(served, test)
 
         path = folder / "one.html"
         subprocess.run([options.sonde, "view", options.trace, "-o", path], check=True)
