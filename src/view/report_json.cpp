@@ -150,11 +150,14 @@ class ReportJson {
   }
 
   void devices() {
+    std::size_t number = 0;
     json_.key("devices").list(report_.devices, [&](const DeviceTime& device) {
       json_.object([&] {
         json_.key("device").number(device.device);
         json_.key("extent_ns").number(device.extent_ns());
         json_.key("busy_ns").number(device.busy_ns);
+        json_.key("share_of_ns").number(report_.device_shares[number].whole_ns);
+        json_.key("share_busy_ns").number(report_.device_shares[number++].busy_ns);
         json_.key("idle").list(device.idle_by_cause, [&](Nanos ns) { json_.number(ns); });
         json_.key("doing").list(device.host_wait_by_doing, [&](Nanos ns) { json_.number(ns); });
         json_.key("compute_ns").number(device.compute.union_ns);

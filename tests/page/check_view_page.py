@@ -249,11 +249,14 @@ def keeps_what_is_shown_of_a_growing_trace(browser: Browser, sonde: str, folder:
         settle(page)
         page.evaluate("location.hash = 't=100000,60000&span=12'")
         page.wait_for("/op12/.test((document.querySelector('.panel h2') || {}).textContent || '')")
+        page.evaluate("document.querySelector('.choose input').focus()")
+        page.call("Input.insertText", text="5")
         more = [event("early", 2, 900), *some, *(event(f"op{i}", 5, 1000 + 10 * i) for i in range(20, 40))]
         trace.write_text(json.dumps({"traceEvents": more}))
         page.wait_for("sonde.trace.spans === 41", 20)
         page.wait_for("/op12/.test((document.querySelector('.panel h2') || {}).textContent || '')")
         page.wait_for("location.hash.includes('t=200000')")
+        page.wait_for("document.activeElement.matches('.choose input') && document.activeElement.value === '5' && document.activeElement.selectionStart === 1")
 
 
 def shows_ranks(browser: Browser, sonde: str, traces: Path, test: unittest.TestCase):

@@ -71,3 +71,10 @@ test("where there is little room, the function is shown rather than its file", (
 test("names of Python's objects are shortened by where they lay", () => {
   assert.equal(shortName("<built-in method run_backward of torch._C._EngineBase object at 0x7fe1e839c800>"), "<built-in method run_backward of torch._C._EngineBase object>");
 });
+
+test("hours are thousands of seconds, in groups", () => {
+  assert.equal(timeText(14_400e9), "14,400 s");
+  assert.equal(timeText(3_599.9e9), "3,600 s");
+  assert.equal(momentText(12_345.678e9, 1e6), "12,345.678 s");
+  assert.equal(timeText(-1_500e9), "-1,500 s");
+});

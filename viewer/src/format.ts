@@ -6,6 +6,11 @@ export function countText(n: number): string {
   return Math.round(n).toLocaleString("en");
 }
 
+/** 1 span, 2 spans */
+export function countedText(n: number, one: string, many = `${one}s`): string {
+  return `${countText(n)} ${n === 1 ? one : many}`;
+}
+
 const UNITS: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],
@@ -21,14 +26,20 @@ export function timeText(ns: number): string {
   const value = ns / scale;
   if (scale === 1) return `${Math.round(value)} ns`;
   const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
-  return `${value.toFixed(Math.min(3, digits))} ${unit}`;
+  return `${grouped(value, Math.min(3, digits))} ${unit}`;
 }
 
 /** A moment, exact enough to tell moments a pixel apart. */
 export function momentText(ns: number, stepNs: number): string {
   const [scale, unit] = UNITS.find(([least]) => Math.max(Math.abs(ns), stepNs) >= least) ?? [1, "ns"];
   const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(scale / Math.max(stepNs, 1)))));
-  return `${(ns / scale).toFixed(digits)} ${unit}`;
+  return `${grouped(ns / scale, digits)} ${unit}`;
+}
+
+/** Seconds may be thousands: 14,400 s. */
+function grouped(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  return Math.abs(value) < 1000 ? text : text.replace(/^(-?)(\d+)/, (_, sign: string, whole: string) => sign + countText(Number(whole)));
 }
 
 /** 512 B, 1.5 KiB, 256 MiB */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import { render } from "preact";
 import { arrive } from "./shell/carry.ts";
+import { rememberPlace } from "./shell/place.ts";
 import { Shell } from "./shell/shell.tsx";
 import { HttpSource, takeToken } from "./source/http.ts";
 import { LocalSource } from "./source/local.ts";
@@ -24,12 +25,14 @@ async function start(of: number): Promise<void> {
     const source = await open(of);
     const kept = await arrive(source);
     if (kept !== null) history.replaceState(null, "", `#${kept}`);
+    const giveBack = app.firstChild === null ? null : rememberPlace();
     render(null, app);
     // Before the first picture, so that nothing is asked for that is not shown.
     const restored = restore(location.hash.length > 1 ? location.hash.slice(1) : source.at, source);
     // For tests and measurements: the source, and a way to move.
     Object.assign(window, { sonde: source, sondeShow: (from: number, to: number) => goTo({ from, to }, source) });
     render(<Shell source={source} restored={restored} reload={(other) => void start(other)} />, app);
+    giveBack?.();
   } catch (error) {
     render(<p class="waiting" role="alert">{(error as Error).message}</p>, app);
   }

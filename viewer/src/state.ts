@@ -44,6 +44,22 @@ export const selectShown = signal(0);
 export const walkTracks = signal<{ by: number } | null>(null);
 /** Of the memory view: "cuda:0"; empty: the one with the highest peak. */
 export const memoryDevice = signal("");
+/** Of the memory view: the moment shown; null: the peak. */
+export const memoryMoment = signal<number | null>(null);
+/** How operators are grouped, and whether rows of devices are shown with them. */
+export const grouping = signal("name");
+export const allRows = signal(false);
+/** Whose time the flame graph shows, and the box that fills it. */
+export const flameOf = signal("host");
+export const flameBox = signal(0);
+
+export interface Sorting {
+  /** A column, by its place among all; -1: as the rows come. */
+  by: number;
+  up: boolean;
+}
+/** How the table of a view is sorted, where that is not its own order. */
+export const sorting = signal<ReadonlyMap<string, Sorting>>(new Map());
 
 let before: Stretch[] = [];
 let lastMove = Number.NEGATIVE_INFINITY;
@@ -115,6 +131,22 @@ export function foldsToggled(): string[] {
   return differences(collapsed.value, folded);
 }
 
+/** What the view in front shows of itself. */
+function viewParts(): string[] {
+  const out: string[] = [];
+  const of = (view: string) => tab.value === view;
+  if (of("operators") && grouping.value !== "name") out.push(`by=${grouping.value}`);
+  if (of("operators") && allRows.value) out.push("all=1");
+  if ((of("operators") || of("kernels")) && tableFilter.value !== "") out.push(`rows=${encodeURIComponent(tableFilter.value)}`);
+  const sorted = sorting.value.get(tab.value);
+  if (sorted !== undefined) out.push(`sort=${sorted.by},${sorted.up ? 1 : 0}`);
+  if (of("flame") && flameOf.value !== "host") out.push(`flame=${flameOf.value}`);
+  if (of("flame") && flameBox.value > 0) out.push(`box=${flameBox.value}`);
+  if (of("memory") && memoryDevice.value !== "") out.push(`device=${memoryDevice.value}`);
+  if (of("memory") && memoryMoment.value !== null) out.push(`moment=${Math.round(memoryMoment.value)}`);
+  return out;
+}
+
 /** Without `withStretch`, of any stretch: it opens with all of the trace. */
 export function stateText(withStretch = true): string {
   const { from, to } = stretch.value;
@@ -122,7 +154,7 @@ export function stateText(withStretch = true): string {
   if (tab.value !== "timeline") parts.push(`view=${tab.value}`);
   if (selected.value !== null) parts.push(`span=${selected.value.id}`);
   if (area.value !== null) parts.push(`area=${Math.round(area.value.from)},${Math.round(area.value.to - area.value.from)},${area.value.tracks.join(".")}`);
-  if (memoryDevice.value !== "") parts.push(`device=${memoryDevice.value}`);
+  parts.push(...viewParts());
   if (query.value !== "") parts.push(`q=${encodeURIComponent(query.value)}`);
   if (pinned.value.size > 0) parts.push(`pin=${[...pinned.value].join(".")}`);
   const folds = foldsToggled();
@@ -151,12 +183,21 @@ export function restore(text: string, source: Source): Restored {
   marks.value = ends.flatMap((begin, i) => (i % 2 === 0 && ends[i + 1] >= 0 ? [{ from: begin, to: begin + ends[i + 1] }] : []));
   stretch.value = length > 0 ? clamped({ from, to: from + length }, source) : wholeOf(source);
   tab.value = parameters.get("view") ?? "timeline";
+  const isCount = (text: string | null) => /^\d{1,16}$/.test(text ?? "");
   memoryDevice.value = parameters.get("device") ?? "";
+  memoryMoment.value = isCount(parameters.get("moment")) ? Number(parameters.get("moment")) : null;
+  grouping.value = parameters.get("by") ?? "name";
+  allRows.value = parameters.get("all") === "1";
+  tableFilter.value = parameters.get("rows") ?? "";
+  flameOf.value = parameters.get("flame") ?? "host";
+  flameBox.value = isCount(parameters.get("box")) ? Number(parameters.get("box")) : 0;
+  const [by, up] = numbers(parameters.get("sort"));
+  sorting.value = new Map(Number.isInteger(by) ? [[tab.value, { by, up: up === 1 }]] : []);
   query.value = parameters.get("q") ?? "";
   pinned.value = new Set((parameters.get("pin") ?? "").split(".").filter((key) => key !== ""));
   folded = foldedAtFirst(source.trace);
   collapsed.value = new Set(differences(folded, new Set((parameters.get("fold") ?? "").split(".").filter((key) => key !== ""))));
   const [begin, size, ...tracks] = numbers(parameters.get("area"));
   const restored = size > 0 ? { from: begin, to: begin + size, tracks: tracks.filter((track) => track < source.trace.tracks.length) } : null;
-  return { span: parameters.has("span") ? Number(parameters.get("span")) : -1, area: restored };
+  return { span: isCount(parameters.get("span")) ? Number(parameters.get("span")) : -1, area: restored };
 }

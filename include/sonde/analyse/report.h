@@ -69,6 +69,13 @@ struct MemoryPeakOwner {
   std::int64_t owner_bytes = 0;
 };
 
+// How long a device was busy in the part that findings are about, both as the verdict counts them:
+// without what the profiler added.
+struct BusyShare {
+  Nanos whole_ns = 0;
+  Nanos busy_ns = 0;
+};
+
 struct Report {
   Trace trace;
   // First, whether the rest can be trusted.
@@ -101,6 +108,7 @@ struct Report {
 
   StepTimes steps;
   std::vector<DeviceTime> devices;
+  std::vector<BusyShare> device_shares;  // of each of them
   CopyTimes copies;
   HostTime host;
   std::vector<NameTime> device_work;

@@ -85,6 +85,21 @@ std::string fight_text(const ProcessorTime& time) {
                      counted_text(static_cast<std::uint64_t>(time.cores), "core"));
 }
 
+// As long as it would be without the profiler, which made the host slower.
+DeviceShare without_profiler(DeviceShare share, const Report& report) {
+  const auto scaled_ns = [&](Nanos time_ns) {
+    return static_cast<Nanos>(
+        std::min(report.without_profiler * static_cast<double>(time_ns), 9e18));
+  };
+  const Nanos idle_ns = share.idle_ns();
+  share.whole_ns = std::max(scaled_ns(share.whole_ns), share.busy_ns);
+  if (idle_ns > 0)
+    share.host_wait_ns =
+        static_cast<Nanos>(static_cast<double>(share.host_wait_ns) / static_cast<double>(idle_ns) *
+                           static_cast<double>(share.idle_ns()));
+  return share;
+}
+
 std::string verdict_of(const detail::ReportData& data, const Report& report) {
   if (report.devices.empty()) {
     if (report.trace.spans().empty()) return "Nothing was recorded.";
@@ -96,19 +111,7 @@ std::string verdict_of(const detail::ReportData& data, const Report& report) {
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),
       [](const DeviceTime& a, const DeviceTime& b) { return a.busy_ns < b.busy_ns; });
-  DeviceShare share = share_of(data, *longest);
-  // As long as it would be without the profiler, which made the host slower.
-  const auto scaled_ns = [&](Nanos time_ns) {
-    return static_cast<Nanos>(
-        std::min(report.without_profiler * static_cast<double>(time_ns), 9e18));
-  };
-  const Nanos idle_ns = share.idle_ns();
-  share.whole_ns = std::max(scaled_ns(share.whole_ns), share.busy_ns);
-  if (idle_ns > 0)
-    share.host_wait_ns =
-        static_cast<Nanos>(static_cast<double>(share.host_wait_ns) / static_cast<double>(idle_ns) *
-                           static_cast<double>(share.idle_ns()));
-  return verdict_of(*longest, share);
+  return verdict_of(*longest, without_profiler(share_of(data, *longest), report));
 }
 
 // What took so long until the first step.
@@ -208,6 +211,10 @@ void correct_for_profiler(detail::ReportData& data, Report& report) {
   const Nanos less_ns = data.program().recorded_ns() - data.unchanged_ns();
   const Nanos recorded_ns = std::max<Nanos>(report.measured_ns, 1);
   report.measured_ns = std::max<Nanos>(recorded_ns - less_ns, 1);
+  // A device was not faster without it.
+  for (const DeviceTime& device : report.devices)
+    report.measured_ns =
+        std::min(std::max(report.measured_ns, share_of(data, device).busy_ns), recorded_ns);
   report.without_profiler =
       static_cast<double>(report.measured_ns) / static_cast<double>(recorded_ns);
 }
@@ -310,6 +317,10 @@ Report report(const Trace& trace) {
   out.memory = memory_peaks(data);
   find_steady_part(data, out);
   correct_for_profiler(data, out);
+  for (const DeviceTime& device : out.devices) {
+    const DeviceShare share = without_profiler(share_of(data, device), out);
+    out.device_shares.push_back({share.whole_ns, share.busy_ns});
+  }
   out.verdict = verdict_of(data, out);
   data.loading = detail::loading_spans(out);
   detail::find_in_steps(data, out);

@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::OpTrace;
+using ::testing::SizeIs;
 
 std::vector<std::string> ids(const Report& found) {
   std::vector<std::string> out;
@@ -320,6 +321,32 @@ TEST(Report, SaysThatAnotherProfilerSlowedTheProgramDown) {
   EXPECT_EQ(found.profiler_ns, (100 * 1'400 + 5'000) * 5 / 2);
   EXPECT_LT(found.measured_ns, 1'100'000);
   EXPECT_THAT(introduction(found).front(), HasSubstr("with_stack"));
+}
+
+TEST(Report, CountsADeviceAsBusyAsTheVerdictSays) {
+  OpTrace t;
+  t.step(1, 0, 1000);
+  t.step(2, 1000, 2000);
+  t.kernel("k", 100, 400);
+  t.kernel("k", 1100, 1400);
+  t.kernel("after the steps", 2400, 2900);
+  const Report found = report(t.build());
+  ASSERT_THAT(found.device_shares, SizeIs(1));
+  EXPECT_EQ(found.device_shares[0].busy_ns, 600'000);
+  EXPECT_EQ(found.device_shares[0].whole_ns, found.measured_ns);
+  EXPECT_THAT(found.verdict, HasSubstr("it was busy 30.0 % of 2.000 ms"));
+}
+
+TEST(Report, TakesNoTimeOffInWhichADeviceWasBusy) {
+  OpTrace t;
+  t.flag("schemaVersion");
+  t.flag("with_stack");
+  for (int i = 0; i < 100; ++i) t.python("f", 10 * i, 10 * i + 9);
+  t.kernel("k", 0, 950);
+  const Report found = report(t.build());
+  ASSERT_GT(found.profiler_ns, 0);
+  EXPECT_GE(found.measured_ns, 950'000);
+  EXPECT_GE(found.device_shares[0].whole_ns, 950'000);
 }
 
 TEST(RecordingCost, CountsWhatWasRecorded) {

@@ -189,7 +189,9 @@ class ShownTraces::Shown {
   std::uint64_t version_ = 0;  // how often the trace was replaced
 };
 
-ShownTraces::ShownTraces(std::vector<TraceSource> sources, const std::vector<PageView>& views) {
+ShownTraces::ShownTraces(std::vector<TraceSource> sources, const std::vector<PageView>& views,
+                         std::vector<std::string> against)
+    : against_(std::move(against)) {
   for (TraceSource& source : sources)
     shown_.push_back(std::make_unique<Shown>(std::move(source), views));
 }
@@ -209,7 +211,8 @@ detail::ViewAnswer ShownTraces::answer(std::string_view target, std::string_view
       if (!one->source().is_job) files.push_back(one->source().name);
     }
     return {200, "application/json",
-            "{\"traces\": " + text_list(names) + ", \"files\": " + text_list(files) + "}"};
+            "{\"traces\": " + text_list(names) + ", \"files\": " + text_list(files) +
+                ", \"against\": " + text_list(against_) + "}"};
   }
   const std::size_t of = place_in(target);
   if (of < shown_.size()) return shown_[of]->answer(target, body);

@@ -37,8 +37,10 @@ bool fit_together(const std::vector<JobTrace>& ranks);
 
 class ShownTraces {
  public:
-  // `views` are those that are not of one trace.
-  ShownTraces(std::vector<TraceSource> sources, const std::vector<PageView>& views);
+  // `views` are those that are not of one trace; `against` the files that one of them compares
+  // with.
+  ShownTraces(std::vector<TraceSource> sources, const std::vector<PageView>& views,
+              std::vector<std::string> against = {});
   ~ShownTraces();
 
   // Shows a trace that is open already in place of the first.
@@ -52,6 +54,7 @@ class ShownTraces {
  private:
   class Shown;
   std::vector<std::unique_ptr<Shown>> shown_;
+  const std::vector<std::string> against_;
 };
 
 }  // namespace sonde::cli

@@ -125,7 +125,7 @@ void print_address(const detail::ViewServer& server, const std::string& address,
 Result<void> serve(const ViewCommand& options, Output& out) {
   SONDE_TRY(Contents what, what_to_show(options));
   SONDE_TRY(const Trace trace, open_first(what, options.open));
-  ShownTraces shown(std::move(what.sources), what.views);
+  ShownTraces shown(std::move(what.sources), what.views, options.against);
   {
     const Progress progress("indexing " + options.file);
     shown.show_first(trace);

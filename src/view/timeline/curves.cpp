@@ -108,7 +108,7 @@ void add_counters(const Trace& trace, std::vector<Curve>& out) {
   }
 }
 
-// Fills buckets from a step function: each bucket gets the moment with the largest sum.
+// Fills buckets from a step function: each bucket gets the moment whose sum is furthest from zero.
 class BucketMaker {
  public:
   BucketMaker(Nanos from, Nanos to, std::uint32_t buckets, std::size_t series)
@@ -116,7 +116,7 @@ class BucketMaker {
         to_(std::max(to, from + 1)),
         buckets_(buckets),
         series_(series),
-        best_(buckets, -std::numeric_limits<double>::infinity()),
+        best_(buckets, -1),
         out_(buckets * series, kUnknown) {}
 
   // Sets the values from this time on. Times must not decrease.
@@ -147,6 +147,7 @@ class BucketMaker {
   void offer(std::uint32_t bucket) {
     double sum = 0;
     for (const double value : current_) sum += value;
+    sum = std::abs(sum);
     if (sum <= best_[bucket]) return;
     best_[bucket] = sum;
     for (std::size_t i = 0; i < series_; ++i)

@@ -3,6 +3,7 @@
 // The views that are not tables: overview, flame graph, memory, ledger.
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <unordered_map>
 
@@ -225,7 +226,15 @@ std::string ledger_json(const TraceAnswers& answers) {
   const Trace& trace = answers.trace();
   const LedgerTotals totals = ledger_totals(trace);
   PageJson json;
-  json.key("recording_ns").number(recording_cost(trace).total_ns);
+  const RecordingCost cost = recording_cost(trace);
+  json.key("recording_ns").number(cost.total_ns);
+  json.key("paths").list(cost.paths, [&](const RecordingCost::Path& path) {
+    json.object([&] {
+      json.key("what").text(path.what);
+      json.key("count").number(static_cast<std::int64_t>(path.count));
+      json.key("each_ns").number(static_cast<std::int64_t>(std::llround(path.each_ns)));
+    });
+  });
   json.key("rows").list(totals, [&](const auto& one) {
     json.object([&] {
       json.key("class").text(class_text(ledger_class(one.first)));

@@ -73,6 +73,15 @@ bool is_sign(const std::string& word) {
   return word == "<" || word == ">" || word == "<=" || word == ">=";
 }
 
+// A class of spans, or a kind as the trace calls it.
+bool is_kind(const std::string& word) {
+  for (int i = 0; i < 256; ++i) {
+    const auto kind = static_cast<SpanKind>(i);
+    if (to_string(kind) == word || to_string(span_class(kind)) == word) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Query> parse_query(std::string_view text) {
@@ -87,6 +96,11 @@ Result<Query> parse_query(std::string_view text) {
       i += 2;
     } else if (word.starts_with("kind:")) {
       out.kinds.push_back(word.substr(5));
+      if (!is_kind(out.kinds.back()))
+        return Failure(ErrorCode::Invalid,
+                       "'" + out.kinds.back() +
+                           "' is no kind: write operator, annotation, function, call, kernel, copy "
+                           "or wait");
     } else if (word.starts_with("arg:")) {
       out.arguments.push_back(word.substr(4));
     } else {

@@ -184,6 +184,22 @@ TEST(Curves, OfACounterAreOneWhicheverThreadSaysIt) {
   EXPECT_THAT(curve_values(answers, all[0], 0, 300, 3), ElementsAre(1, 2, 3));
 }
 
+TEST(Curves, OfACounterShowWhatIsFurthestFromZero) {
+  TraceBuilder builder;
+  TrackRow thread;
+  thread.process = builder.processes().push_back({});
+  CounterRow counter;
+  counter.track = builder.tracks().push_back(thread);
+  counter.name = builder.intern("balance");
+  for (const double value : {-7.0, 2.0, 3.0, -1.0, -2.0}) {
+    counter.value = value;
+    builder.counters().push_back(counter);
+    counter.time_ns += 50;
+  }
+  const TraceAnswers answers(*std::move(builder).build(), "drawn");
+  EXPECT_THAT(curve_values(answers, curves(answers.trace())[0], 0, 200, 2), ElementsAre(-7, 3));
+}
+
 std::string words(std::initializer_list<std::uint32_t> all) {
   const std::vector<std::uint32_t> list(all);
   return {reinterpret_cast<const char*>(list.data()), list.size() * 4};
@@ -260,6 +276,7 @@ TEST(Search, FindsByNameKindAndLength) {
   EXPECT_THAT(found_by(answers, "dur > 1us"), ElementsAre(0u, 2u));
   EXPECT_THAT(found_by(answers, "dur>=4us dur<5us"), ElementsAre(0u));
   EXPECT_THAT(found_by(answers, "zz"), ElementsAre());
+  EXPECT_FALSE(parse_query("kind:kernels").has_value());
 }
 
 TEST(Search, SaysWhatIsWrongWithALength) {

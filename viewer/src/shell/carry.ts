@@ -25,6 +25,7 @@ interface Carried {
   step?: number;
   span: { track: string; at: bigint; name: string; length: number } | null;
   area: { tracks: string[]; from: bigint; length: number } | null;
+  moment: bigint | null;
   pinned: string[];
   /** Folded and unfolded by hand. */
   toggled: string[];
@@ -74,6 +75,7 @@ export async function carry(source: Source, step?: number): Promise<void> {
     ...(step === undefined ? {} : { step }),
     span: span === null ? null : { track: trackIdentity(trace, span.track), at: at(span.start), name: span.name, length: span.length },
     area: area === null ? null : { tracks: area.tracks.map((track) => trackIdentity(trace, track)), from: at(area.from), length: area.to - area.from },
+    moment: state.memoryMoment.value === null ? null : at(state.memoryMoment.value),
     pinned: [...state.pinned.value].map((key) => identity(trace, key)),
     toggled: state.foldsToggled().map((key) => identity(trace, key)),
   };
@@ -103,7 +105,7 @@ export async function arrive(source: Source): Promise<string | null> {
   const base = BigInt(trace.first) + shiftOf(await clocksOf(source), trace);
   const since = (at: bigint) => Number(at - base);
   const parameters = new URLSearchParams(was.text);
-  for (const key of ["t", "span", "area", "pin", "fold", "of"]) parameters.delete(key);
+  for (const key of ["t", "span", "area", "pin", "fold", "of", "box", "moment"]) parameters.delete(key);
   if (source.of > 0) parameters.set("of", String(source.of));
   const step = trace.steps.find(([, , number]) => number === was.step);
   if (step !== undefined) {
@@ -129,6 +131,7 @@ async function arriveAgain(source: Source, was: Carried, since: (at: bigint) => 
   const again = (identities: string[]) => identities.map((one) => known.get(one)).filter((key) => key !== undefined).join(".");
   if (was.pinned.length > 0) parameters.set("pin", again(was.pinned));
   if (was.toggled.length > 0) parameters.set("fold", again(was.toggled));
+  if (was.moment !== null) parameters.set("moment", String(Math.max(0, since(was.moment))));
   if (was.area !== null) {
     const numbers = was.area.tracks.map((one) => tracks.get(one)).filter((track) => track !== undefined);
     parameters.set("area", `${Math.round(since(was.area.from))},${Math.round(was.area.length)},${numbers.join(".")}`);

@@ -4,6 +4,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { countText } from "../format.ts";
 import type { Source } from "../source/source.ts";
 
 const kept = new WeakMap<Source, Map<string, unknown>>();
@@ -34,16 +35,21 @@ export function useView<T>(source: Source, name: string): { data: T | null; erro
   return { data: data.value, error: error.value };
 }
 
-const SLOW_AFTER = 2000;
+const SLOW_AFTER = 2;
 
 export function Waiting({ error }: { error: string }) {
-  const slow = useSignal(false);
+  const seconds = useSignal(0);
   useEffect(() => {
-    const timer = setTimeout(() => { slow.value = true; }, SLOW_AFTER);
-    return () => clearTimeout(timer);
+    const timer = setInterval(() => { seconds.value++; }, 1000);
+    return () => clearInterval(timer);
   }, []);
   if (error !== "") return <p class="waiting" role="status">{error}</p>;
-  return <p class="waiting" role="status">{slow.value ? "Of a trace of this size, this takes a while. The timeline can be used meanwhile. " : ""}Computing…</p>;
+  return (
+    <div class="waiting">
+      <p role="status">{seconds.value < SLOW_AFTER ? "Computing…" : "With so many spans this takes a while. The timeline can be used meanwhile."}</p>
+      {seconds.value >= SLOW_AFTER && <p class="quiet" aria-hidden="true">Computing for {countText(seconds.value)} s…</p>}
+    </div>
+  );
 }
 
 const AROUND_CARDS = 64;

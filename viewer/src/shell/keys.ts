@@ -70,6 +70,12 @@ function operatorOf(span: SpanDetails): number {
   return span.links.find((link) => link.how === "operator" || (isCall && link.how === "parent"))?.id ?? -1;
 }
 
+/** To the other side of a launch, or else to whatever it is linked to. */
+function firstLink(span: SpanDetails): number {
+  const found = span.links.find((link) => link.how === "launched by" || link.how === "launches") ?? span.links.find((link) => link.how !== "parent");
+  return found?.id ?? -1;
+}
+
 function close(source: Source): void {
   if (state.helpOpen.value) state.helpOpen.value = false;
   else if (state.selected.value !== null) state.selected.value = null;
@@ -107,7 +113,7 @@ function act(source: Source, event: KeyboardEvent): boolean {
   else if (event.key === "," && span !== null) step(source, span.previous);
   else if (event.key === "]" && span !== null) step(source, span.child);
   else if (event.key === "[" && span !== null) step(source, span.links.find((link) => link.how === "parent")?.id ?? -1);
-  else if (event.key === "g" && span !== null) step(source, span.links.find((link) => link.how !== "parent")?.id ?? -1);
+  else if (event.key === "g" && span !== null) step(source, firstLink(span));
   else return false;
   return true;
 }

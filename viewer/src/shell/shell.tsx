@@ -41,12 +41,17 @@ startTheme();
 function useAddress(source: Source, restored: state.Restored): void {
   const timer = useRef(0);
   useEffect(() => {
-    if (restored.span >= 0) void selectSpan(source, restored.span, false);
-    if (restored.area !== null) void selectArea(source, restored.area);
-    if (state.query.value !== "") void search(source, state.query.value);
+    const show = (wanted: state.Restored) => {
+      if (wanted.span >= 0) void selectSpan(source, wanted.span, false);
+      if (wanted.area !== null) void selectArea(source, wanted.area);
+      void search(source, state.query.value);
+    };
+    show(restored);
+    // Somebody has put another state into the address.
     const onHash = () => {
-      const again = state.restore(location.hash.slice(1), source);
-      if (again.span >= 0) void selectSpan(source, again.span, false);
+      state.selected.value = null;
+      state.area.value = null;
+      show(state.restore(location.hash.slice(1), source));
     };
     window.addEventListener("hashchange", onHash);
     document.body.dataset.ready = "1";
@@ -137,7 +142,8 @@ function Top({ source, current }: { source: Source; current: string }) {
   const views = viewsOf(source);
   const hasTimeline = views[0].name === "timeline";
   const files = source.files.length > 0 ? source.files : [source.trace.name];
-  const command = () => `sonde view ${files.map(quoted).join(" ")} --at ${quoted(state.stateText())}`;
+  const against = source.against.map((file) => ` --against ${quoted(file)}`).join("");
+  const command = () => `sonde view ${files.map(quoted).join(" ")}${against} --at ${quoted(state.stateText())}`;
   return (
     <header class={`top ${views.length > MOST_IN_A_LINE ? "many" : ""}`}>
       <span class="brand" title={source.trace.name}><b>Sonde</b> <FileName source={source} /></span>

@@ -5,15 +5,19 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { copyText } from "../actions.ts";
 import { countText } from "../format.ts";
+import { type Sorting, sorting } from "../state.ts";
 
 export interface Column<Row> {
   title: string;
-  /** What is sorted by, and copied. */
+  /** What is sorted by. */
   value: (row: Row) => number | string;
   show?: (row: Row) => ComponentChildren;
   /** Of the largest value: a bar behind the number. */
   bar?: boolean;
   hint?: string;
+  /** What is copied, where that is not what is sorted by; and the unit of it. */
+  copied?: (row: Row) => number | string;
+  unit?: string;
   /** Left out where there is little room, until it is asked for. */
   minor?: boolean;
 }
@@ -29,6 +33,8 @@ interface Props<Row> {
   actions?: (row: Row) => ComponentChildren;
   /** How many rows there are in all, if some are left out. */
   total?: number;
+  /** The view whose only table this is: how it is sorted is part of the address. */
+  view?: string;
 }
 
 const PAGE = 100;
@@ -44,34 +50,32 @@ export function barStyle(part: number): { backgroundSize: string } {
   return { backgroundSize: `${(92 * Math.min(part, 1)).toFixed(1)}% 18px` };
 }
 
-export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter, onFilter, actions, total }: Props<Row>) {
-  // By its place among all columns; -1: as the rows come.
-  const by = useSignal(sort ?? -1);
-  const up = useSignal(false);
+export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter, onFilter, actions, total, view }: Props<Row>) {
+  const ownSorting = useSignal<Sorting>({ by: sort ?? -1, up: false });
+  const kept = view === undefined ? undefined : sorting.value.get(view);
+  const { by, up } = kept !== undefined && kept.by < wanted.length ? kept : ownSorting.value;
   const shown = useSignal(PAGE);
   const own = useSignal("");
   const hasMinor = isNarrow.value && wanted.some((column) => column.minor === true);
   const columns = wanted.map((column, i) => ({ ...column, i })).filter((column) => !hasMinor || allColumns.value || column.minor !== true);
   const words = (filter ?? own.value).toLowerCase().split(/\s+/).filter((word) => word !== "");
   let list = text === undefined || words.length === 0 ? [...rows] : rows.filter((row) => words.every((word) => text(row).toLowerCase().includes(word)));
-  if (by.value >= 0) {
-    const { value } = wanted[by.value];
+  if (by >= 0) {
+    const { value } = wanted[by];
     list = list.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
-      return up.value ? order : -order;
+      return up ? order : -order;
     });
   }
   const most = columns.map((column) => (column.bar ? Math.max(0, ...rows.slice(0, 5000).map((row) => Number(column.value(row)))) : 0));
   const sortBy = (i: number) => {
-    if (by.value === i) up.value = !up.value;
-    else {
-      by.value = i;
-      up.value = rows.length > 0 && typeof wanted[i].value(rows[0]) === "string";
-    }
+    const next = { by: i, up: by === i ? !up : rows.length > 0 && typeof wanted[i].value(rows[0]) === "string" };
+    if (view === undefined) ownSorting.value = next;
+    else sorting.value = new Map(sorting.value).set(view, next);
   };
   const asText = (separator: string) =>
-    [wanted.map((column) => column.title), ...list.map((row) => wanted.map((column) => String(column.value(row))))]
+    [wanted.map((column) => (column.unit === undefined ? column.title : `${column.title} (${column.unit})`)), ...list.map((row) => wanted.map((column) => String((column.copied ?? column.value)(row))))]
       .map((cells) => cells.map((cell) => (separator === "," && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator))
       .join("\n");
   return (
@@ -91,8 +95,8 @@ export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter,
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.title} scope="col" aria-sort={by.value === column.i ? (up.value ? "ascending" : "descending") : "none"} class={rows.length > 0 && typeof column.value(rows[0]) === "number" ? "n" : ""}>
-                  <button type="button" title={column.hint ?? ""} onClick={() => sortBy(column.i)}>{column.title}{by.value === column.i ? (up.value ? " ▴" : " ▾") : ""}</button>
+                <th key={column.title} scope="col" aria-sort={by === column.i ? (up ? "ascending" : "descending") : "none"} class={rows.length > 0 && typeof column.value(rows[0]) === "number" ? "n" : ""}>
+                  <button type="button" title={column.hint ?? ""} onClick={() => sortBy(column.i)}>{column.title}{by === column.i ? (up ? " ▴" : " ▾") : ""}</button>
                 </th>
               ))}
               {actions !== undefined && <th scope="col"><span class="hidden">Show</span></th>}

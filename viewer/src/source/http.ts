@@ -44,6 +44,7 @@ export class HttpSource implements Source {
     private readonly token: string,
     readonly traces: string[],
     readonly files: string[],
+    readonly against: string[],
     readonly of: number,
     readonly opened: number,
   ) {}
@@ -54,8 +55,8 @@ export class HttpSource implements Source {
     const version = await HttpSource.fetch(token, HttpSource.path("version", of));
     const opened = ((await version.json()) as { version: number }).version;
     const [trace, files] = await Promise.all([HttpSource.fetch(token, HttpSource.path("trace", of)), HttpSource.fetch(token, "files")]);
-    const known = (await files.json()) as { traces: string[]; files: string[] };
-    return new HttpSource((await trace.json()) as TraceInfo, token, known.traces, known.files, of, opened);
+    const known = (await files.json()) as { traces: string[]; files: string[]; against: string[] };
+    return new HttpSource((await trace.json()) as TraceInfo, token, known.traces, known.files, known.against, of, opened);
   }
 
   private static path(path: string, of: number): string {

@@ -25,6 +25,7 @@ export class LocalSource implements Source {
   readonly canExport = false;
   readonly traces: string[] = [];
   readonly files: string[] = [];
+  readonly against: string[] = [];
   readonly of = 0;
   readonly opened = null;
   private readonly start: Float64Array;
@@ -272,6 +273,8 @@ export class LocalSource implements Source {
 
   async search(text: string): Promise<SearchAnswer> {
     const query = parseQuery(text);
+    const unknown = query.kinds.find((kind) => !CLASSES.includes(kind));
+    if (unknown !== undefined) throw new Error(`'${unknown}' is no kind: write operator, annotation, function, call, kernel, copy or wait`);
     const names = this.data.header.names.map((name) => query.names.every((word) => name.toLowerCase().includes(word)));
     const facts = [{}, ...this.data.header.facts].map((known) => query.arguments.every((word) => JSON.stringify(known).toLowerCase().includes(word)));
     const found: number[] = [];
@@ -353,11 +356,11 @@ export class LocalSource implements Source {
     for (let i = 0; i < n; i++) {
       const first = Math.floor((from + ((to - from) * i) / n) / per);
       const last = Math.max(first, Math.ceil((from + ((to - from) * (i + 1)) / n) / per) - 1);
-      let most = Number.NEGATIVE_INFINITY;
+      let most = -1;
       for (let moment = first; moment <= last && moment < moments; moment++) {
         const part = values.slice(moment * series, (moment + 1) * series);
         if (part.some((value) => value === null)) continue;
-        const sum = part.reduce<number>((a, b) => a + (b ?? 0), 0);
+        const sum = Math.abs(part.reduce<number>((a, b) => a + (b ?? 0), 0));
         if (sum <= most) continue;
         most = sum;
         part.forEach((value, k) => {

@@ -176,6 +176,8 @@ export interface Source {
   readonly of: number;
   /** Those that are files, for commands. */
   readonly files: string[];
+  /** Those of the old version that they are compared with. */
+  readonly against: string[];
   tiles(request: TileRequest): Promise<Tile[]>;
   names(ids: number[]): Promise<string[]>;
   span(id: number): Promise<SpanDetails>;

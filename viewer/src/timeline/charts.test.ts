@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CurveInfo } from "../source/source.ts";
-import { largest, type Piece } from "./charts.ts";
+import { largest, lowest, type Piece, rangeText } from "./charts.ts";
 
 const memory = { kind: "memory", name: "cuda:0 memory", unit: "bytes", process: 0, device: 0, series: ["parameter", "activation", "reserved"] } as CurveInfo;
 
@@ -17,4 +17,13 @@ test("what the allocator reserved is on the axis of memory", () => {
 
 test("an allocator that reserved far more does not flatten the curve", () => {
   assert.equal(largest(memory, [pieceOf(30, 20, 4000)], { from: 0, to: 512 }), 50);
+});
+
+test("a counter below zero is on its axis", () => {
+  const counter = { ...memory, kind: "counter", unit: "", series: ["value"] } as CurveInfo;
+  const view = { from: 0, to: 512 };
+  const pieces = [{ ...pieceOf(-3), to: 256 }, { ...pieceOf(8), from: 256 }];
+  assert.equal(lowest(counter, pieces, view), -3);
+  assert.equal(rangeText(counter, pieces, view), "-3 to 8");
+  assert.equal(rangeText(counter, [pieceOf(8)], view), "8");
 });

@@ -114,14 +114,37 @@ export function largest(info: CurveInfo, pieces: Piece[], view: Stretch): number
   return reserved > most && reserved <= most * MOST_RESERVED ? reserved : most;
 }
 
+/** What the bottom of a curve stands for: counters may be below 0. */
+export function lowest(info: CurveInfo, pieces: Piece[], view: Stretch): number {
+  let least = 0;
+  for (const piece of info.kind === "counter" ? pieces : []) {
+    const per = (piece.to - piece.from) / PIECE;
+    for (let i = 0; i < PIECE; i++) {
+      const at = piece.from + i * per;
+      if (at + per >= view.from && at <= view.to && piece.values[i] < least) least = piece.values[i];
+    }
+  }
+  return least;
+}
+
+/** From where to where a curve goes, in words. */
+export function rangeText(info: CurveInfo, pieces: Piece[], view: Stretch): string {
+  const least = lowest(info, pieces, view);
+  const most = valueText(info, largest(info, pieces, view));
+  return least < 0 ? `${valueText(info, least)} to ${most}` : most;
+}
+
 export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces: Piece[], view: Stretch, width: number, y: number, height: number, dark: boolean): void {
-  const most = largest(info, pieces, view) || 1;
+  const least = lowest(info, pieces, view);
+  const most = largest(info, pieces, view) || (least < 0 ? 0 : 1);
   const series = info.series.length;
   const stacked = stackedSeries(info);
   const nsPerPixel = (view.to - view.from) / width;
   const idle = info.kind === "busy" ? IDLE.map((_, i) => idleColour(i)) : [];
   const base = info.kind === "busy" ? y + height - 7 : y + height - 1;
   const room = base - y - 2;
+  const scale = room / (most - least);
+  const zero = base + least * scale;
   ctx.save();
   ctx.beginPath();
   ctx.rect(0, y, width, height);
@@ -132,15 +155,15 @@ export function drawCurve(ctx: CanvasRenderingContext2D, info: CurveInfo, pieces
       const x = (piece.from + i * per - view.from) / nsPerPixel;
       const next = (piece.from + (i + 1) * per - view.from) / nsPerPixel;
       if (next < 0 || x > width) continue;
-      let top = base;
+      let top = zero;
       for (let s = 0; s < stacked; s++) {
         const value = piece.values[i * series + s];
-        if (!(value > 0)) continue;
-        const size = (value / most) * room;
+        if (!(value > 0 || value < 0)) continue;
+        const size = Math.abs(value) * scale;
         ctx.fillStyle = stacked === 1 ? seriesColour(info.kind === "busy" ? 2 : info.kind === "queue" ? 0 : 6, dark) : seriesColour(s, dark);
         const left = Math.round(x);
-        ctx.fillRect(left, top - size, Math.max(Math.round(next) - left, 1), size);
-        top -= size;
+        ctx.fillRect(left, value > 0 ? top - size : zero, Math.max(Math.round(next) - left, 1), size);
+        if (value > 0) top -= size;
       }
     }
     for (const gap of piece.gaps) {

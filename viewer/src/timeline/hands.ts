@@ -92,7 +92,7 @@ export function startHands(canvas: HTMLCanvasElement, hands: Hands): () => void 
     }
     if (press === null) {
       const lines = hands.hoverAt(event.offsetX, event.offsetY);
-      hover.value = lines.length === 0 ? null : { x: event.offsetX, y: event.offsetY, lines };
+      hover.value = lines.length === 0 ? null : { x: event.offsetX, y: event.offsetY };
       canvas.style.cursor = lines.length > 0 ? "pointer" : "default";
       return;
     }

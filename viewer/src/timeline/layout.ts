@@ -130,7 +130,7 @@ export function makeLayout(trace: TraceInfo, options: LayoutOptions): Layout {
     if (!pinned && !matches(info.name)) return;
     const folded = options.collapsed.has(key);
     const height = folded ? FOLDED + FOLDED_GAP : (info.kind === "memory" ? STACK : CURVE) + GAP;
-    entries.push({ kind: "curve", key, y, height, title: info.name || NO_NAME, curve, info, pinned, folded });
+    entries.push({ kind: "curve", key, y, height, title: info.name.trim() || NO_NAME, curve, info, pinned, folded });
     y += height;
   };
 

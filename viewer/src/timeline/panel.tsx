@@ -3,7 +3,7 @@
 
 import { findOnTimeline, selectSpan, showInTable } from "../actions.ts";
 import { CLASSES, classColour } from "../colours.ts";
-import { NO_NAME, bytesText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
+import { NO_NAME, bytesText, countedText, countText, momentText, percentText, shortName, timeText } from "../format.ts";
 import { openInPerfetto } from "../shell/perfetto.ts";
 import { Name } from "../shell/name.tsx";
 import { Table } from "../shell/table.tsx";
@@ -40,9 +40,10 @@ function Welcome({ source }: { source: Source }) {
   return (
     <aside class="panel welcome" aria-label="Details">
       <p>
-        <b>{timeText(source.trace.length)}</b>, <b>{countText(source.trace.spans)}</b> spans. Click a span for its details, drag for a table of what is inside, press <kbd>?</kbd> for keys.
+        <b>{timeText(source.trace.length)}</b>, <b>{countText(source.trace.spans)}</b> {source.trace.spans === 1 ? "span" : "spans"}. {source.trace.spans > 0 && "Click a span for its details, drag for a table of what is inside, press "}{source.trace.spans === 0 && "Press "}<kbd>?</kbd> for keys.
         {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
       </p>
+      {source.trace.instants_in_all > source.trace.instants.length && <p class="quiet">Of {countText(source.trace.instants_in_all)} marks of single moments, the first {countText(source.trace.instants.length)} are shown.</p>}
       {classesOf(source).length > 1 && <p class="legend">
         {classesOf(source).map((of) => <span key={of}><Swatch of={of} /> {className(of)}</span>)}
       </p>}
@@ -148,7 +149,7 @@ function AreaPanel({ source }: { source: Source }) {
     <aside class="panel" aria-label="Selected area">
       <header>
         <h2>{timeText(area.to - area.from)} on {area.tracks.length === 1 ? trackTitle(source.trace.tracks[area.tracks[0]]) : `${area.tracks.length} tracks`}</h2>
-        <span class="quiet">from {momentText(area.from, 1000)}{answer === null ? "" : `, ${countText(answer.rows.reduce((sum, row) => sum + row.count, 0))} spans of ${countText(answer.names)} names`}</span>
+        <span class="quiet">from {momentText(area.from, 1000)}{answer === null ? "" : `, ${countedText(answer.rows.reduce((sum, row) => sum + row.count, 0), "span")} of ${countedText(answer.names, "name")}`}</span>
         <span class="spacer" />
         <button type="button" onClick={() => state.goTo({ from: area.from, to: area.to }, source)}>Zoom to it</button>
         {source.canExport && <button type="button" title="Hands this stretch of time, with all tracks, to ui.perfetto.dev" onClick={() => openInPerfetto(source, area)}>To Perfetto</button>}
@@ -164,9 +165,9 @@ function AreaPanel({ source }: { source: Source }) {
           columns={[
             { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched" title={row.name}><Swatch of={row.class} /><Name name={row.name} /></span> },
             { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
-            { title: "Total", value: (row) => row.total, show: (row) => timeText(row.total), hint: "Time within the area, with what is inside" },
-            { title: "Self", value: (row) => row.self, show: (row) => timeText(row.self), bar: true, hint: "Without the spans inside" },
-            ...(answer.from_device ? [{ title: "Device", value: (row: AreaRow) => row.device, show: (row: AreaRow) => (row.device > 0 ? timeText(row.device) : ""), hint: "Device work that these spans launched" }] : []),
+            { title: "Total", unit: "ns", value: (row) => row.total, show: (row) => timeText(row.total), hint: "Time within the area, with what is inside" },
+            { title: "Self", unit: "ns", value: (row) => row.self, show: (row) => timeText(row.self), bar: true, hint: "Without the spans inside" },
+            ...(answer.from_device ? [{ title: "Device", unit: "ns", value: (row: AreaRow) => row.device, show: (row: AreaRow) => (row.device > 0 ? timeText(row.device) : ""), hint: "Device work that these spans launched" }] : []),
             { title: "Bytes", value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytesText(row.bytes) : ""), hint: "That copies and fills moved" },
           ]}
           actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name)}>find</button>}
@@ -193,8 +194,8 @@ function FoundPanel({ source }: { source: Source }) {
           text={(row) => row.name}
           columns={[
             { title: "Name", value: (row) => row.name, show: (row) => <span class="name swatched"><Swatch of={row.class} /><button type="button" class="link" title={row.name} onClick={() => void selectSpan(source, row.id, true)}><Name name={row.name} /></button></span> },
-            { title: "Start", value: (row) => row.start, show: (row) => momentText(row.start, 1000) },
-            { title: "Duration", value: (row) => row.length, show: (row) => timeText(row.length), bar: true },
+            { title: "Start", unit: "ns", value: (row) => row.start, show: (row) => momentText(row.start, 1000) },
+            { title: "Duration", unit: "ns", value: (row) => row.length, show: (row) => timeText(row.length), bar: true },
             { title: "Track", value: (row) => trackTitle(source.trace.tracks[row.track]) },
           ]}
         />

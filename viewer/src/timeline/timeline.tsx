@@ -5,12 +5,12 @@ import { untracked, useComputed, useSignal, useSignalEffect } from "@preact/sign
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { selectArea, selectSpan, showError } from "../actions.ts";
 import { CLASSES, makePalette, seriesColour } from "../colours.ts";
-import { countText, momentText, shortName, timeText } from "../format.ts";
+import { countedText, momentText, shortName, timeText } from "../format.ts";
 import { parseQuery } from "../source/query.ts";
 import type { CurveInfo, Source } from "../source/source.ts";
 import * as state from "../state.ts";
 import { levelOf, rangeOf, TileCache } from "../tiles/cache.ts";
-import { CurveCache, drawCurve, gapAt, idleText, largest, valuesAt, valueText } from "./charts.ts";
+import { CurveCache, drawCurve, gapAt, idleText, rangeText, valuesAt, valueText } from "./charts.ts";
 import { startHands } from "./hands.ts";
 import { type Entry, type Layout, makeLayout, ORDERS, standIn, type TrackOrder } from "./layout.ts";
 import { NameStore } from "./names.ts";
@@ -21,7 +21,6 @@ import { Ruler } from "./ruler.tsx";
 export interface Hover {
   x: number;
   y: number;
-  lines: string[];
 }
 
 export interface Stage {
@@ -152,6 +151,12 @@ export function Timeline({ source }: { source: Source }) {
     } else if (!isIn(y)) scroller.current.scrollTop = Math.max(0, y - clientHeight / 3);
   });
 
+  // Again when names or tiles arrive.
+  const tip = useComputed(() => {
+    redraw.value;
+    return hover.value === null ? [] : describe(stage(), hover.value.x, hover.value.y);
+  });
+
   useEffect(() => startHands(canvas.current!, { source, stage, hover, drag, scroller: scroller.current!, setMoving: (is) => { moving.current = is; redraw.value++; }, hoverAt: (x, y) => describe(stage(), x, y) }), [source]);
 
   return (
@@ -166,9 +171,9 @@ export function Timeline({ source }: { source: Source }) {
         </div>
         {layout.value.entries.length === 0 && <p class="waiting nothing">{state.trackFilter.value !== "" ? "No track has such a name." : "This trace has no spans. The Ledger may say why."}</p>}
         <canvas ref={canvas} tabIndex={0} role="img" aria-label="Spans over time. Keys move, comma and full stop walk along a row, the details are below." style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }} />
-        {hover.value !== null && (
-          <div class="tip" role="tooltip" style={{ left: `${Math.min(hover.value.x + 14, size.value.width - 150)}px`, top: `${Math.min(hover.value.y + 16, size.value.height - 30 - hover.value.lines.length * 16)}px` }}>
-            {hover.value.lines.map((line, i) => <div key={line} class={i === 0 ? "first" : ""}>{line}</div>)}
+        {hover.value !== null && tip.value.length > 0 && (
+          <div class="tip" role="tooltip" style={{ left: `${Math.min(hover.value.x + 14, size.value.width - 150)}px`, top: `${Math.min(hover.value.y + 16, size.value.height - 30 - tip.value.length * 16)}px` }}>
+            {tip.value.map((line, i) => <div key={line} class={i === 0 ? "first" : ""}>{line}</div>)}
           </div>
         )}
       </div>
@@ -331,7 +336,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
     drawCurve(ctx, entry.info, pieces, view, width, entry.y - top + 2, entry.height - (entry.folded ? 4 : 8), dark);
     if (pieces.length === 0 && stage.curves.isWaiting(entry.curve)) waiting.push(entry.y - top + entry.height / 2);
     else if (!entry.folded) {
-      writeValue(ctx, valueText(entry.info, largest(entry.info, pieces, view)), width - 4, entry.y - top + 3, dark);
+      writeValue(ctx, rangeText(entry.info, pieces, view), width - 4, entry.y - top + 3, dark);
     }
   }
   painter.paint(ctx, paints, view, width, height, moving ? Math.min(1, ratio) : ratio, palette, matcher(stage.names));
@@ -397,7 +402,7 @@ function describe(stage: Stage, x: number, y: number): string[] {
   if (found === null) return [];
   const name = stage.names.get(found.name) ?? "…";
   const short = shortName(name);
-  if (found.count > 1) return [`${countText(found.count)} spans`, `longest: ${short}`, "Zoom in to tell them apart."];
+  if (found.count > 1) return [countedText(found.count, "span"), `longest: ${short}`, "Zoom in to tell them apart."];
   return [short, timeText(found.length), ...(short === name ? [] : [name.slice(0, 160)])];
 }
 

@@ -40,11 +40,11 @@ interface Rank extends Sum {
 /** Columns that kinds and steps have in common. */
 function sums<Row extends Sum>(source: Source): Column<Row>[] {
   return [
-    { title: "Time", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true, hint: "In which at least one of them ran; waiting for late ranks is part of it" },
-    { title: "Alone", value: (row) => row.alone, show: (row) => (row.alone > 0 ? timeText(row.alone) : ""), bar: true, hint: "In which this rank did nothing else" },
+    { title: "Time", unit: "ns", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true, hint: "In which at least one of them ran; waiting for late ranks is part of it" },
+    { title: "Alone", unit: "ns", value: (row) => row.alone, show: (row) => (row.alone > 0 ? timeText(row.alone) : ""), bar: true, hint: "In which this rank did nothing else" },
     { title: "Calls", value: (row) => row.count, show: (row) => countText(row.count) },
     { title: "Bytes", value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytesText(row.bytes) : "") },
-    { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.longest_at, row.longest_at + row.most)}>{timeText(row.most)}</button> },
+    { title: "Longest", unit: "ns", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.longest_at, row.longest_at + row.most)}>{timeText(row.most)}</button> },
   ];
 }
 
@@ -91,7 +91,7 @@ function OneRank({ source, rank }: { source: Source; rank: Rank }) {
             { title: "Collective", value: (row) => row.name, show: (row) => <div>{row.name}{row.dtype !== "" && <small class="quiet">{row.dtype}</small>}</div> },
             { title: "Group", value: (row) => row.group, show: (row) => `${row.group}${row.members > 0 ? `, ${countText(row.members)} ranks` : ""}` },
             ...sums<Kind>(source),
-            ...(rank.rows.some((row) => row.bytes > 0) ? [{ title: "Bytes a second", value: (row: Kind) => row.bytes / Math.max(row.ns, 1), show: (row: Kind) => (row.bytes > 0 ? `${bytesText((row.bytes * 1e9) / Math.max(row.ns, 1))}/s` : ""), hint: "Bytes of the tensors, by the time of the calls" }] : []),
+            ...(rank.rows.some((row) => row.bytes > 0) ? [{ title: "Bytes a second", value: (row: Kind) => (1e9 * row.bytes) / Math.max(row.ns, 1), show: (row: Kind) => (row.bytes > 0 ? `${bytesText((row.bytes * 1e9) / Math.max(row.ns, 1))}/s` : ""), hint: "Bytes of the tensors, by the time of the calls" }] : []),
           ]}
         />
       </section>
@@ -103,7 +103,7 @@ function OneRank({ source, rank }: { source: Source; rank: Rank }) {
             rows={rank.steps}
             columns={[
               { title: "Step", value: (row) => row.step, show: (row) => <button type="button" class="link" onClick={() => showStretch(source, row.begin, row.begin + row.length)}>{row.step}</button> },
-              { title: "Length", value: (row) => row.length, show: (row) => timeText(row.length) },
+              { title: "Length", unit: "ns", value: (row) => row.length, show: (row) => timeText(row.length) },
               ...sums<Step>(source),
             ]}
           />

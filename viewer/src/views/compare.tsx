@@ -132,10 +132,10 @@ function Items({ source, title, whole, items }: { source: Source; title: string;
         text={(item) => `${item.name} ${item.operator ?? ""} ${item.status}`}
         columns={[
           { title: "Name", value: (item) => item.name, show: (item) => <div class="name" title={item.name}><Name name={item.name} />{(item.operator ?? "") !== "" && <small class="quiet">in {item.operator}</small>}{(item.place ?? "") !== "" && <small class="quiet">{item.place}</small>}</div> },
-          { title: "Mean change a step", value: (item) => Math.abs(item.delta_ns), show: (item) => signed(item.delta_ns), bar: true },
-          { title: "Median before", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
-          { title: "Median now", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },
-          { title: "Of before", value: (item) => item.time.change ?? 0, show: (item) => (item.status === "both" || item.status === "replaced" ? percent(item.time.change) : "") },
+          { title: "Mean change a step", unit: "ns", value: (item) => Math.abs(item.delta_ns), copied: (item) => item.delta_ns, show: (item) => signed(item.delta_ns), bar: true },
+          { title: "Median before", unit: "ns", value: (item) => item.time.base_ns ?? 0, show: (item) => ((item.time.base_ns ?? 0) > 0 ? timeText(item.time.base_ns ?? 0) : "") },
+          { title: "Median now", unit: "ns", value: (item) => item.time.now_ns ?? 0, show: (item) => ((item.time.now_ns ?? 0) > 0 ? timeText(item.time.now_ns ?? 0) : "") },
+          { title: "Of before", unit: "%", value: (item) => 100 * (item.time.change ?? 0), show: (item) => (item.status === "both" || item.status === "replaced" ? percent(item.time.change) : "") },
           { title: "Calls a step", value: (item) => item.now_count, show: (item) => (item.base_count === 0 && item.now_count === 0 ? "" : item.base_count === item.now_count ? String(Number(item.now_count.toPrecision(4))) : `${Number(item.base_count.toPrecision(4))} → ${Number(item.now_count.toPrecision(4))}`) },
           ...(items.some((item) => statusText(item) !== "") ? [{ title: "Verdict", value: statusText }] : []),
         ]}

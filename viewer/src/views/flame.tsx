@@ -69,14 +69,15 @@ function pathOf(graph: Graph, node: number): number[] {
 
 export function Flame({ source }: { source: Source }) {
   const { data, error } = useView<Record<Which, Graph>>(source, "flame");
-  const which = useSignal<Which>("host");
-  const root = useSignal(0);
-  const focus = useSignal(0);
+  const focus = useSignal(state.flameBox.peek());
   const words = useSignal("");
   if (data === null) return <Waiting error={error} />;
-  const graph = data[which.value];
+  const which = (["together", "device"] as const).find((one) => one === state.flameOf.value && data[one].nodes.length > 0) ?? "host";
+  const graph = data[which];
+  const root = state.flameBox.value < graph.nodes.length ? state.flameBox.value : 0;
+  const enlarge = (node: number) => { state.flameBox.value = focus.value = node; };
   if (data.host.nodes.length === 0 && data.device.nodes.length === 0) return <p class="waiting">This trace has no spans of threads.</p>;
-  const boxes = graph.nodes.length === 0 ? [] : boxesOf(graph, root.value);
+  const boxes = graph.nodes.length === 0 ? [] : boxesOf(graph, root);
   const name = (node: number) => graph.names[graph.nodes[node][1]];
   const whole = graph.nodes[0]?.[2] ?? 0;
   const isFound = (node: number) => words.value !== "" && name(node).toLowerCase().includes(words.value.toLowerCase());
@@ -85,8 +86,8 @@ export function Flame({ source }: { source: Source }) {
   const shown = [...new Set(boxes.map((box) => classOf(box.node)))].filter((of) => of >= 0).sort((a, b) => a - b);
   const threads = data.host.nodes.filter(([parent], i) => i > 0 && parent === 0).length;
   const show = (next: Which) => {
-    which.value = next;
-    root.value = focus.value = 0;
+    state.flameOf.value = next;
+    enlarge(0);
   };
   const chosen = graph.nodes[focus.value];
   return (
@@ -95,15 +96,15 @@ export function Flame({ source }: { source: Source }) {
         <h1>Flame graph</h1>
         <fieldset class="choice">
           <legend class="hidden">Whose time</legend>
-          <button type="button" aria-pressed={which.value === "host"} onClick={() => show("host")}>{threads > 1 ? "Host time by thread" : "Host time"}</button>
-          {threads > 1 && <button type="button" aria-pressed={which.value === "together"} title="Equal paths of all threads are one box" onClick={() => show("together")}>Threads together</button>}
-          <button type="button" aria-pressed={which.value === "device"} disabled={data.device.nodes.length === 0} onClick={() => show("device")}>Device time by who launched it</button>
+          <button type="button" aria-pressed={which === "host"} onClick={() => show("host")}>{threads > 1 ? "Host time by thread" : "Host time"}</button>
+          {threads > 1 && <button type="button" aria-pressed={which === "together"} title="Equal paths of all threads are one box" onClick={() => show("together")}>Threads together</button>}
+          <button type="button" aria-pressed={which === "device"} disabled={data.device.nodes.length === 0} onClick={() => show("device")}>Device time by who launched it</button>
         </fieldset>
         <input type="search" placeholder="Highlight" aria-label="Highlight names" value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
       </header>
       {chosen !== undefined && (
         <p class="path">
-          {pathOf(graph, focus.value).map((node) => <span key={node}><button type="button" class="link" onClick={() => { root.value = focus.value = node; }}>{shortName(name(node))}</button> </span>)}
+          {pathOf(graph, focus.value).map((node) => <span key={node}><button type="button" class="link" onClick={() => enlarge(node)}>{shortName(name(node))}</button> </span>)}
           <span class="quiet">{timeText(chosen[2])}{focus.value === 0 ? " in all. Click a box to enlarge it." : `, ${percentText(chosen[2], whole)} of all, ${timeText(chosen[3])} of its own${chosen[4] > 0 ? `, ${countText(chosen[4])} ${chosen[4] === 1 ? "time" : "times"}` : ""}.`} </span>
           {focus.value !== 0 && <button type="button" class="link" onClick={() => findOnTimeline(source, name(focus.value))}>on the timeline</button>}
         </p>
@@ -118,7 +119,7 @@ export function Flame({ source }: { source: Source }) {
             style={{ left: `${box.x * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * 20}px`, background: isFound(box.node) ? undefined : nameColour(classOf(box.node), graph.nodes[box.node][1], state.theme.value === "dark") }}
             title={`${name(box.node)}\n${timeText(graph.nodes[box.node][2])}, ${percentText(graph.nodes[box.node][2], whole)}`}
             onFocus={() => { focus.value = box.node; }}
-            onClick={() => { root.value = focus.value = box.node; }}
+            onClick={() => enlarge(box.node)}
           >
             {box.width > 0.02 ? fitting(name(box.node), box.width) : <span class="hidden">{shortName(name(box.node))}</span>}
           </button>

@@ -41,6 +41,7 @@ export function Kernels({ source }: { source: Source }) {
       </header>
       <Table<Row>
         caption="Kernels, copies and fills"
+        view="kernels"
         rows={data.rows}
         total={data.total}
         sort={1}
@@ -49,14 +50,14 @@ export function Kernels({ source }: { source: Source }) {
         onFilter={(text) => { state.tableFilter.value = text; }}
         columns={[
           { title: "Name", value: (row) => row.name, show: (row) => <div class="name" title={row.name}><span class="swatched"><Swatch of={row.class} /><Name name={row.name} /></span>{row.operators.length > 0 && <small class="quiet">{row.operators.map((op) => <button key={op} type="button" class="link" onClick={() => showInTable("operators", op)}>{op}</button>)}</small>}</div> },
-          { title: "Total", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true },
-          { title: "Share", value: (row) => row.ns / all, show: (row) => percentText(row.ns, all) },
+          { title: "Total", unit: "ns", value: (row) => row.ns, show: (row) => timeText(row.ns), bar: true },
+          { title: "Share", unit: "%", value: (row) => (100 * row.ns) / all, show: (row) => percentText(row.ns, all) },
           { title: "Count", value: (row) => row.count, show: (row) => countText(row.count) },
-          { title: "Mean", value: (row) => row.ns / row.count, show: (row) => timeText(row.ns / row.count) },
-          { title: "Shortest", minor: true, value: (row) => row.least, show: (row) => timeText(row.least) },
-          { title: "Longest", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => void selectSpan(source, row.longest, true)}>{timeText(row.most)}</button> },
+          { title: "Mean", unit: "ns", value: (row) => row.ns / row.count, show: (row) => timeText(row.ns / row.count) },
+          { title: "Shortest", unit: "ns", minor: true, value: (row) => row.least, show: (row) => timeText(row.least) },
+          { title: "Longest", unit: "ns", value: (row) => row.most, show: (row) => <button type="button" class="link" onClick={() => void selectSpan(source, row.longest, true)}>{timeText(row.most)}</button> },
           ...(data.rows.some((row) => row.blocks_per_sm >= 0) ? [{ title: "Blocks per SM", minor: true, value: (row: Row) => row.blocks_per_sm, show: (row: Row) => (row.blocks_per_sm >= 0 ? row.blocks_per_sm.toFixed(2) : "") }] : []),
-          ...(hasOccupancy ? [{ title: "Occupancy", value: (row: Row) => row.occupancy, show: (row: Row) => (row.occupancy >= 0 ? `${row.occupancy.toFixed(0)} %` : "") }] : []),
+          ...(hasOccupancy ? [{ title: "Occupancy", unit: "%", value: (row: Row) => row.occupancy, show: (row: Row) => (row.occupancy >= 0 ? `${row.occupancy.toFixed(0)} %` : "") }] : []),
           ...(tensor > 0 ? [{ title: "Tensor cores", minor: true, value: (row: Row) => (row.tensor_cores ? "yes" : ""), hint: "As far as the kernel's name says" }] : []),
         ]}
         actions={(row) => <button type="button" class="link" onClick={() => findOnTimeline(source, row.name)}>timeline</button>}

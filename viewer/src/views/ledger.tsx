@@ -16,6 +16,8 @@ interface Row {
 
 interface Data {
   recording_ns: number;
+  /** What recording cost, by what was recorded; older pages do not have them. */
+  paths?: { what: string; count: number; each_ns: number }[];
   rows: Row[];
   metadata: { process?: number; key: string; value: string }[];
 }
@@ -28,9 +30,43 @@ const TITLES: [Row["class"], string][] = [
 ];
 
 function amount(row: Row): string {
-  if (row.kind.endsWith("_ns")) return timeText(row.count);
-  if (row.kind.endsWith("_ps")) return timeText(row.count / 1000);
-  return countText(row.count);
+  return row.kind.endsWith("_ns") ? timeText(row.count) : countText(row.count);
+}
+
+/** The library's phrase, without the unit that the amount has. */
+function phrase(row: Row): string {
+  return row.kind.endsWith("_ns") ? row.phrase.replace(/^ns (of )?/, "") : row.phrase;
+}
+
+/** Said elsewhere on the page: in the costs by what was recorded, and about clocks. */
+const ELSEWHERE = ["event_cost_ps", "clock_error_ns"];
+
+function Cost({ data }: { data: Data }) {
+  const rows = data.rows.filter((row) => row.class === "cost" && row.count > 0 && !ELSEWHERE.includes(row.kind));
+  const paths = data.paths ?? [];
+  if (rows.length + paths.length === 0) return null;
+  return (
+    <Card title="What recording cost">
+      {paths.length > 0 && (
+        <table>
+          <thead><tr><th scope="col">Recorded</th><th scope="col" class="n">Count</th><th scope="col" class="n">Each, about</th><th scope="col" class="n">Together</th></tr></thead>
+          <tbody>{paths.map((path) => <tr key={path.what}><td>{path.what}</td><td class="n">{countText(path.count)}</td><td class="n">{timeText(path.each_ns)}</td><td class="n">{timeText(path.count * path.each_ns)}</td></tr>)}</tbody>
+        </table>
+      )}
+      <LedgerRows rows={rows} />
+    </Card>
+  );
+}
+
+function LedgerRows({ rows }: { rows: Row[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <table>
+      <tbody>
+        {rows.map((row) => <tr key={row.kind}><td>{phrase(row)}{row.details.map((detail) => <div key={detail} class="quiet">{detail}</div>)}</td><td class="n">{amount(row)}</td></tr>)}
+      </tbody>
+    </table>
+  );
 }
 
 /** Spans that were still open at the end do not make a trace incomplete: something always is. The Overview counts the same way. */
@@ -61,18 +97,10 @@ export function Ledger({ source }: { source: Source }) {
       </p>
       {TITLES.map(([of, title]) => {
         const rows = data.rows.filter((row) => row.class === of && row.count > 0);
-        return rows.length === 0 ? null : (
-          <Card key={of} title={title}>
-            <table>
-              <tbody>
-                {rows.map((row) => <tr key={row.kind}><td>{row.phrase}{row.details.map((detail) => <div key={detail} class="quiet">{detail}</div>)}</td><td class="n">{amount(row)}</td></tr>)}
-              </tbody>
-            </table>
-          </Card>
-        );
+        return of === "cost" ? <Cost key={of} data={data} /> : rows.length === 0 ? null : <Card key={of} title={title}><LedgerRows rows={rows} /></Card>;
       })}
       <Card title="Clocks">
-        <table><tbody>{source.trace.processes.map((_, i) => <tr key={i}><td>{processTitle(source.trace, i)}</td><td>{clockText(source, i)}</td></tr>)}</tbody></table>
+        <table><tbody>{source.trace.processes.map((_, i) => <tr key={i}><td class="wrap"><span class="words">{processTitle(source.trace, i)}</span></td><td>{clockText(source, i)}</td></tr>)}</tbody></table>
       </Card>
       {data.metadata.length > 0 && (
         <Card title="Metadata">

@@ -142,18 +142,28 @@ function Frames({ stack }: { stack: string }) {
 
 export function Memory({ source }: { source: Source }) {
   const { data, error } = useView<Data>(source, "memory");
-  const picked = useSignal<{ device: number; moment: Moment } | null>(null);
   if (data === null) return <Waiting error={error} />;
   if (data.devices.length === 0) return <p class="waiting">This trace has no allocations. Record with <code>sonde run --memory --shapes</code>, or in Python with <code>profile_memory=True</code>.</p>;
+  return <Devices source={source} data={data} />;
+}
+
+function Devices({ source, data }: { source: Source; data: Data }) {
+  const picked = useSignal<{ device: number; asked: number; moment: Moment } | null>(null);
   const best = data.devices.reduce((most, device, i) => (device.peak.live > data.devices[most].peak.live ? i : most), 0);
   const named = data.devices.findIndex((one) => one.device === state.memoryDevice.value);
   const at = named < 0 ? best : named;
   const device = data.devices[at];
   const curve = source.trace.curves.findIndex((one) => one.kind === "memory" && one.name === `${device.device} memory` && (one.process === device.process || device.process < 0));
   const dark = state.theme.value === "dark";
-  const moment = picked.value?.device === at ? picked.value.moment : device.peak;
-  const isPeak = moment === device.peak;
-  const pick = (time: number) => void source.moment(at, time).then((answer) => { picked.value = { device: at, moment: answer }; }, showError);
+  const asked = state.memoryMoment.value;
+  useEffect(() => {
+    if (asked === null) return;
+    let current = true;
+    source.moment(at, asked).then((moment) => { if (current) picked.value = { device: at, asked, moment }; }, showError);
+    return () => { current = false; };
+  }, [source, at, asked]);
+  const isPeak = asked === null || picked.value?.device !== at;
+  const moment = isPeak || picked.value === null ? device.peak : picked.value.moment;
   return (
     <div class="page scroll">
       <header class="bar">
@@ -172,7 +182,7 @@ export function Memory({ source }: { source: Source }) {
         {device.out_of_memory > 0 && ` ${countText(device.out_of_memory)} requests failed for lack of memory.`}
       </p>
       {data.missing.map((sentence) => <p key={sentence} class="quiet">Note: {sentence}.</p>)}
-      {curve >= 0 && <Curve key={curve} source={source} curve={curve} peak={moment.at} onPick={pick} />}
+      {curve >= 0 && <Curve key={curve} source={source} curve={curve} peak={asked ?? device.peak.at} onPick={(time) => { state.memoryMoment.value = Math.round(time); }} />}
       <p class="legend">
         {data.categories.map((name, i) => moment.by_category[i] > 0 && <span key={name}><i class="swatch" style={{ background: seriesColour(i, dark) }} /> {name.replaceAll("_", " ")} {bytesText(moment.by_category[i])}</span>)}
         {moment.unseen > 0 && <span><i class="swatch" style={{ background: seriesColour(data.categories.length, dark) }} /> held since before recording {bytesText(moment.unseen)}</span>}
@@ -180,7 +190,7 @@ export function Memory({ source }: { source: Source }) {
       </p>
       <p>
         {isPeak ? "Below is what was alive at the peak. Click the curve, or use its arrow keys, to see another moment." : <>Below are the <b>{bytesText(moment.live)}</b> that were alive at {momentText(moment.at, 1000)}. </>}
-        {!isPeak && <button type="button" class="link" onClick={() => { picked.value = null; }}>Back to the peak</button>}
+        {!isPeak && <button type="button" class="link" onClick={() => { state.memoryMoment.value = null; }}>Back to the peak</button>}
       </p>
       <div class="cards">
         <Shares title={`Alive at ${isPeak ? "the peak" : momentText(moment.at, 1000)}, by operator`} held="Allocated by" shares={moment.by_op} whole={moment.live} show={(name) => (name.startsWith("(") ? name : <button type="button" class="link" onClick={() => findOnTimeline(source, name)}><Name name={name} /></button>)} />

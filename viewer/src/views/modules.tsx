@@ -25,7 +25,7 @@ export function Modules({ source }: { source: Source }) {
   const { data, error } = useView<{ total: number; rows: Row[] }>(source, "modules");
   const closed = useSignal<ReadonlySet<number>>(new Set());
   if (data === null) return <Waiting error={error} />;
-  if (data.rows.length === 0) return <p class="waiting">This trace does not say which modules ran. Record with stacks or modules: <code>torch.profiler.profile(with_stack=True, with_modules=True)</code>.</p>;
+  if (data.rows.length === 0) return <p class="waiting">This trace does not say which modules ran. Record with <code>sonde run --modules</code>, or with <code>torch.profiler.profile(with_stack=True, with_modules=True)</code>.</p>;
   const rows = data.rows;
   const hidden = new Set<number>();
   const hasInside = new Set<number>();

@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { findOnTimeline, selectGap, selectSpan, showError, showStretch } from "../actions.ts";
-import { bytesText, countText, momentText, percentText, sentenceText, shortName, timeText } from "../format.ts";
+import { bytesText, countedText, countText, momentText, percentText, sentenceText, shortName, timeText } from "../format.ts";
 import { Card, useView, Waiting } from "../shell/fetched.tsx";
 import { Name } from "../shell/name.tsx";
 import { barStyle } from "../shell/table.tsx";
@@ -40,6 +40,9 @@ interface DeviceRow {
   device: number;
   extent_ns: number;
   busy_ns: number;
+  /** Of the part that findings are about, as the verdict counts it; older pages do not have them. */
+  share_of_ns?: number;
+  share_busy_ns?: number;
   idle: number[];
   doing: number[];
   compute_ns: number;
@@ -136,7 +139,7 @@ function Findings({ source, data }: { source: Source; data: Data }) {
   if (data.findings.length === 0) {
     return (
       <Card title="What could be faster">
-        <p>None of the checks found something.{data.devices.length === 0 && data.operators.length === 0 ? " Most of them need operators or work of a device, which this trace does not have." : ""}</p>
+        <p>None of the checks found anything.{data.devices.length === 0 && data.operators.length === 0 ? " Most of them need operators or work of a device, which this trace does not have." : ""}</p>
       </Card>
     );
   }
@@ -226,6 +229,9 @@ function Evidence({ source, finding }: { source: Source; finding: Finding }) {
   );
 }
 
+/** Less of a step says nothing. */
+const LEAST_MORE = 0.01;
+
 /** What the slowest step has more of than the others, if the report does not call it slow. */
 function slowestText(slowest: StepRow, steps: StepRow[], all: number): string {
   const others = steps.filter((step) => step !== slowest);
@@ -235,8 +241,8 @@ function slowestText(slowest: StepRow, steps: StepRow[], all: number): string {
     ["outside operators", slowest.host_ns - slowest.in_operators_ns - mean((step) => step.host_ns - step.in_operators_ns)],
   ];
   const [where, more] = parts[0][1] >= parts[1][1] ? parts[0] : parts[1];
-  if (steps.length < all) return "No step stands out.";
-  return `No step stands out. It spent ${timeText(Math.max(more, 0))} more ${where} than ${others.length === 1 ? "the other" : "the others on average"}.`;
+  if (steps.length < all || more < LEAST_MORE * slowest.host_ns) return "No step stands out.";
+  return `No step stands out. This one spent ${timeText(more)} more ${where} than ${others.length === 1 ? "the other" : "the others on average"}.`;
 }
 
 /** The first questions, answered in a line each. */
@@ -247,7 +253,7 @@ function Answers({ source, data }: { source: Source; data: Data }) {
   if (slowest === null && data.devices.length === 0 && peak === null) return null;
   return (
     <section>
-      <h2>At a glance{data.corrected === true && <span class="quiet"> as recorded, with the time that the profiler added</span>}</h2>
+      <h2>At a glance{data.corrected === true && <span class="quiet"> steps and gaps as recorded, with the time that the profiler added</span>}</h2>
       <div class="answers">
       {slowest !== null && (
         <section class="card">
@@ -259,8 +265,8 @@ function Answers({ source, data }: { source: Source; data: Data }) {
       {data.devices.map((device) => (
         <section key={device.device} class="card">
           <h2>Device {device.device}</h2>
-          <p>Busy {percentText(device.busy_ns, device.extent_ns)} of {timeText(device.extent_ns)}, from its first work to its last.</p>
-          <p class="quiet">{timeText(device.busy_ns)} busy, {timeText(device.extent_ns - device.busy_ns)} idle{device.gaps.length > 0 && ` in ${countText(device.gaps_in_all ?? device.gaps.length)} ${device.gaps.length === 1 ? "gap" : "gaps"}`}.</p>
+          <p>Busy {percentText(device.share_busy_ns ?? device.busy_ns, device.share_of_ns ?? device.extent_ns)} of {timeText(device.share_of_ns ?? device.extent_ns)}.</p>
+          <p class="quiet">{data.corrected === true ? "As recorded, from" : "From"} its first work to its last: {timeText(device.busy_ns)} busy, {timeText(device.extent_ns - device.busy_ns)} idle{device.gaps.length > 0 && ` in ${countedText(device.gaps_in_all ?? device.gaps.length, "gap")}`}.</p>
         </section>
       ))}
       {gaps.length > 0 && (
