@@ -111,6 +111,8 @@ struct RankActivity {
   Nanos length_ns() const noexcept { return end_ns - begin_ns; }
 };
 
+// From its begin on the host, or the end of the step before, until the device has done what it
+// launched.
 struct RankStep {
   std::int64_t number = -1;
   Nanos begin_ns = 0;

@@ -184,9 +184,8 @@ class ActivityFinder {
     return layer;
   }
 
-  // Code of the main thread need not be in any span, as between two steps.
+  // Code of the main thread need not be in any span, as between two steps, or is not recorded.
   Layer outside_spans() const {
-    if (!view_.main.valid()) return {};
     return {{.begin_ns = summary_.first_ns, .end_ns = summary_.last_ns}};
   }
 

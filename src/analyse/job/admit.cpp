@@ -220,8 +220,8 @@ void note_missing(JobData& data) {
     if (!present.contains(rank)) report.missing.push_back(rank);
   if (report.missing.empty()) return;
   report.notes.push_back(format_text(
-      "{} of {} ranks have no file: waits are lower bounds, and a missing rank cannot be blamed.",
-      report.missing.size(), report.world_size));
+      "{} of {} ranks {} no file: waits are lower bounds, and a missing rank cannot be blamed.",
+      report.missing.size(), report.world_size, report.missing.size() == 1 ? "has" : "have"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "analyse/job/job_data.h"
 #include "base/format.h"
@@ -28,6 +29,8 @@ constexpr std::size_t kFewestForDrift = 20;
 constexpr double kEndLagNs = 150'000;
 constexpr double kEndLagOfTransfer = 0.05;
 constexpr double kClearViolationNs = 20'000;
+// Of the collectives of a clock that was set while the job ran, more than so many contradict it.
+constexpr double kContradicted = 0.25;
 constexpr double kFarClockNs = 60e9;
 // How much two clocks may drift apart if the drift was not measured; else how many standard errors.
 constexpr double kUnknownDrift = 100e-6;
@@ -397,6 +400,69 @@ class Aligner {
     return last == -kNever || first == kNever ? 0 : std::max(0.0, last - first);
   }
 
+  // A clock that was set while the job ran: how many collectives contradict it, and how wrong it is.
+  struct SetClock {
+    std::uint64_t collectives = 0;
+    std::uint64_t of = 0;
+    double worst_ns = 0;
+    double wrong_by_ns = 0;  // at most
+  };
+
+  // Those that are in most of the contradictions that the errors do not allow for, then those that
+  // are in most of the rest.
+  std::map<std::uint32_t, SetClock> set_clocks(double allowed_ns) const {
+    std::map<std::uint32_t, SetClock> found;
+    std::vector<std::vector<Edge>> left;
+    for (const std::vector<Edge>& edges : edges_)
+      if (violation(edges) > allowed_ns) left.push_back(edges);
+    if (left.size() < 2) return found;
+    std::vector<std::uint64_t> collectives(clocks_, 0);
+    std::vector<std::size_t> counted(clocks_, SIZE_MAX);
+    for (std::size_t i = 0; i < edges_.size(); ++i)
+      for (const Edge& edge : edges_[i])
+        if (std::exchange(counted[edge.clock], i) != i) ++collectives[edge.clock];
+    while (!left.empty()) {
+      std::map<std::uint32_t, SetClock> contradicted;
+      for (const std::vector<Edge>& edges : left) contradict(edges, contradicted);
+      std::uint64_t most = 1;
+      for (auto& [clock, one] : contradicted) {
+        one.of = collectives[clock];
+        if (static_cast<double>(one.collectives) > kContradicted * static_cast<double>(one.of))
+          most = std::max(most, one.collectives);
+      }
+      if (most < 2) break;
+      for (const auto& [clock, one] : contradicted)
+        if (one.collectives == most) found[clock] = one;
+      for (std::vector<Edge>& edges : left)
+        std::erase_if(edges, [&](const Edge& edge) { return found.contains(edge.clock); });
+      std::erase_if(left, [&](const std::vector<Edge>& edges) {
+        return violation(edges) <= allowed_ns;
+      });
+    }
+    return found;
+  }
+
+  // Counts a contradiction for both of its clocks.
+  static void contradict(const std::vector<Edge>& edges,
+                         std::map<std::uint32_t, SetClock>& contradicted) {
+    const Edge* last = nullptr;
+    const Edge* first = nullptr;
+    double shortest_ns = kNever;
+    for (const Edge& edge : edges) {
+      shortest_ns = std::min(shortest_ns, edge.end_ns - edge.start_ns);
+      if (edge.may_be_last && (last == nullptr || edge.start_ns > last->start_ns)) last = &edge;
+      if (edge.must_be_after && (first == nullptr || edge.end_ns < first->end_ns)) first = &edge;
+    }
+    if (last->clock == first->clock) return;
+    const double by_ns = violation(edges);
+    for (const std::uint32_t clock : {last->clock, first->clock}) {
+      SetClock& one = contradicted[clock];
+      ++one.collectives;
+      one.worst_ns = std::max(one.worst_ns, by_ns);
+      one.wrong_by_ns = std::max(one.wrong_by_ns, by_ns + std::max(shortest_ns, 0.0));
+    }
+  }
+
   std::vector<double> bounds(double slack, bool upper) const {
     std::vector<double> best(clocks_, kNever);
     for (const std::uint32_t clock : reference_)
@@ -456,6 +522,8 @@ class Aligner {
     data_.report.contradictions = contradictions_;
     data_.report.worst_contradiction_ns = static_cast<Nanos>(slack_);
     const double lag = kEndLagNs + kEndLagOfTransfer * usual_transfer();
+    const std::map<std::uint32_t, SetClock> set = set_clocks(lag);
+    for (const auto& [clock, one] : set) note_set_clock(clock, one);
     std::size_t apart = 0;
     data_.errors.assign(data_.ranks.size(), 0);
     const Nanos middle_ns = job_middle();
@@ -483,6 +551,8 @@ class Aligner {
         row.low_ns = row.high_ns = row.offset_ns;
         row.is_bounded_below = row.is_bounded_above = true;
       }
+      if (const auto found = set.find(clock); found != set.end())
+        widen(row, std::llround(found->second.wrong_by_ns));
       row.error_ns = std::max(row.error_ns,
                               std::min<std::int64_t>(data_.ranks[r].clock_error_ns, INT64_MAX / 4));
       if (!row.is_aligned) ++apart;
@@ -497,6 +567,23 @@ class Aligner {
   }
 
  private:
+  static void widen(JobClock& row, std::int64_t by_ns) {
+    row.error_ns += by_ns;
+    if (row.is_bounded_below) row.low_ns -= by_ns;
+    if (row.is_bounded_above) row.high_ns += by_ns;
+  }
+
+  void note_set_clock(std::uint32_t clock, const SetClock& set) {
+    const auto first = std::find(clock_of_.begin(), clock_of_.end(), clock);
+    const RankSummary& rank = data_.ranks[static_cast<std::size_t>(first - clock_of_.begin())];
+    const std::string whose = rank.host.empty() ? format_text("rank {}", rank.rank)
+                                                : format_text("host {}", rank.host);
+    data_.report.notes.push_back(format_text(
+        "Times of {} contradict those of others in {} of {} collectives, by up to {}: its clock "
+        "may have been set during the recording. The error that is stated for it allows for that.",
+        whose, set.collectives, set.of, duration_text(std::llround(set.worst_ns))));
+  }
+
   // Clocks of machines agree to a second or so. Recordings that were not made at the same time are
   // probably not of one job.
   void note_far_clocks() {

@@ -32,6 +32,8 @@ class CauseFinder {
     blame_.resize(data_.ranks.size());
     index_steps();
     sum_activities();
+    is_late_.assign(data_.matches.size(), false);
+    for (const Lateness& late : data_.late) is_late_[late.match] = true;
     const std::size_t every = data_.late.size() / kMostChased + 1;
     for (std::size_t i = 0; i < data_.late.size(); ++i)
       for (const std::uint32_t culprit : data_.late[i].culprits)
@@ -54,7 +56,7 @@ class CauseFinder {
   // is a queue of collectives: those that are late in the first of them are to blame.
   void chase(const Lateness& late, std::uint32_t culprit, bool looks) {
     const Member* const member = member_of(data_.matches[late.match], culprit);
-    if (member == nullptr || data_.follows[culprit][member->record] != kNoMatch) return;
+    if (member == nullptr || is_late_because_of_another(late, *member)) return;
     const Stretches stretches = stretches_to(late, culprit);
     Nanos own_ns = late.late_ns;
     if (!stretches.others.empty()) {
@@ -75,6 +77,25 @@ class CauseFinder {
       looked_ns = std::min(own_ns, recorded(causes));
     }
     add_blame(late, *member, own_ns, looked_ns, causes, looks);
+  }
+
+  // Whether a collective is late because the one that it directly follows was. If nobody was late in
+  // that one, and the rank did nothing else in it, all its members brought their delay along.
+  bool is_late_because_of_another(const Lateness& late, const Member& member) const {
+    const RankSummary& rank = data_.ranks[member.rank];
+    const std::vector<std::uint32_t>& follows = data_.follows[member.rank];
+    std::uint32_t leader = follows[member.record];
+    for (; leader != kNoMatch; leader = follows[leader]) {
+      const std::uint32_t m = data_.match_of[member.rank][leader];
+      if (m == kNoMatch || is_late_[m]) return true;
+      const Match& match = data_.matches[m];
+      const RankCollective& record = rank.collectives[leader];
+      if (!match.is_usable() || data_.kinds[match.kind].of != CollectiveClass::All ||
+          match.group == data_.matches[late.match].group ||
+          record.hidden_ns * 2 > record.duration_ns())
+        return true;
+    }
+    return false;
   }
 
   // A part of a rank's recording, on its own clock.
@@ -399,6 +420,7 @@ class CauseFinder {
   const JobData& data_;
   std::vector<std::vector<std::uint32_t>> first_of_step_;  // of each rank and step: its first call
   std::vector<std::vector<Nanos>> doing_;  // of each rank: until the begin of each activity
+  std::vector<bool> is_late_;              // of each match: somebody was
   std::vector<Blame> blame_;               // of each rank
 };
 

@@ -197,6 +197,14 @@ TEST(RankActivities, CountWhatTheHostDoesOutsideAllSpans) {
   EXPECT_EQ(unmarked_until(summarised(t), 40'000), 20'000);
 }
 
+// Only the device was recorded: why it was idle is not known.
+TEST(RankActivities, CountTheTimeOfAHostThatWasNotRecorded) {
+  OpTrace t;
+  t.kernel("a", 0, 10);
+  t.kernel("b", 50, 60);
+  EXPECT_EQ(unmarked_until(summarised(t), 60'000), 40'000);
+}
+
 TEST(RankSummary, NumbersStepsOnWhereNumbersBeginAgain) {
   OpTrace t;
   std::int64_t at_us = 0;
@@ -207,6 +215,22 @@ TEST(RankSummary, NumbersStepsOnWhereNumbersBeginAgain) {
   std::vector<std::int64_t> numbers;
   for (const RankStep& step : summarised(t).steps) numbers.push_back(step.number);
   EXPECT_EQ(numbers, (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+// host     |0-10|10-20|
+// device     ##1###20-45##2##60
+TEST(RankSummary, EndsAStepWhenTheDeviceHasDoneWhatItLaunched) {
+  OpTrace t;
+  t.step(1, 0, 10);
+  launched(t, 1, 2, 10, 45, "a");
+  t.step(2, 10, 20);
+  launched(t, 2, 12, 45, 60, "b");
+  const RankSummary rank = summarised(t);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_EQ(rank.steps[0].begin_ns, 0);
+  EXPECT_EQ(rank.steps[0].end_ns, 45'000);
+  EXPECT_EQ(rank.steps[1].begin_ns, 45'000);
+  EXPECT_EQ(rank.steps[1].end_ns, 60'000);
 }
 
 TEST(RankSummary, HasTheNumberOfTheJob) {

@@ -74,7 +74,8 @@ class JobStepMeasurer {
         const std::uint32_t step = data_.record(member).step;
         if (step == RankCollective::kNoStep) continue;
         const RankSummary& rank = data_.ranks[member.rank];
-        waits[{rank.steps[step].number, rank.rank}].emplace_back(data_.start_of(member), last_ns);
+        waits[{rank.steps[step].number, rank.rank}].emplace_back(
+            data_.start_of(member), std::min(last_ns, data_.end_of(member)));
       }
     }
     for (JobStep& step : data_.report.steps)

@@ -491,6 +491,33 @@ TEST(Job, BlamesTheSlowStageAndNotThoseThatWaitForIt) {
   }
 }
 
+// Two ranks of a tensor group compute longer than those of the other three. They wait for each
+// other, and go to their data groups directly after that.
+TEST(Job, BlamesAGroupWhoseRanksAreLateTogetherInOtherGroups) {
+  DrawnJob drawn(8);
+  std::vector<std::uint32_t> tensor;
+  for (std::int32_t r = 0; r < 8; r += 2)
+    tensor.push_back(drawn.group("t" + std::to_string(r), "tensor", {r, r + 1}));
+  const std::uint32_t even = drawn.group("even", "data", {0, 2, 4, 6});
+  const std::uint32_t odd = drawn.group("odd", "data", {1, 3, 5, 7});
+  for (int step = 0; step < 8; ++step) {
+    drawn.begin_step();
+    for (int layer = 0; layer < 3; ++layer) {
+      for (std::int32_t r = 0; r < 8; ++r)
+        drawn.work(r, r == 4 || r == 5 ? 3'000'000 : 2'000'000, "mm");
+      for (const std::uint32_t group : tensor) drawn.meet(group);
+    }
+    drawn.meet(even);
+    drawn.meet(odd);
+    drawn.end_step();
+  }
+  const JobReport job = analysed(drawn.summaries());
+  ASSERT_TRUE(job.verdict);
+  EXPECT_EQ(job.verdict->ranks, (std::vector<std::int32_t>{4, 5}));
+  EXPECT_EQ(job.verdict->name, "mm");
+  EXPECT_NEAR(static_cast<double>(job.verdict->per_step_ns), 3e6, 3e5);
+}
+
 TEST(Job, UsesNoGroupOfWhichOnlyTheSizeIsKnown) {
   MadeJob made({.ranks = 8, .ranks_per_host = 1});
   made.delay(5, 20e6, "load_batch");
@@ -595,6 +622,30 @@ TEST(Job, SaysWhoNeverArrived) {
   const JobReport job = analysed(ranks);
   ASSERT_EQ(job.hangs.size(), 1U);
   EXPECT_EQ(job.hangs.front().absent, std::vector<std::int32_t>{2});
+}
+
+// rank 3's clock is set back by 5 ms in the middle of the job, in which nobody is late.
+TEST(JobClocks, AllowForAClockThatWasSetDuringTheRecording) {
+  MadeJob made({.ranks = 8, .ranks_per_host = 1, .drift_ppm = 0});
+  std::vector<RankSummary> ranks = made.summaries();
+  RankSummary& set = ranks[3];
+  const Nanos at_ns = set.collectives[set.collectives.size() / 2].start_ns;
+  const auto move = [at_ns](auto& begin_ns, auto& end_ns) {
+    if (begin_ns < at_ns) return;
+    begin_ns -= 5'000'000;
+    end_ns -= 5'000'000;
+  };
+  for (RankCollective& one : set.collectives) move(one.start_ns, one.end_ns);
+  for (RankActivity& one : set.activities) move(one.begin_ns, one.end_ns);
+  for (RankStep& one : set.steps) move(one.begin_ns, one.end_ns);
+  const JobReport job = analysed(ranks);
+  EXPECT_FALSE(job.verdict);
+  EXPECT_GE(job.clocks[3].error_ns, 2'500'000);
+  EXPECT_LT(job.clocks[2].error_ns, 1'000'000);
+  ASSERT_FALSE(job.notes.empty());
+  EXPECT_NE(job.notes.front().find("Times of rank 3 contradict"), std::string::npos);
+  // Nobody waits longer than its calls last.
+  for (const JobCollective& one : job.collectives) EXPECT_LE(one.wait_ns, 8 * 8'000'000);
 }
 
 // Of many jobs, the true offset lies in the stated bar nearly always, and in the bounds always.

@@ -89,6 +89,40 @@ void read_steps(const RankView& view, RankSummary& summary) {
   }
 }
 
+// The place of the step during which something was launched; steps.size() if there is none.
+std::size_t step_at(const std::vector<RankStep>& steps, Nanos launch_ns) {
+  const auto after = std::upper_bound(
+      steps.begin(), steps.end(), launch_ns,
+      [](Nanos time_ns, const RankStep& step) { return time_ns < step.begin_ns; });
+  if (after == steps.begin() || launch_ns >= std::prev(after)->end_ns) return steps.size();
+  return static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+// A host that does not wait runs ahead of its device. A step lasts until the device has done what
+// the step launched, and the next one begins no earlier.
+//
+//   host    |-step 1-|-step 2-|
+//   device     ######1#####  ######2#####
+//   steps   |------1-------|------2------|
+void wait_for_devices(const RankView& view, std::vector<RankStep>& steps) {
+  if (steps.empty()) return;
+  std::vector<Nanos> done_ns(steps.size(), INT64_MIN);
+  const SpanTable& spans = view.trace.spans();
+  for (const std::vector<Work>* const all : {&view.kernels, &view.copies, &view.communication})
+    for (const Work& work : *all) {
+      const SpanId launch = spans.launch[work.span];
+      if (!launch.valid()) continue;
+      const std::size_t step = step_at(steps, spans.start_ns[launch]);
+      if (step < steps.size()) done_ns[step] = std::max(done_ns[step], work.end_ns);
+    }
+  Nanos before_ns = INT64_MIN;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].begin_ns = std::max(steps[i].begin_ns, before_ns);
+    steps[i].end_ns = std::max({steps[i].end_ns, steps[i].begin_ns, done_ns[i]});
+    before_ns = steps[i].end_ns;
+  }
+}
+
 void read_device_time(const std::vector<DeviceTime>& devices, ProcessId process,
                       RankDeviceTime& sum) {
   for (const DeviceTime& device : devices) {
@@ -124,6 +158,7 @@ RankSummary summarise(const Trace& trace, ProcessId process,
   SummaryTexts texts(trace, summary.texts);
   read_steps(view, summary);
   find_collectives(view, texts, summary);
+  wait_for_devices(view, summary.steps);
   find_activities(view, texts, summary);
   find_device_work(view, texts, summary);
   read_device_time(devices, process, summary.device);

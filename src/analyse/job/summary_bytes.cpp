@@ -21,7 +21,7 @@ namespace sonde {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'O', 'N', 'D', 'E', 'S', 'U', 'M'};
-constexpr std::uint32_t kSummaryVersion = 4;
+constexpr std::uint32_t kSummaryVersion = 5;
 constexpr std::size_t kHeaderBytes = sizeof(kMagic) + sizeof(std::uint32_t) + sizeof(std::uint64_t);
 // Sums and differences of times stay within 64 bits.
 constexpr Nanos kLatest = std::numeric_limits<Nanos>::max() / 2;

@@ -136,6 +136,7 @@ class JobJudge {
           caused(other) * 2 > caused(r))
         verdict.ranks.push_back(data_.ranks[other].rank);
     }
+    add_group(r, verdict.ranks);
     verdict.host = host_of(verdict.ranks);
     verdict.total_ns = caused(r);
     verdict.share = static_cast<double>(verdict.total_ns) /
@@ -146,6 +147,44 @@ class JobJudge {
       verdict.per_step_ns = verdict.total_ns / static_cast<Nanos>(data_.report.steps.size());
     name_causes(blame, verdict);
     return verdict;
+  }
+
+  // The smallest group of the rank whose members are all late at the same times, though in different
+  // collectives: they wait for each other.
+  void add_group(std::uint32_t r, std::vector<std::int32_t>& ranks) const {
+    const JobGroup* best = nullptr;
+    for (const JobGroup& group : data_.report.groups) {
+      const std::size_t present = group.ranks.size() - group.missing.size();
+      if (group.calls == 0 || present < 2 || present * 2 > data_.ranks.size()) continue;
+      if (best != nullptr && best->ranks.size() <= group.ranks.size()) continue;
+      if (is_late_with(r, group)) best = &group;
+    }
+    if (best == nullptr) return;
+    for (const std::int32_t rank : best->ranks)
+      if (is_present(rank) && std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
+        ranks.push_back(rank);
+  }
+
+  bool is_late_with(std::uint32_t r, const JobGroup& group) const {
+    if (!std::binary_search(group.ranks.begin(), group.ranks.end(), data_.ranks[r].rank))
+      return false;
+    return std::all_of(group.ranks.begin(), group.ranks.end(), [&](std::int32_t rank) {
+      const std::uint32_t other = place_of(rank);
+      return other == r || !is_present(rank) ||
+             (caused(other) * 2 > caused(r) && common_ns(r, other) * 2 > caused(r));
+    });
+  }
+
+  bool is_present(std::int32_t rank) const {
+    const std::uint32_t place = place_of(rank);
+    return place < data_.ranks.size() && data_.ranks[place].rank == rank;
+  }
+
+  // How long both held others up at the same time.
+  Nanos common_ns(std::uint32_t a, std::uint32_t b) const {
+    std::vector<Stretch> both = blame_[a].delays;
+    both.insert(both.end(), blame_[b].delays.begin(), blame_[b].delays.end());
+    return caused(a) + caused(b) - united_ns(std::move(both));
   }
 
   // The host whose ranks these are, if they are all of it and not all of the job.

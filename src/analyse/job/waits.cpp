@@ -187,12 +187,13 @@ class WaitFinder {
   void add_wait(const Member& member, Nanos start_ns, JobCollective& row) {
     const RankCollective& record = data_.record(member);
     JobRank& rank = data_.report.ranks[member.rank];
-    const Nanos wait_ns = row.last_ns - start_ns;
+    // A rank waits within its own call, whatever the clocks say.
+    const Nanos wait_ns = std::min(row.last_ns - start_ns, record.duration_ns());
     const Nanos transfer_ns = std::max<Nanos>(0, data_.end_of(member) - row.last_ns);
     const Nanos exposed_ns = std::max<Nanos>(0, wait_ns - record.hidden_ns);
     add_to(row.wait_ns, wait_ns);
     add_to(row.exposed_ns, exposed_ns);
-    waits_[member.rank].emplace_back(start_ns, row.last_ns);
+    waits_[member.rank].emplace_back(start_ns, start_ns + wait_ns);
     add_to(rank.exposed_ns, exposed_ns);
     add_to(rank.transfer_ns, transfer_ns);
     row.transfer_ns = std::min(row.transfer_ns, transfer_ns);
@@ -314,7 +315,8 @@ class WaitFinder {
 
   static std::string last_activity(const RankSummary& rank) {
     for (auto one = rank.activities.rbegin(); one != rank.activities.rend(); ++one)
-      if (one->kind != ActivityKind::Collective && one->name != RankActivity::kNone)
+      if (one->kind != ActivityKind::Collective && one->kind != ActivityKind::Wait &&
+          one->name != RankActivity::kNone)
         return std::string(rank.text(one->name));
     return "";
   }

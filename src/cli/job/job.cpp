@@ -58,6 +58,15 @@ std::vector<JobFile> share_of(std::vector<JobFile> files, const Share& share) {
 
 Result<void> refuse_problems(const Summaries& summaries, const JobCommand& command) {
   for (const std::string& problem : summaries.problems) say(problem);
+  for (const std::string& problem : summaries.not_kept) say(problem);
+  const bool is_share = !command.share.empty();
+  if (!summaries.not_kept.empty() && (is_share || !command.is_partial))
+    return Failure(ErrorCode::Io,
+                   format_text("{} could not be kept; those that were are used the next time{}",
+                               summaries.not_kept.size() == 1
+                                   ? "1 summary"
+                                   : format_text("{} summaries", summaries.not_kept.size()),
+                               is_share ? "" : "; --partial answers without keeping them"));
   if (summaries.problems.empty() || command.is_partial) return {};
   return Failure(ErrorCode::Io,
                  format_text("{} could not be read; --partial answers from the others",
@@ -86,6 +95,7 @@ Result<Summaries> shared_summaries(const std::vector<JobFile>& files, const JobC
     for (RankSummary& rank : more.ranks) all.ranks.push_back(std::move(rank));
     all.problems.insert(all.problems.end(), more.problems.begin(), more.problems.end());
     all.skipped.insert(all.skipped.end(), more.skipped.begin(), more.skipped.end());
+    all.not_kept.insert(all.not_kept.end(), more.not_kept.begin(), more.not_kept.end());
   }
   return all;
 }

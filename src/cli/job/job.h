@@ -48,6 +48,7 @@ struct Summaries {
   std::vector<RankSummary> ranks;
   std::vector<std::string> problems;  // of files that could not be read, a sentence each
   std::vector<std::string> skipped;   // files of a folder that are no traces of a rank
+  std::vector<std::string> not_kept;  // summaries that could not be written, a sentence each
   std::uint64_t list = 0;             // list_number() of all files, not only of these
 };
 // The same for processes that see the same files.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kWorthNaming = 0.05;  // of the job's time
 constexpr std::size_t kMostSuspectsNamed = 3;
+constexpr double kLateTogether = 0.1;  // of the job's time
 
 std::string who(const JobVerdict& verdict) {
   if (!verdict.host.empty())
@@ -175,6 +176,35 @@ void add_verdict(const JobReport& job, const JobVerdict& verdict,
     sentences.push_back(next_sentence(job.suspects.front()));
 }
 
+// Where half of the ranks or more come late together, nobody can say which half is wrong.
+std::string late_together_sentence(const JobReport& job) {
+  std::vector<const JobRank*> order;
+  order.reserve(job.ranks.size());
+  for (const JobRank& rank : job.ranks) order.push_back(&rank);
+  std::stable_sort(order.begin(), order.end(), [](const JobRank* a, const JobRank* b) {
+    return a->wait_ns < b->wait_ns;
+  });
+  std::size_t cut = 0;
+  Nanos widest_ns = 0;
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (const Nanos gap_ns = order[i]->wait_ns - order[i - 1]->wait_ns; gap_ns > widest_ns) {
+      widest_ns = gap_ns;
+      cut = i;
+    }
+  const bool is_clear =
+      cut * 2 >= order.size() &&
+      static_cast<double>(widest_ns) > kLateTogether * static_cast<double>(job.total_ns) &&
+      widest_ns * 2 > order.back()->wait_ns - order.front()->wait_ns;
+  if (!is_clear) return "";
+  std::vector<std::int32_t> early;
+  for (std::size_t i = cut; i < order.size(); ++i) early.push_back(order[i]->rank);
+  std::sort(early.begin(), early.end());
+  return format_text(
+      "No rank is later than all others, but {} {} at least {} longer than each of the other {}, "
+      "which come late together.",
+      ranks_text(early), early.size() == 1 ? "waits" : "wait", duration_text(widest_ns), cut);
+}
+
 std::string no_culprit_sentence(const JobReport& job) {
   if (job.ranks.size() < 2) return "There is only one rank here: nothing can be compared.";
   if (std::none_of(job.collectives.begin(), job.collectives.end(),
@@ -196,6 +226,7 @@ std::string no_culprit_sentence(const JobReport& job) {
     return format_text(
         "No rank is seen to hold the others up, but they waited for {} before the recording began.",
         ranks_text(job.began_late));
+  if (std::string late = late_together_sentence(job); !late.empty()) return late;
   if (!job.suspects.empty())
     return format_text("No rank costs the others 5 % of the time: the most is {} with {}.",
                        ranks_text(job.suspects.front().ranks), cost_text(job.suspects.front()));

@@ -72,6 +72,7 @@ Result<void> write_summaries(const std::string& path, const std::vector<RankSumm
 struct OfFile {
   std::vector<RankSummary> ranks;
   std::optional<Error> error;
+  std::optional<Error> not_kept;  // the ranks were read, but their summary was not written
 };
 
 OfFile summarise_file(const JobFile& file, const OpenOptions& open) {
@@ -89,8 +90,8 @@ OfFile summarise_file(const JobFile& file, const OpenOptions& open) {
 OfFile summary_of(const JobFile& file, const JobCommand& command, const OpenOptions& open) {
   if (file.path.ends_with(kSummarySuffix)) {
     Result<std::vector<RankSummary>> ranks = read_summaries(file.path);
-    if (!ranks) return {{}, ranks.error()};
-    return {*std::move(ranks), std::nullopt};
+    if (!ranks) return {{}, ranks.error(), std::nullopt};
+    return {*std::move(ranks), std::nullopt, std::nullopt};
   }
   if (command.summaries.empty()) return summarise_file(file, open);
   const std::string kept = summary_path(command.summaries, file.path);
@@ -99,13 +100,13 @@ OfFile summary_of(const JobFile& file, const JobCommand& command, const OpenOpti
     Result<std::vector<RankSummary>> ranks = read_summaries(kept);
     if (ranks) {
       for (RankSummary& rank : *ranks) rank.source = file.path;
-      return {*std::move(ranks), std::nullopt};
+      return {*std::move(ranks), std::nullopt, std::nullopt};
     }
   }
   OfFile result = summarise_file(file, open);
   if (result.error || kept.empty()) return result;
   if (const Result<void> written = write_summaries(kept, result.ranks); !written)
-    result.error = written.error();
+    result.not_kept = written.error();
   return result;
 }
 
@@ -157,6 +158,7 @@ std::vector<std::uint8_t> encode_summaries(const Summaries& summaries) {
   out.write(summaries.list);
   write_list(out, summaries.problems);
   write_list(out, summaries.skipped);
+  write_list(out, summaries.not_kept);
   for (const RankSummary& rank : summaries.ranks) {
     const std::vector<std::uint8_t> bytes = encode(rank);
     out.write(static_cast<std::uint64_t>(bytes.size()));
@@ -171,6 +173,7 @@ Result<Summaries> decode_summaries(std::span<const std::uint8_t> bytes) {
   all.list = in.read<std::uint64_t>();
   all.problems = read_list(in);
   all.skipped = read_list(in);
+  all.not_kept = read_list(in);
   while (in.ok() && !in.at_end()) {
     const auto size = in.read<std::uint64_t>();
     if (size > in.remaining()) in.fail();
@@ -206,6 +209,7 @@ Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCom
   }
   Summaries all;
   for (std::size_t i = 0; i < files.size(); ++i) {
+    if (results[i].not_kept) all.not_kept.push_back(results[i].not_kept->message);
     if (const auto& error = results[i].error; error) {
       const bool is_other = !files[i].is_named && is_no_trace(*error);
       (is_other ? all.skipped : all.problems).push_back(is_other ? files[i].path : error->message);
