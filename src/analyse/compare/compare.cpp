@@ -53,7 +53,7 @@ TimeChange compare_times(const std::vector<double>& base, const std::vector<doub
   change.high = shift.interval.high;
   change.p = shift.p_welch;
   change.p_ranks = shift.p_ranks;
-  change.detectable = detail::detectable_change(shift, base.size(), now.size(), 0.025);
+  change.detectable = detail::detectable_change(shift, 0.025);
   return change;
 }
 

@@ -163,6 +163,21 @@ TEST(Compare, FewRunsDoNotProveThatTheDeviceKeepsANarrowLimit) {
   EXPECT_EQ(verdict(1025), Verdict::Failed);
 }
 
+// Each of several gates is judged more strictly, so it sees less.
+TEST(Compare, SeveralGatesSeeLessThanOne) {
+  const auto runs = [] {
+    std::vector<RunSummary> made;
+    for (const double step_ns : {990.0, 995.0, 1000.0, 1005.0, 1010.0})
+      made.push_back(run_of(step_ns, 5));
+    return made;
+  };
+  const std::string alone = compare_runs(runs(), runs(), gates({"step<5%"})).gates[0].why;
+  const std::string of_two =
+      compare_runs(runs(), runs(), gates({"step<5%", "device<5%"})).gates[0].why;
+  EXPECT_THAT(alone, HasSubstr("an increase of 1.9 % could have been seen"));
+  EXPECT_THAT(of_two, HasSubstr("an increase of 2.1 % could have been seen"));
+}
+
 TEST(Compare, ExactFiguresDecideWithoutStatistics) {
   const Comparison more =
       compare_runs({run_of(100, 5)}, {run_of(100, 6)}, gates({"kernels=0", "kernels<25%"}));

@@ -112,9 +112,11 @@ class Judge {
                 "version, and then less than 2 % more proves nothing"};
   }
 
-  GateResult time(const Gate& gate, double adjusted_p, const detail::Shift& shift) const {
+  // `among`: how many gates are tested, itself included.
+  GateResult time(const Gate& gate, double adjusted_p, const detail::Shift& shift,
+                  std::size_t among) const {
     const double detectable =
-        detail::detectable_change(shift, base_.size(), now_.size(), detail::kGateLevel);
+        detail::detectable_change(shift, detail::kGateLevel / static_cast<double>(among));
     const bool is_more = adjusted_p < detail::kGateLevel && shift.estimate > gate.limit;
     GateResult judged{
         gate, Verdict::Passed,
@@ -228,7 +230,7 @@ void detail::judge_gates(const std::vector<RunSummary>& base, const std::vector<
     if (!is_time(gates[i].metric)) {
       result.gates.push_back(judge.exact(gates[i]));
     } else if (shift) {
-      result.gates.push_back(judge.time(gates[i], adjusted[next++], *shift));
+      result.gates.push_back(judge.time(gates[i], adjusted[next++], *shift, p.size()));
     } else if (has_enough) {
       result.gates.push_back({gates[i], Verdict::Undecided, "a run has no such time"});
     } else {

@@ -155,11 +155,11 @@ Shift shift_between(const std::vector<double>& base, const std::vector<double>& 
   shift.freedom = (v_a + v_b) * (v_a + v_b) / (v_a * v_a / (n_a - 1) + v_b * v_b / (n_b - 1));
   shift.spread =
       std::sqrt(((n_a - 1) * of_a.variance + (n_b - 1) * of_b.variance) / (n_a + n_b - 2));
-  const double error = std::sqrt(v_a + v_b);
-  const double t = (of_b.mean - of_a.mean) / error;
-  shift.p_more = 1 - student_cdf(t, shift.freedom);
+  shift.error = std::sqrt(v_a + v_b);
+  const double t = (of_b.mean - of_a.mean) / shift.error;
+  shift.p_more = student_cdf(-t, shift.freedom);
   shift.p_welch = 2 * student_cdf(-std::abs(t), shift.freedom);
-  const double reach = student_quantile(0.975, shift.freedom) * error;
+  const double reach = student_quantile(0.975, shift.freedom) * shift.error;
   shift.interval = {std::expm1(of_b.mean - of_a.mean - reach),
                     std::expm1(of_b.mean - of_a.mean + reach)};
   if (a.size() >= 5 && b.size() >= 5)
@@ -171,11 +171,10 @@ Shift shift_between(const std::vector<double>& base, const std::vector<double>& 
   return shift;
 }
 
-double detectable_change(const Shift& shift, std::size_t base, std::size_t now, double level) {
+double detectable_change(const Shift& shift, double level) {
   const double quantiles =
       student_quantile(1 - level, shift.freedom) + student_quantile(0.8, shift.freedom);
-  const double per_run = std::sqrt(1 / static_cast<double>(base) + 1 / static_cast<double>(now));
-  return std::expm1(quantiles * shift.spread * per_run);
+  return std::expm1(quantiles * shift.error);
 }
 
 std::vector<bool> discoveries(const std::vector<double>& p, double q) {

@@ -26,12 +26,13 @@ struct Shift {
   double p_more = 1;    // of Welch's test, one-sided: that the new side is not larger
   double p_ranks = -1;  // Mann and Whitney's, exact; -1: fewer than five values on each side
   double spread = 0;    // standard deviation of the logarithms, of both sides together
+  double error = 0;     // of the difference of the means of the logarithms, by Welch
   double freedom = 1;   // of Welch's test
 };
 Shift shift_between(const std::vector<double>& base, const std::vector<double>& now);
 
-// The least relative change that a test at this one-sided level finds in 80 % of cases.
-double detectable_change(const Shift& shift, std::size_t base, std::size_t now, double level);
+// The least relative change that Welch's test at this one-sided level finds in 80 % of cases.
+double detectable_change(const Shift& shift, double level);
 
 // Two-sided, of the smaller rank sum U between samples without ties.
 double mann_whitney_p(double u, std::size_t a, std::size_t b);

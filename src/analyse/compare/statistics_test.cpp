@@ -52,8 +52,23 @@ TEST(Statistics, WelchsTestIsAsComputedByHand) {
 TEST(Statistics, AWiderSpreadHidesLargerChanges) {
   const Shift steady = shift_between({100, 101, 99, 100, 100.5}, {100, 101, 99, 100, 100.5});
   const Shift loose = shift_between({100, 150, 70, 100, 120}, {100, 150, 70, 100, 120});
-  EXPECT_LT(detectable_change(steady, 5, 5, 0.025), 0.02);
-  EXPECT_GT(detectable_change(loose, 5, 5, 0.025), 0.5);
+  EXPECT_LT(detectable_change(steady, 0.025), 0.02);
+  EXPECT_GT(detectable_change(loose, 0.025), 0.5);
+}
+
+// Many steady runs do not make up for a few loose ones.
+TEST(Statistics, WhatCouldBeSeenDependsOnTheLooseSide) {
+  const std::vector<double> loose = {90, 100, 112};
+  const std::vector<double> steady = {100, 100.1, 99.9, 100, 100.2, 99.8, 100, 100.1, 99.9, 100};
+  const Shift shift = shift_between(loose, steady);
+  EXPECT_GT(detectable_change(shift, 0.025), shift.interval.high);
+}
+
+TEST(Statistics, SmallProbabilitiesAreNotRoundedToNone) {
+  const Shift shift = shift_between({100, 100.01, 99.99, 100, 100.02, 99.98},
+                                    {200, 200.01, 199.99, 200, 200.02, 199.98});
+  EXPECT_GT(shift.p_more, 0);
+  EXPECT_NEAR(shift.p_more / (shift.p_welch / 2), 1, 1e-6);
 }
 
 TEST(Statistics, DiscoveriesAndHolmAccountForBeingSeveral) {
