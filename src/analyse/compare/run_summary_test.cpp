@@ -167,5 +167,18 @@ TEST(StepParts, AThreadThatWaitsForAnotherLendsItItsTime) {
   EXPECT_THAT(seen, ElementsAre("step 0-10", "mm 10-30", "gradient 30-60", "step 60-100"));
 }
 
+TEST(StepParts, SpansThatAreOpenAtTheBeginningCount) {
+  const Trace trace = testing::sketch(R"(
+      main  aaaaaaaaaaaa..
+      main  bbb.dddddd....
+      main  .....ee.......
+  )");
+  std::string seen;
+  for (const detail::Moment& moment :
+       detail::innermost_moments(trace, TrackId(0), trace.first_ns() + 8000, trace.last_ns()))
+    seen += trace.name(moment.span);
+  EXPECT_EQ(seen, "da");
+}
+
 }  // namespace
 }  // namespace sonde

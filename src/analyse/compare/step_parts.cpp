@@ -2,6 +2,7 @@
 #include "analyse/compare/step_parts.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace sonde::detail {
 namespace {
@@ -64,12 +65,23 @@ void keep_apart(std::vector<Moment>& moments) {
 }  // namespace
 
 std::vector<Moment> innermost_moments(const Trace& trace, TrackId track, Nanos from, Nanos to) {
+  const SpanTable& table = trace.spans();
+  const IdRange<SpanId> spans = trace.track_spans(track);
+  const std::size_t first =
+      *std::ranges::partition_point(std::views::iota(std::size_t{0}, spans.size()),
+                                    [&](std::size_t i) { return table.start_ns[spans[i]] < from; });
   MomentWriter writer(trace, from, to);
-  for (const SpanId span : trace.track_spans(track)) {
-    if (trace.spans().start_ns[span] >= to) break;
-    if (trace.end_ns(span) > from && (trace.spans().flags[span] & SpanFlags::kAsync) == 0)
+  const auto enter = [&](SpanId span) {
+    if (trace.end_ns(span) > from && (table.flags[span] & SpanFlags::kAsync) == 0)
       writer.enter(span);
-  }
+  };
+  // The last span before is in all that are open.
+  std::vector<SpanId> open;
+  if (first > 0)
+    for (SpanId at = spans[first - 1]; at.valid(); at = table.parent[at]) open.push_back(at);
+  std::for_each(open.rbegin(), open.rend(), enter);
+  for (std::size_t i = first; i < spans.size() && table.start_ns[spans[i]] < to; ++i)
+    enter(spans[i]);
   return writer.finish();
 }
 
