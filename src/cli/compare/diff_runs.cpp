@@ -2,8 +2,8 @@
 
 // Which files of a command line belong to which run.
 
+#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <regex>
 
 #include "base/file.h"
@@ -16,12 +16,60 @@ namespace {
 
 constexpr std::string_view kBaselineSuffix = ".sondebase";
 
-// Files that differ in the number after "rank" alone are one run.
+// Files whose names differ only in the number after "rank" have one name.
 std::string run_name(const std::string& file) {
   static const std::regex rank("rank[-_]?[0-9]+");
   const std::filesystem::path path(file);
   return (path.parent_path() / std::regex_replace(path.filename().string(), rank, "rank*"))
       .string();
+}
+
+// What a trace says of its place in a distributed run.
+struct RankPlace {
+  std::int32_t rank = -1;
+  std::int32_t world_size = 0;
+  Nanos first_ns = 0;
+  Nanos last_ns = 0;
+
+  bool is_of_several() const { return rank >= 0 && world_size > 1; }
+};
+
+RankPlace place_of(const Trace& trace) {
+  const ProcessTable& processes = trace.processes();
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (processes.rank[i] >= 0)
+      return {processes.rank[i], processes.world_size[i], trace.first_ns(), trace.last_ns()};
+  return {};
+}
+
+struct RunFiles {
+  std::string name;
+  std::string folder;
+  std::vector<RunSummary> ranks;
+  std::vector<RankPlace> places;
+  std::vector<std::string> files;
+
+  // Ranks of one run run at the same time, on clocks that may differ a little.
+  bool runs_with(const RankPlace& other) const {
+    const auto contradicts = [&](const RankPlace& known) {
+      return !known.is_of_several() || known.world_size != other.world_size ||
+             known.rank == other.rank || known.first_ns > other.last_ns ||
+             known.last_ns < other.first_ns;
+    };
+    return other.is_of_several() && std::none_of(places.begin(), places.end(), contradicts);
+  }
+};
+
+// The run that a file belongs to: the one of its name, or one that its trace says to be a rank of.
+RunFiles& run_of(std::vector<RunFiles>& runs, const std::string& file, const RankPlace& place) {
+  const std::string name = run_name(file);
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  const bool says_rank = name != file;
+  for (RunFiles& run : runs) {
+    if (run.name == name) return run;
+    if (!says_rank && run.folder == folder && run.runs_with(place)) return run;
+  }
+  return runs.emplace_back(RunFiles{name, folder, {}, {}, {}});
 }
 
 // A folder's traces, or those of its folders.
@@ -48,8 +96,7 @@ Result<std::vector<std::string>> files_below(const std::string& path) {
 Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
                                           const OpenOptions& open, const RunGrouping& grouping) {
   std::vector<RunSummary> runs;
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<RunSummary>> ranks;
+  std::vector<RunFiles> found;
   for (const std::string& path : paths) {
     if (path.ends_with(kBaselineSuffix)) {
       SONDE_TRY(const std::string text, read_file(path));
@@ -69,16 +116,20 @@ Result<std::vector<RunSummary>> read_runs(const std::vector<std::string>& paths,
     SONDE_TRY(const std::vector<std::string> files, files_below(path));
     for (const std::string& file : files) {
       SONDE_TRY(const Trace trace, open_to_answer(file, open));
-      std::vector<RunSummary>& of_run = ranks[run_name(file)];
-      if (of_run.empty()) order.push_back(run_name(file));
-      of_run.push_back(run_summary(trace, file, grouping));
-      if (of_run.back().steps == 0 || of_run.back().step_mean_ns <= 0)
+      const RankPlace place = place_of(trace);
+      RunFiles& run = run_of(found, file, place);
+      if (std::find(run.files.begin(), run.files.end(), file) != run.files.end())
+        return Failure(ErrorCode::Invalid, file + ": this trace is named twice");
+      run.files.push_back(file);
+      run.places.push_back(place);
+      run.ranks.push_back(run_summary(trace, file, grouping));
+      if (run.ranks.back().steps == 0 || run.ranks.back().step_mean_ns <= 0)
         return Failure(ErrorCode::Invalid, file + ": there is nothing to compare in this trace");
     }
   }
-  for (const std::string& name : order) {
-    runs.push_back(joined_ranks(ranks[name]));
-    runs.back().name = name;
+  for (const RunFiles& run : found) {
+    runs.push_back(joined_ranks(run.ranks));
+    runs.back().name = run.name;
   }
   return runs;
 }
