@@ -44,6 +44,26 @@ def written(sonde: str, folder: Path) -> Path:
     return folder
 
 
+def options_of(sonde: str, folder: Path) -> dict[str, set[str]]:
+    """By command, of which there is a manual page: the options that its --help lists."""
+    options = {}
+    for page in folder.glob("man1/sonde-*.1"):
+        words = next((words for words in (page.stem.removeprefix("sonde-").split("-"), [page.stem.removeprefix("sonde-")])
+                      if len(words) == 1 or words[0] in ("torch", "mpi")))
+        text = subprocess.run([sonde, *words, "--help"], capture_output=True, text=True, check=True).stdout
+        options[" ".join(words)] = set(re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", text, re.MULTILINE))
+    assert len(options["run"]) > 20, options
+    return options
+
+
+def all_offered(reader: str, options: dict[str, set[str]], offered: dict[str, str]):
+    """Every option is among the words that are offered for its command."""
+    missing = [f"sonde {command} {option}" for command, names in sorted(options.items()) for option in sorted(names)
+               if not re.search(rf"(?<![\w-]){option}(?![\w-])", offered.get(command, ""))]
+    assert not missing, f"{reader} does not know {missing}"
+    print(f"{sum(map(len, options.values()))} options of {len(options)} commands")
+
+
 def check_man(sonde: str, folder: Path):
     need("groff")
     pages = sorted(written(sonde, folder).glob("man1/*.1"))
@@ -57,6 +77,9 @@ def check_man(sonde: str, folder: Path):
     missing = [name for name in commands if not (folder / "man1" / f"sonde-{name}.1").exists()]
     assert commands and not missing, f"no pages for {missing}"
     print(f"{len(pages)} pages")
+    options = options_of(sonde, folder)
+    texts = {command: (folder / "man1" / f"sonde-{command.replace(' ', '-')}.1").read_text() for command in options}
+    all_offered("man", options, {command: re.sub(r"\\f[BIR]|\\", "", text) for command, text in texts.items()})
 
 
 class Shell:
@@ -121,12 +144,21 @@ def check_typed(shell: str, command: list[str], setup: str, sonde: str, folder: 
 def check_bash(sonde: str, folder: Path):
     bash = need("bash")
     subprocess.run([bash, "-n", str(written(sonde, folder / "files") / "sonde.bash")], check=True)
+    offered, options = {}, options_of(sonde, folder / "files")
+    for command in options:
+        asked = f"source {folder}/files/sonde.bash; COMP_WORDS=(sonde {command} --); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _sonde; echo ${{COMPREPLY[@]}}"
+        offered[command] = subprocess.run([bash, "-c", asked], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"}).stdout
+    all_offered("bash", options, offered)
     check_typed("bash", [bash, "--norc", "--noprofile", "-i"], "source {files}/sonde.bash", sonde, folder)
 
 
 def check_zsh(sonde: str, folder: Path):
     zsh = need("zsh")
     subprocess.run([zsh, "-n", str(written(sonde, folder / "files") / "_sonde")], check=True)
+    functions = re.split(r"^_sonde-([a-z-]+)\(\) \{$", (folder / "files" / "_sonde").read_text(), flags=re.MULTILINE)
+    options = options_of(sonde, folder / "files")
+    offered = dict(zip(functions[1::2], functions[2::2]))
+    all_offered("zsh", options, {command: offered[command.replace(" ", "-")] for command in options})
     setup = "unsetopt zle_bracketed_paste prompt_cr; fpath=({files} $fpath); autoload -U compinit; compinit -u -D"
     check_typed("zsh", [zsh, "-f", "-i"], setup, sonde, folder)
 
@@ -140,6 +172,13 @@ def check_fish(sonde: str, folder: Path):
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     environment = dict(os.environ, PATH=f"{folder}:{Path(sonde).parent}:/usr/bin:/bin", HOME=str(folder), XDG_CONFIG_HOME=str(folder), XDG_DATA_HOME=str(folder))
+    options, offered = options_of(sonde, folder / "files"), {}
+    ask_all = "; ".join(f"echo '# {command}'; complete -C 'sonde {command} --'" for command in options)
+    told = subprocess.run([fish, "-c", f"source {completions}; {ask_all}"], cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+    for part in told.split("# ")[1:]:
+        command, _, words = part.partition("\n")
+        offered[command] = words
+    all_offered("fish", options, offered)
     for typed, expected in COMPLETED.items():
         asked = subprocess.run([fish, "-c", f"source {completions}; complete -C '{typed}'"], cwd=folder, env=environment,
                                capture_output=True, text=True, check=True)
