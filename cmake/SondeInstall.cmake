@@ -34,7 +34,7 @@ if(TARGET sonde_cli)
   install(FILES ${help_files}/_sonde DESTINATION ${SONDE_ZSH_DIR} COMPONENT sonde)
   install(FILES ${help_files}/sonde.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT sonde)
 endif()
-# The guide, and the traces that its pages use.
+# The guide, and the traces and programs that its pages use.
 if(TARGET sonde_cli)
   set(example_traces ${PROJECT_SOURCE_DIR}/tests/data/torch-2.11-h200)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde/guide COMPONENT sonde
@@ -42,6 +42,8 @@ if(TARGET sonde_cli)
   install(FILES ${example_traces}/transformer.pt.trace.json.gz ${PROJECT_SOURCE_DIR}/tests/data/memory/cnn-sgd.snapshot.pickle.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
   install(DIRECTORY ${example_traces}/ranks4 DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde
+          FILES_MATCHING PATTERN "*.cpp" PATTERN "*.py")
 endif()
 # What `sonde run` opens, and nobody links.
 foreach(plugin sonde_agent sonde_nvtx sonde_preload sonde_opencl)
@@ -97,7 +99,8 @@ if(TARGET sonde_python)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION "\${SONDE_PYTHON_PACKAGES}" COMPONENT python
           FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sonde)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde COMPONENT sonde)
 
 # What the tarball and the wheel need built: all but the adapter for the torch of this machine.
 if(TARGET sonde_cli)
