@@ -11,6 +11,7 @@ In a page
     ```sh                          is run by bash, which stops at the first command that fails
     ```text                        after a block of commands: lines that they printed, in this order. A number stands
                                    for any number, … for anything, and blanks for one or more blanks
+    <!-- exact: why -->            from here on a number stands for itself
 
 Other blocks are only shown. Everything happens in one fresh folder.
 """
@@ -25,12 +26,12 @@ import unittest
 from pathlib import Path
 
 SKIPPED = 77
-MARK = re.compile(r"^<!-- (file|needs): (.*) -->$")
+MARK = re.compile(r"^<!-- (file|needs|exact): (.*) -->$")
 FENCE = re.compile(r"^```(\w*)\s*$")
 
 
 def steps_of(text: str):
-    """(kind, argument, lines): kind is file, needs, sh or text."""
+    """(kind, argument, lines): kind is file, needs, exact, sh or text."""
     steps, lines, language, pending = [], [], None, None
     for line in text.splitlines():
         fence, mark = FENCE.match(line), MARK.match(line)
@@ -52,18 +53,20 @@ def steps_of(text: str):
     return steps
 
 
-def pattern_of(line: str) -> re.Pattern:
+def pattern_of(line: str, exact: bool = False) -> re.Pattern:
     text = re.escape(" ".join(line.split())).replace("…", ".*").replace(r"\ ", r"\s+")
+    if exact:
+        return re.compile(text)
     text = re.sub(r"\d+(?:(?:\\\.|,)\d+)*", r"\\d[\\d.,]*", text)
     # Another machine may need another unit.
     return re.compile(re.sub(r"(?<=\\s\+)(?:ns|µs|ms|s)\b", "(?:ns|µs|ms|s)", text))
 
 
-def missing_line(expected: list[str], printed: list[str]) -> str | None:
+def missing_line(expected: list[str], printed: list[str], exact: bool = False) -> str | None:
     """The first expected line that was not printed after those before it."""
     at = 0
     for line in filter(str.strip, expected):
-        pattern = pattern_of(line)
+        pattern = pattern_of(line, exact)
         while at < len(printed) and not pattern.search(printed[at]):
             at += 1
         if at == len(printed):
@@ -84,12 +87,14 @@ def run_commands(lines: list[str], folder: Path, environment: dict[str, str]) ->
 
 def follow(document: Path, folder: Path, environment: dict[str, str]):
     printed: list[str] = []
-    commands = 0
+    commands, exact = 0, False
     for kind, argument, lines in steps_of(document.read_text(encoding="utf-8")):
         if kind == "needs":
             if subprocess.run(argument, shell=True, env=environment, capture_output=True, check=False).returncode != 0:
                 print(f"skipped: {argument} does not work here")
                 sys.exit(SKIPPED)
+        elif kind == "exact":
+            exact = True
         elif kind == "file":
             (folder / argument).parent.mkdir(parents=True, exist_ok=True)
             (folder / argument).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -97,7 +102,7 @@ def follow(document: Path, folder: Path, environment: dict[str, str]):
             printed = run_commands(lines, folder, environment)
             commands += 1
         else:
-            line = missing_line(lines, printed)
+            line = missing_line(lines, printed, exact)
             if line is not None:
                 sys.exit(f"{document}: this line was not printed:\n{line}")
     if commands == 0:
@@ -111,6 +116,10 @@ class SelfTest(unittest.TestCase):
 
     def test_numbers_and_blanks_may_differ(self):
         self.assertIsNone(missing_line(["took 1.5 ms, 3,000 …"], ["", "it took   27 ms,  9 times, once"]))
+
+    def test_numbers_may_not_differ_where_the_page_says_so(self):
+        self.assertIsNone(missing_line(["took 1.5 ms, …"], ["took   1.5 ms, 2 times"], exact=True))
+        self.assertEqual(missing_line(["took 1.5 ms"], ["took 1.6 ms"], exact=True), "took 1.5 ms")
 
     def test_finds_what_was_not_printed(self):
         self.assertEqual(missing_line(["b", "a"], ["a", "b"]), "a")
