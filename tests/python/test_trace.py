@@ -193,3 +193,8 @@ def test_shows_itself_in_notebooks(transformer):
 def test_imports_without_torch():
     code = "import sys, sonde, sonde.profiler, sonde.autograd.profiler, sonde.cuda.profiler; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_events_of_memory_have_pytorchs_names():
+    from sonde.autograd import profiler_util
+    assert (profiler_util.MEMORY_EVENT_NAME, profiler_util.OUT_OF_MEMORY_EVENT_NAME) == ("[memory]", "[OutOfMemory]")
