@@ -19,7 +19,7 @@ TEST(InternedInputs, HaveEachListOnceInWhateverOrderTheyCome) {
   InternedInputs inputs;
   std::vector<std::uint32_t> numbers;
   // A loop, the same loop again, then another order.
-  for (const std::uint64_t text : {1, 2, 3, 1, 2, 3, 3, 1, 3, 2, 2, 4, 1})
+  for (const std::uint64_t text : {1U, 2U, 3U, 1U, 2U, 3U, 3U, 1U, 3U, 2U, 2U, 4U, 1U})
     numbers.push_back(inputs.number_of(payload(text)));
   EXPECT_EQ(numbers, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 2, 0, 2, 1, 1, 3, 0}));
   EXPECT_EQ(inputs.texts().size(), 4U);

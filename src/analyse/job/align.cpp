@@ -400,7 +400,8 @@ class Aligner {
     return last == -kNever || first == kNever ? 0 : std::max(0.0, last - first);
   }
 
-  // A clock that was set while the job ran: how many collectives contradict it, and how wrong it is.
+  // A clock that was set while the job ran: how many collectives contradict it, and how wrong it
+  // is.
   struct SetClock {
     std::uint64_t collectives = 0;
     std::uint64_t of = 0;
@@ -435,9 +436,8 @@ class Aligner {
         if (one.collectives == most) found[clock] = one;
       for (std::vector<Edge>& edges : left)
         std::erase_if(edges, [&](const Edge& edge) { return found.contains(edge.clock); });
-      std::erase_if(left, [&](const std::vector<Edge>& edges) {
-        return violation(edges) <= allowed_ns;
-      });
+      std::erase_if(left,
+                    [&](const std::vector<Edge>& edges) { return violation(edges) <= allowed_ns; });
     }
     return found;
   }
@@ -576,8 +576,8 @@ class Aligner {
   void note_set_clock(std::uint32_t clock, const SetClock& set) {
     const auto first = std::find(clock_of_.begin(), clock_of_.end(), clock);
     const RankSummary& rank = data_.ranks[static_cast<std::size_t>(first - clock_of_.begin())];
-    const std::string whose = rank.host.empty() ? format_text("rank {}", rank.rank)
-                                                : format_text("host {}", rank.host);
+    const std::string whose =
+        rank.host.empty() ? format_text("rank {}", rank.rank) : format_text("host {}", rank.host);
     data_.report.notes.push_back(format_text(
         "Times of {} contradict those of others in {} of {} collectives, by up to {}: its clock "
         "may have been set during the recording. The error that is stated for it allows for that.",

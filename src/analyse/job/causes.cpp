@@ -79,8 +79,8 @@ class CauseFinder {
     add_blame(late, *member, own_ns, looked_ns, causes, looks);
   }
 
-  // Whether a collective is late because the one that it directly follows was. If nobody was late in
-  // that one, and the rank did nothing else in it, all its members brought their delay along.
+  // Whether a collective is late because the one that it directly follows was. If nobody was late
+  // in that one, and the rank did nothing else in it, all its members brought their delay along.
   bool is_late_because_of_another(const Lateness& late, const Member& member) const {
     const RankSummary& rank = data_.ranks[member.rank];
     const std::vector<std::uint32_t>& follows = data_.follows[member.rank];

@@ -91,9 +91,9 @@ void read_steps(const RankView& view, RankSummary& summary) {
 
 // The place of the step during which something was launched; steps.size() if there is none.
 std::size_t step_at(const std::vector<RankStep>& steps, Nanos launch_ns) {
-  const auto after = std::upper_bound(
-      steps.begin(), steps.end(), launch_ns,
-      [](Nanos time_ns, const RankStep& step) { return time_ns < step.begin_ns; });
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), launch_ns,
+                       [](Nanos time_ns, const RankStep& step) { return time_ns < step.begin_ns; });
   if (after == steps.begin() || launch_ns >= std::prev(after)->end_ns) return steps.size();
   return static_cast<std::size_t>(after - steps.begin()) - 1;
 }

@@ -518,7 +518,6 @@ class JobReplay {
     Nanos work_ns = 0;
   };
 
-
   std::vector<UsualCall> usual(const std::vector<bool>& is_left_out) const {
     std::vector<std::vector<double>> of;
     std::vector<std::vector<double>> work;

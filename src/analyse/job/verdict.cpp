@@ -149,8 +149,8 @@ class JobJudge {
     return verdict;
   }
 
-  // The smallest group of the rank whose members are all late at the same times, though in different
-  // collectives: they wait for each other.
+  // The smallest group of the rank whose members are all late at the same times, though in
+  // different collectives: they wait for each other.
   void add_group(std::uint32_t r, std::vector<std::int32_t>& ranks) const {
     const JobGroup* best = nullptr;
     for (const JobGroup& group : data_.report.groups) {

@@ -26,10 +26,9 @@ struct Item {
 class LeafFinder {
  public:
   explicit LeafFinder(const Trace& trace)
-      : trace_(trace),
-        effects_(trace),
-        evaluations_(trace,
-                     [](std::string_view name) { return name.starts_with(kEvaluateFunction); }) {}
+      : trace_(trace), effects_(trace), evaluations_(trace, [](std::string_view name) {
+          return name.starts_with(kEvaluateFunction);
+        }) {}
 
   Flow run() {
     find_leaves();

@@ -54,7 +54,7 @@ TEST(MemoryBlocks, AreWhatWasPutInAndSet) {
   MemoryBlocks blocks;
   blocks.reserve(3000);
   for (std::uint32_t i = 0; i < 3000; ++i)
-    blocks.push_back({0x7f0000000000 + i * 64, i * 512, AllocationId(i * 2), {}, SpanId(i), {}});
+    blocks.push_back({0x7f0000000000U + i * 64U, i * 512, AllocationId(i * 2), {}, SpanId(i), {}});
   EXPECT_FALSE(blocks.death(17).valid());
   blocks.set_death(2999, AllocationId(6001));
   blocks.set_death(17, AllocationId(6000));

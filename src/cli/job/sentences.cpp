@@ -181,9 +181,8 @@ std::string late_together_sentence(const JobReport& job) {
   std::vector<const JobRank*> order;
   order.reserve(job.ranks.size());
   for (const JobRank& rank : job.ranks) order.push_back(&rank);
-  std::stable_sort(order.begin(), order.end(), [](const JobRank* a, const JobRank* b) {
-    return a->wait_ns < b->wait_ns;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const JobRank* a, const JobRank* b) { return a->wait_ns < b->wait_ns; });
   std::size_t cut = 0;
   Nanos widest_ns = 0;
   for (std::size_t i = 1; i < order.size(); ++i)
