@@ -149,8 +149,10 @@ bool is_option_with_secret(std::string_view word) {
          word.find_first_of(kBlanks) > equals && names_secret(word.substr(0, equals));
 }
 
-bool is_private_key(std::string_view word) {
-  return word.find("PRIVATE KEY-----") != std::string_view::npos;
+// Where a private key begins; the end of the text if there is none.
+std::size_t private_key_in(std::string_view text) {
+  if (text.find("PRIVATE KEY-----") == std::string_view::npos) return text.size();
+  return std::min(text.find("-----BEGIN"), text.size());
 }
 
 bool is_secret(std::string_view text) {
@@ -194,7 +196,8 @@ class Masker {
       next_is_secret_ = false;
       return kMasked;
     }
-    if (is_private_key(text)) return kMasked;
+    if (const std::size_t key = private_key_in(text); key < text.size())
+      return word(text.substr(0, key)) + kMasked;
     if (is_option_with_secret(text)) {
       next_is_secret_ = false;
       return std::string(text.substr(0, text.find('=') + 1)) + kMasked;
