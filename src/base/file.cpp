@@ -82,14 +82,6 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   return file;
 }
 
-void will_need(std::span<const std::uint8_t> bytes) noexcept {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const std::uintptr_t before = address % page;
-  if (bytes.empty()) return;
-  ::madvise(const_cast<std::uint8_t*>(bytes.data()) - before, before + bytes.size(), MADV_WILLNEED);
-}
-
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : path_(std::move(other.path_)),
       data_(std::exchange(other.data_, nullptr)),

@@ -38,10 +38,6 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A hint: these bytes, which may be those of a mapped file, will be read soon. Several parts of a
-// file on a slow disk arrive together if all are asked for before any is read.
-void will_need(std::span<const std::uint8_t> bytes) noexcept;
-
 // A file that only grows at its end, without a buffer. What append() has written survives the
 // process.
 class AppendFile {

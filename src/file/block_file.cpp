@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/will_need.h"
 #include "file/block_layout.h"
 
 namespace sonde {
