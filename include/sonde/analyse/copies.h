@@ -39,8 +39,9 @@ struct CopyTime {
 struct CopyTimes {
   std::vector<CopyTotal> totals;   // longest first
   std::vector<CopyTime> pageable;  // one end is pageable host memory
-  // Data that came to the host and went back: a copy to the device with the size of an earlier copy
-  // from it, each matched once. The time is that of both directions.
+  // Data that may have come to the host and gone back: a copy to the device with the size of an
+  // earlier copy from it, from the same kind of memory, each matched once. The time is that of both
+  // directions.
   std::vector<CopyTime> returned;
 };
 

@@ -20,6 +20,7 @@
 #include "sonde/analyse/copies.h"
 #include "sonde/analyse/device_time.h"
 #include "sonde/analyse/host_time.h"
+#include "sonde/analyse/kernel_limits.h"
 #include "sonde/analyse/ledger.h"
 #include "sonde/analyse/memory_report.h"
 #include "sonde/analyse/program_facts.h"
@@ -97,6 +98,7 @@ struct Report {
   Nanos measured_ns = 0;
   StepRule step_rule = StepRule::None;
   std::string steps_inferred_from;  // the range by which they were recognised, if they were
+  std::string other_optimisers;     // that the program calls then: "Adam.step, 80 times"
   std::size_t steady_steps = 0;
   std::size_t warm_up_steps = 0;  // before them
   Nanos warm_up_ns = 0;
@@ -112,6 +114,7 @@ struct Report {
   CopyTimes copies;
   HostTime host;
   std::vector<NameTime> device_work;
+  KernelLimits kernel_limits;
   std::vector<MemoryPeakOwner> memory;
   std::vector<std::string> missing;  // what could not be checked, and why: sentences
 

@@ -29,6 +29,9 @@ void find_in_kernels(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
 
+// The steady steps that take much longer than the others; none if many do.
+std::vector<const StepTime*> slow_steps(const ReportData& data, const Report& report);
+
 // Threads that waited less than this share of the time for a core were not held up by it.
 inline constexpr double kLeastWaitedForCores = 0.1;
 
@@ -73,6 +76,10 @@ void for_uncovered(const Coverage& coverage, Nanos from_ns, Nanos to_ns, Visit v
   });
   if (at_ns < to_ns) visit(at_ns, to_ns);
 }
+
+// How much of the steady time in which only `moving` ran could run beside `computing` instead: at
+// most as long as that ran alone.
+double could_overlap(const ReportData& data, const Coverage& moving, const Coverage& computing);
 
 // "12 times", "once".
 std::string times_text(std::uint64_t count);

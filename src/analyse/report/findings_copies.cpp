@@ -3,7 +3,12 @@
 // Copies between host and devices that could be cheaper or are unnecessary.
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analyse/report/findings.h"
@@ -195,13 +200,63 @@ Nanos stay_on_device(const ReportData& data, const CopyTime& copy, Launchers& la
   return between_ns;
 }
 
+// Where the host asked for it.
+Nanos asked_ns(const Trace& trace, SpanId copy) {
+  const SpanId call = trace.spans().launch[copy];
+  return trace.spans().start_ns[call.valid() ? call : copy];
+}
+
+// Whether a copy may bring the data of the earlier one back. Input that has the size of the output
+// before it is something else, and what goes to other ranks as well.
+class Returns {
+ public:
+  Returns(const ReportData& data, const Report& report) : data_(data), launchers_(data) {
+    for (const StepTime& step : report.steps.steps)
+      steps_[step.process.value()].emplace_back(step.begin_ns, step.end_ns);
+  }
+
+  bool is(const CopyTime& copy) {
+    if (!copy.earlier.valid()) return false;
+    const Nanos from_ns = asked_ns(data_.trace, copy.earlier);
+    const Nanos to_ns = asked_ns(data_.trace, copy.span);
+    const TrackId track = data_.trace.spans().track[copy.span];
+    const ProcessId process = track.valid() ? data_.trace.tracks().process[track] : ProcessId();
+    if (from_ns > to_ns || data_.collectives_of(process).within_ns(from_ns, to_ns) > 0)
+      return false;
+    if (!steps_.empty()) return is_one_step(process, from_ns, to_ns);
+    // Without steps: the host computed something in between.
+    const SpanId call = data_.trace.spans().launch[copy.span];
+    return call.valid() &&
+           launchers_.of(data_.trace.spans().track[call]).computing().within_ns(from_ns, to_ns) > 0;
+  }
+
+ private:
+  bool is_one_step(ProcessId process, Nanos from_ns, Nanos to_ns) const {
+    const auto found = steps_.find(process.value());
+    if (found == steps_.end()) return false;
+    const auto& steps = found->second;
+    const auto after = std::upper_bound(steps.begin(), steps.end(), std::pair(from_ns, kLatestNs));
+    return after != steps.begin() && to_ns < std::prev(after)->second;
+  }
+
+  static constexpr Nanos kLatestNs = std::numeric_limits<Nanos>::max();
+  const ReportData& data_;
+  Launchers launchers_;
+  // By process, in time order: begin and end.
+  std::unordered_map<std::uint32_t, std::vector<std::pair<Nanos, Nanos>>> steps_;
+};
+
 void returned(const ReportData& data, Report& report) {
-  CopySum sum(data, report.copies.returned);
+  std::vector<CopyTime> copies;
+  Returns returns(data, report);
+  for (const CopyTime& copy : report.copies.returned)
+    if (returns.is(copy)) copies.push_back(copy);
+  CopySum sum(data, copies);
   if (sum.seen.empty()) return;
   Changes changes(data.program());
   Launchers launchers(data);
   Nanos between_ns = 0;
-  for (const CopyTime& copy : report.copies.returned)
+  for (const CopyTime& copy : copies)
     if (data.steady.has(report.trace.spans().start_ns[copy.span]))
       add_to(between_ns, stay_on_device(data, copy, launchers, changes));
   Nanos at_most_ns = sum.seen.total_ns();
@@ -233,8 +288,11 @@ void exposed(const ReportData& data, Report& report) {
   Changes changes(data.program());
   for (const DeviceWork& device : data.work) {
     Coverage kernels;
+    Coverage copies;
     for (const Work& work : device.work)
-      if (!is_copy(report.trace.spans().kind[work.span])) kernels.add(work.begin_ns, work.end_ns);
+      (is_copy(report.trace.spans().kind[work.span]) ? copies : kernels)
+          .add(work.begin_ns, work.end_ns);
+    const double hidden = could_overlap(data, copies, kernels);
     for (const Work& work : device.work) {
       if (!is_copy(report.trace.spans().kind[work.span])) continue;
       if (std::binary_search(told.begin(), told.end(), work.span)) continue;
@@ -243,7 +301,7 @@ void exposed(const ReportData& data, Report& report) {
       if (alone_ns <= 0 || !data.steady.has(work.begin_ns)) continue;
       seen.add(work.span, report.trace.spans().track[work.span], work.begin_ns,
                work.begin_ns + alone_ns);
-      changes.scale(work.span, 0);
+      changes.scale(work.span, 1 - hidden);
     }
   }
   if (seen.empty()) return;
@@ -251,7 +309,9 @@ void exposed(const ReportData& data, Report& report) {
       data, report,
       {.id = "exposed_copies",
        .title = "Copies and fills run while nothing computes",
-       .detail = format_text("A device ran copies or fills and no kernel: {}.", seen.lengths()),
+       .detail = format_text("A device ran copies or fills and no kernel: {}. The saving assumes "
+                             "that they run beside kernels, as far as there are any.",
+                             seen.lengths()),
        .advice = "Copy on a separate stream, one step ahead, with non_blocking=True. Create data "
                  "on the device where possible.",
        .command = "sonde export TRACE -o trace.json.gz"},

@@ -25,12 +25,21 @@ constexpr Nanos kDelayInGraphNs = 1'000;
 void stalls(const ReportData& data, Report& report) {
   Evidence seen(data);
   Changes changes(data.program());
+  Launchers launchers(data);
   for_gaps(data.steady.covers, report, [&](const DeviceGap& gap, Nanos begin_ns, Nanos end_ns) {
     if (gap.cause != IdleCause::HostWait || !gap.wait.valid()) return;
-    // A copy that waits has a finding of its own.
+    // A copy that waits has a finding of its own, and so has what the host did after the wait
+    // besides launching.
     if (gap.host == HostDoing::Communicated || copies_memory(data.trace.name(gap.wait))) return;
+    const TrackId thread = launching_thread(data.trace, gap);
+    Nanos stalled_ns = end_ns - begin_ns;
+    if (thread.valid()) {
+      const Nanos from_ns = std::max(begin_ns, wait_end_ns(data.trace, gap));
+      take_from(stalled_ns, launchers.of(thread).other_work().within_ns(from_ns, end_ns));
+    }
+    if (stalled_ns <= 0) return;
     seen.add(outermost_operator(data.trace, gap.wait), stream_of(data.trace, gap), begin_ns,
-             end_ns);
+             begin_ns + stalled_ns);
     changes.no_wait(gap.wait);
   });
   if (seen.empty()) return;
@@ -154,16 +163,17 @@ void delays(const ReportData& data, Report& report) {
     if (gap.cause == IdleCause::KernelWait)
       add_to(saved_ns, std::max<Nanos>(end_ns - begin_ns - kDelayInGraphNs, 0));
   });
-  add_known(report,
-            {.id = "kernel_wait",
-             .title = "Short pauses between launched work add up",
-             .detail = format_text("Work that had been launched in time began a little after the "
-                                   "previous work ended: {}. The saving assumes {} between two "
-                                   "pieces of work, as in a CUDA graph.",
-                                   short_ones.lengths(), duration_text(kDelayInGraphNs)),
-             .advice = larger_work_advice(report),
-             .command = "sonde table TRACE --sort-by count"},
-            short_ones, short_ones.total_ns(), saved_ns);
+  if (saved_ns > 0)  // else a graph would have the same pauses
+    add_known(report,
+              {.id = "kernel_wait",
+               .title = "Short pauses between launched work add up",
+               .detail = format_text("Work that had been launched in time began a little after the "
+                                     "previous work ended: {}. The saving assumes {} between two "
+                                     "pieces of work, as in a CUDA graph.",
+                                     short_ones.lengths(), duration_text(kDelayInGraphNs)),
+               .advice = larger_work_advice(report),
+               .command = "sonde table TRACE --sort-by count"},
+              short_ones, short_ones.total_ns(), saved_ns);
   add_known(
       report,
       {.id = "device_idle_other",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/report/findings.h"
+#include "analyse/report/host_work.h"
 #include "base/format.h"
 #include "base/text.h"
 #include "sonde/analyse/patterns.h"
@@ -22,12 +23,6 @@ constexpr std::int32_t kFirstWithTensorFloat = 8;
 // Less of the kernels' time is not worth a remark.
 constexpr double kLeastOfKernels = 0.1;
 
-bool has_any(std::string_view name, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [name](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
-}
-
 // Products of 32-bit floats on the ordinary units, as cuBLAS and CUTLASS name them.
 bool is_simt_product(std::string_view name) {
   if (has_any(name, {"f32f32_f32f32_f32"})) return has_any(name, {"ffma"});
@@ -38,18 +33,6 @@ bool is_simt_product(std::string_view name) {
 // cuDNN's conversions between the two layouts of images.
 bool converts_layout(std::string_view name) {
   return has_any(name, {"nchwToNhwc", "nhwcToNchw", "NchwToNhwc", "NhwcToNchw"});
-}
-
-bool asks_driver_for_memory(std::string_view name) {
-  if (name.starts_with("cudaMallocAsync") || name.starts_with("cudaFreeAsync")) return false;
-  return has_any(name, {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree",
-                        "cuMemCreate", "cuMemMap", "hipMalloc", "hipFree"});
-}
-
-// What torch.compile calls its own compilation.
-bool compiles(std::string_view name) {
-  return has_any(name, {"entire_frame_compile", "_compile.compile_inner", "compile_fx_inner",
-                        "dynamo: compile", "convert_frame.compile"});
 }
 
 // Which names of the trace have a property.

@@ -37,6 +37,7 @@ enum class Role : std::uint8_t {
   Copy,       // copies into a tensor
   CopyMaker,  // copies its input to the same type and device
   To,         // copies its input to any type and device
+  Recurrent,  // needs the result of the round before
 };
 
 Role role_of(std::string_view name) {
@@ -64,6 +65,10 @@ Role role_of(std::string_view name) {
       {"aten::clone", Role::CopyMaker},
       {"aten::contiguous", Role::CopyMaker},
       {"aten::_to_copy", Role::To},
+      {"aten::lstm_cell", Role::Recurrent},
+      {"aten::gru_cell", Role::Recurrent},
+      {"aten::rnn_tanh_cell", Role::Recurrent},
+      {"aten::rnn_relu_cell", Role::Recurrent},
   };
   const auto found = roles.find(name);
   return found == roles.end() ? Role::Other : found->second;
@@ -142,6 +147,7 @@ class OperatorFindings {
       return std::all_of(once.begin(), once.end(),
                          [&](SpanId op) { return role(op) == a || role(op) == b; });
     };
+    if (any(Role::Recurrent)) return;
     if (any(Role::Element)) {
       if (is_loop_over_elements(run)) take_all_but_one(run);
     } else if (any(Role::Zero) && all(Role::Zero, Role::Detach)) {
@@ -352,7 +358,8 @@ class OperatorFindings {
     say_pattern(
         elements_, Pattern::ForLoopIndexing, "A loop processes a tensor element by element",
         format_text(
-            "A loop called the same small operators ({}) for one element after another: {}.",
+            "A loop called the same small operators ({}) for one element after another: {}. If a "
+            "round needs the result of the one before, it has to stay one.",
             names_of_loop_, elements_.seen.lengths()));
     say_pattern(updates_, Pattern::OptimizerSingleTensor,
                 "The optimiser updates one parameter at a time",

@@ -9,6 +9,8 @@
 //   host.longest_in(begin_ns, end_ns)          // what took most of that time
 
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,12 @@ namespace sonde::detail {
 // Whether at least a quarter of an operator's time was in operators that do more than make views
 // and allocate.
 bool does_work(const Trace& trace, SpanId op);
+// Whether a name contains any of these.
+bool has_any(std::string_view name, std::initializer_list<std::string_view> words);
+// Whether a call asks the driver for device memory, or gives some back.
+bool asks_driver_for_memory(std::string_view call);
+// Whether torch.compile compiles in a span of this name.
+bool compiles(std::string_view name);
 
 class HostWork {
  public:
@@ -31,7 +39,8 @@ class HostWork {
   const Coverage& outside() const noexcept { return outside_; }
   // When the driver loaded kernels, which it does at their first use.
   const Coverage& loading_kernels() const noexcept { return loading_kernels_; }
-  // All that is not launching: these three, and loading data.
+  // All that is not launching: these three, loading data, and in steady steps compilation and
+  // memory from the driver.
   const Coverage& other_work() const noexcept { return other_work_; }
 
   // The outermost operator or call that covers most of a time; invalid: none does.
@@ -41,8 +50,8 @@ class HostWork {
 
  private:
   void find_loading_kernels(TrackId thread);
-  void find_operators(const ReportData& data, TrackId thread, const Coverage& loading);
-  void find_outside(const ReportData& data, TrackId thread, const Coverage& loading);
+  void find_operators(const ReportData& data, TrackId thread, const Coverage& told);
+  void find_outside(const ReportData& data, TrackId thread, const Coverage& told);
   SpanId longest(Nanos begin_ns, Nanos end_ns, bool only_launching) const;
 
   struct Outer {

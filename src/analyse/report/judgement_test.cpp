@@ -486,5 +486,229 @@ TEST(Judgement, GradientsAreWaitedForWhateverElseTheirThreadDoes) {
   EXPECT_GT(saving(report(t.build()), "synchronized_data_loader"), 20'000'000) << "of 40 ms";
 }
 
+// A step that takes 9 ms more than the others, in a program that waits for its device in each.
+TEST(Judgement, ASlowStepIsNotTheFaultOfTheWaitBeforeIt) {
+  OpTrace t;
+  Nanos at_us = 0;
+  for (int i = 0; i < 16; ++i) {
+    const Nanos begin_us = at_us;
+    t.op("aten::mm", begin_us, begin_us + 20);
+    t.runtime("cudaLaunchKernel", begin_us + 5, begin_us + 10).correlation(i + 1);
+    t.kernel("gemm", begin_us + 15, begin_us + 1'000).correlation(i + 1);
+    t.runtime("cudaDeviceSynchronize", begin_us + 30, begin_us + 1'002);
+    const Nanos python_us = i == 7 ? 9'000 : 10;
+    t.python("gc.py(3): collect", begin_us + 1'005, begin_us + 1'005 + python_us);
+    at_us = begin_us + 1'010 + python_us;
+    t.step(i, begin_us, at_us);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.findings.front().id, "outlier_steps");
+  EXPECT_LE(saving(found, "stalling_synchronisation"), 1'000'000);
+}
+
+// The driver gives memory back after each wait: that is what the device waits for.
+TEST(Judgement, MemoryFromTheDriverIsNotTheFaultOfTheWaitBeforeIt) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 2'000 * i;
+    t.step(i, begin_us, begin_us + 2'000);
+    t.runtime("cudaLaunchKernel", begin_us, begin_us + 5).correlation(i + 1);
+    t.kernel("gemm", begin_us + 10, begin_us + 1'000).correlation(i + 1);
+    t.runtime("cudaDeviceSynchronize", begin_us + 20, begin_us + 1'002);
+    t.runtime("cudaFree", begin_us + 1'003, begin_us + 1'999);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.findings.front().id, "memory_from_driver");
+  EXPECT_EQ(finding(found, "stalling_synchronisation"), nullptr);
+}
+
+// 100 us of computation and 300 us of communication a step: at least 300 us are left.
+TEST(Judgement, CommunicationHidesBehindNoMoreComputationThanThereIs) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    t.kernel("gemm", 400 * i, 400 * i + 100);
+    t.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 400 * i + 100, 400 * i + 400);
+  }
+  const Nanos promised = saving(report(t.build()), "exposed_communication");
+  EXPECT_GT(promised, 900'000);
+  EXPECT_LE(promised, 1'010'000) << "of 3 ms";
+}
+
+OpTrace copies_out_and_in(MemoryKind in, bool collective, bool computes) {
+  OpTrace t;
+  const TrackId other = t.thread(101);
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 5'000 * i;
+    const auto copy = [&](CopyKind kind, Nanos at_us, MemoryKind host) {
+      const std::int64_t number = 2 * i + (kind == CopyKind::HtoD ? 2 : 1);
+      t.runtime("cudaMemcpyAsync", at_us, at_us + 1'010).correlation(number);
+      const auto span = t.span("Memcpy", SpanKind::GpuMemcpy, TrackId(1), at_us + 5, at_us + 1'005)
+                            .correlation(number)
+                            .span();
+      const bool to_device = kind == CopyKind::HtoD;
+      t.builder().copies().push_back({.span = span,
+                                      .bytes = 16 << 20,
+                                      .kind = kind,
+                                      .source_kind = to_device ? host : MemoryKind::Device,
+                                      .destination_kind = to_device ? MemoryKind::Device : host});
+    };
+    copy(CopyKind::DtoH, begin_us, MemoryKind::Pageable);
+    if (collective)
+      t.span("gloo:all_reduce", SpanKind::CpuOp, other, begin_us + 1'100, begin_us + 2'900);
+    if (computes) t.op("aten::clamp", begin_us + 1'100, begin_us + 2'900);
+    copy(CopyKind::HtoD, begin_us + 3'050, in);
+  }
+  return t;
+}
+
+TEST(Judgement, InputIsNotTheOutputThatWasCopiedBefore) {
+  const auto came_back = [](MemoryKind in, bool collective, bool computes) {
+    return finding(report(copies_out_and_in(in, collective, computes).build()),
+                   "copies_there_and_back") != nullptr;
+  };
+  EXPECT_TRUE(came_back(MemoryKind::Pageable, false, true));
+  EXPECT_FALSE(came_back(MemoryKind::Pinned, false, true)) << "other memory";
+  EXPECT_FALSE(came_back(MemoryKind::Pageable, false, false)) << "nothing to do on the device";
+  EXPECT_FALSE(came_back(MemoryKind::Pageable, true, false)) << "other ranks have it";
+}
+
+TEST(Judgement, TensorsOfADeviceThatGlooSendsAreToldOnce) {
+  const Report found = report(copies_out_and_in(MemoryKind::Pageable, true, false).build());
+  ASSERT_NE(finding(found, "waiting_for_ranks"), nullptr);
+  EXPECT_THAT(finding(found, "waiting_for_ranks")->advice, HasSubstr("NCCL"));
+}
+
+// 1,000 operators, each with one inside, and a microsecond between all begins and ends: with one
+// microsecond before the begin and one after the end, they cost 2,000 us each.
+TEST(Judgement, AProfilerCostsNoMoreThanFitsBetweenOperators) {
+  OpTrace t;
+  t.flag("schemaVersion");
+  for (int i = 0; i < 1'000; ++i) {
+    t.op("aten::linear", 100 * i, 100 * i + 99);
+    t.op("aten::addmm", 100 * i + 1, 100 * i + 98);
+  }
+  const Report found = report(t.build());
+  EXPECT_NEAR(static_cast<double>(found.profiler_ns), 4'000'000, 50'000);
+}
+
+TEST(Judgement, AProfilerCannotHaveCostMoreThanThereWas) {
+  OpTrace t;
+  t.flag("schemaVersion");
+  for (int i = 0; i < 10; ++i) t.op("aten::add", 6 * i, 6 * i + 5);
+  const Report found = report(t.build());
+  EXPECT_LT(found.profiler_ns, 60'000);
+}
+
+TEST(Judgement, PausesThatAGraphWouldHaveAreNoFinding) {
+  OpTrace t;
+  for (int i = 0; i < 100; ++i) {
+    t.runtime("cudaLaunchKernel", 3 * i, 3 * i + 2).correlation(i + 1);
+    t.kernel("gemm", 400 + 21 * i, 420 + 21 * i).correlation(i + 1);
+  }
+  EXPECT_EQ(finding(report(t.build()), "kernel_wait"), nullptr);
+}
+
+// A step of a sequence after the other: each needs the state of the one before.
+TEST(Judgement, ARecurrentNetworkIsNoLoopOverElements) {
+  OpTrace t;
+  for (int i = 0; i < 40; ++i) {
+    t.op("aten::select", 300 * i, 300 * i + 2)
+        .tensor({16, 41})
+        .scalar("1")
+        .scalar(std::to_string(i));
+    t.op("aten::embedding", 300 * i + 3, 300 * i + 10);
+    t.op("aten::lstm_cell", 300 * i + 10, 300 * i + 290);
+    t.op("aten::add", 300 * i + 291, 300 * i + 299);
+  }
+  EXPECT_EQ(finding(report(t.build()), "for_loop_indexing"), nullptr);
+}
+
+// A product of 200 us that asks about its inputs is work, as one is that asks nothing.
+TEST(Judgement, OperatorsThatCallOthersMayComputeThemselves) {
+  OpTrace t;
+  for (int i = 0; i < 50; ++i) {
+    t.op("aten::select", 300 * i, 300 * i + 2);
+    t.op("aten::unsqueeze", 300 * i + 2, 300 * i + 4);
+    t.op("aten::linear", 300 * i + 4, 300 * i + 254);
+    t.op("aten::addmm", 300 * i + 14, 300 * i + 244);
+    t.op("aten::expand", 300 * i + 20, 300 * i + 22);
+    t.op("aten::resolve_conj", 300 * i + 230, 300 * i + 232);
+  }
+  EXPECT_LT(saving(report(t.build()), "for_loop_indexing"), 4'000'000) << "of 15 ms";
+}
+
+// An operator that compiles is compilation, and nothing that belongs on the device.
+TEST(Judgement, CompilationIsToldOnce) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 5'000 * i;
+    t.step(i, begin_us, begin_us + 5'000);
+    t.op("_compile.compile_inner (dynamo_timed)", begin_us, begin_us + 4'000);
+    t.runtime("cudaLaunchKernel", begin_us + 4'010, begin_us + 4'020).correlation(i + 1);
+    t.kernel("k", begin_us + 4'030, begin_us + 4'990).correlation(i + 1);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.findings.front().id, "recompilation");
+  EXPECT_EQ(finding(found, "host_computes"), nullptr);
+  EXPECT_EQ(finding(found, "host_bound"), nullptr);
+}
+
+// Two evaluations among steps of two speeds: the evaluations are slow steps, the others are not.
+TEST(Judgement, SlowStepsAreSeenAmongStepsOfTwoSpeeds) {
+  OpTrace t;
+  Nanos at_us = 0;
+  for (int i = 0; i < 30; ++i) {
+    const Nanos begin_us = at_us;
+    at_us += i % 10 == 9 ? 9'000 : i < 12 ? 1'400 : 1'000 + i % 3;
+    t.step(i, begin_us, at_us);
+    t.op("aten::mm", begin_us, at_us);
+  }
+  const Report found = report(t.build());
+  ASSERT_NE(finding(found, "outlier_steps"), nullptr);
+  EXPECT_EQ(finding(found, "outlier_steps")->count, 3U);
+  EXPECT_LE(found.warm_up_steps, 6U);
+}
+
+// It slept for 40 of 100 ms: in the 50 ms in which it waited for its loader.
+TEST(Judgement, AThreadThatWaitedForDataDidNotSleepElsewhere) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    const Nanos begin_us = 10'000 * i;
+    t.step(i, begin_us, begin_us + 10'000);
+    t.annotation("load_batch", begin_us, begin_us + 5'000);
+    t.op("aten::mm", begin_us + 7'000, begin_us + 10'000);
+  }
+  schedule(t, R"({"cores": 2, "wall_ns": 100000000, "ran_ns": 60000000, "waited_ns": 0, )"
+              R"("by_thread": {"100": [60000000, 0]}})");
+  const Report found = report(t.build());
+  ASSERT_NE(finding(found, "outside_operators"), nullptr);
+  EXPECT_THAT(finding(found, "outside_operators")->detail, Not(HasSubstr("slept")));
+}
+
+// 100 steps with operators for 60 of each 100 us.
+TEST(Judgement, TheVerdictSaysHowLongOperatorsRan) {
+  OpTrace t;
+  for (int i = 0; i < 100; ++i) {
+    t.step(i, 100 * i, 100 * i + 100);
+    t.op("aten::mm", 100 * i, 100 * i + 60);
+  }
+  EXPECT_THAT(report(t.build()).verdict, HasSubstr("Operators ran for 60.0 % of these steps"));
+}
+
+// A GAN: two steps of the discriminator for each of the generator.
+TEST(Judgement, StepsOfOneOptimiserMayNotBeIterations) {
+  OpTrace t;
+  t.builder().metadata().push_back({ProcessId(0), t.builder().intern("steps_inferred_from"),
+                                    t.builder().intern("Optimizer.step#RMSprop.step")});
+  for (int i = 0; i < 20; ++i) {
+    t.step(i, 1'000 * i, 1'000 * i + 1'000);
+    t.op("aten::mm", 1'000 * i, 1'000 * i + 900);
+    t.annotation("Optimizer.step#RMSprop.step", 1'000 * i + 900, 1'000 * i + 950);
+    if (i % 2 == 1) t.annotation("Optimizer.step#Adam.step", 1'000 * i + 960, 1'000 * i + 990);
+  }
+  const Report found = report(t.build());
+  EXPECT_EQ(found.other_optimisers, "Adam.step, 10 times");
+}
+
 }  // namespace
 }  // namespace sonde

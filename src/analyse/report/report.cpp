@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "trace/known_names.h"
 
 namespace sonde {
 namespace {
@@ -100,13 +101,25 @@ DeviceShare without_profiler(DeviceShare share, const Report& report) {
   return share;
 }
 
+// " Operators ran for 61.2 % of that; the rest is code between them."
+std::string operators_text(const detail::ReportData& data) {
+  const TrackId main = data.program().main_thread();
+  if (data.steady.rule == StepRule::None || !main.valid()) return {};
+  const detail::Coverage& operators = data.all_operators(data.trace.tracks().process[main]);
+  if (operators.empty()) return {};
+  return format_text(
+      " Operators ran for {} of these {}; the rest is code between them.",
+      detail::share_text(overlap_ns(operators, data.steady.covers), data.steady.covers.total_ns()),
+      data.steady.rule == StepRule::Repeated ? "iterations" : "steps");
+}
+
 std::string verdict_of(const detail::ReportData& data, const Report& report) {
   if (report.devices.empty()) {
     if (report.trace.spans().empty()) return "Nothing was recorded.";
-    const std::string fight = fight_text(report.processor);
-    return (report.is_whole() ? "All work ran on the host; no device was used."
-                              : "Everything in this incomplete trace ran on the host.") +
-           fight;
+    const std::string where = report.is_whole()
+                                  ? "All work ran on the host; no device was used."
+                                  : "Everything in this incomplete trace ran on the host.";
+    return where + operators_text(data) + fight_text(report.processor);
   }
   const auto longest = std::max_element(
       report.devices.begin(), report.devices.end(),
@@ -131,8 +144,11 @@ std::string start_reason(const detail::ReportData& data) {
       steady.start_ns -
       data.all_operators(data.trace.tracks().process[main]).within_ns(begin_ns, end_ns);
   if (outside_ns < steady.start_ns / 2) return {};
-  return format_text("code outside operators, {} (imports, loading libraries and data, …)",
-                     duration_text(outside_ns));
+  // What is shorter was recorded in the middle of a program.
+  constexpr Nanos kLeastWithImports = 100'000'000;
+  return format_text(
+      "code outside operators, {}{}", duration_text(outside_ns),
+      outside_ns >= kLeastWithImports ? " (imports, loading libraries and data, …)" : "");
 }
 
 // The host may be done with its steps long before the device.
@@ -150,12 +166,37 @@ void add_pending_work(const detail::ReportData& data, detail::SteadyPart& steady
   if (end_ns > last_ns) steady.covers.add(last_ns, end_ns);
 }
 
+// "Adam.step, 80 times": what is an iteration of a program with several optimisers is not known.
+std::string other_optimisers(const Trace& trace, std::string_view steps_from) {
+  std::vector<std::uint64_t> calls(trace.strings().size());
+  std::vector<bool> wanted(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string_view name = trace.string(StringId(i));
+    wanted[i] = name.starts_with(kOptimizerPrefix) && name != steps_from;
+  }
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return {};
+  for (const SpanId span : trace.all_spans()) {
+    const StringId name = trace.spans().name[span];
+    if (name.valid() && wanted[name.index()] && is_user_range(trace.spans().kind[span]))
+      ++calls[name.index()];
+  }
+  std::string text;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (calls[i] > 0)
+      text += format_text("{}{}, {}", text.empty() ? "" : "; ",
+                          trace.string(StringId(i)).substr(kOptimizerPrefix.size()),
+                          detail::times_text(calls[i]));
+  return text;
+}
+
 void find_steady_part(detail::ReportData& data, Report& report) {
   data.steady = detail::steady_part(data.trace, report.steps, data.program().main_thread());
   add_pending_work(data, data.steady);
   const detail::SteadyPart& steady = data.steady;
   report.step_rule = steady.rule;
   report.steps_inferred_from = steady.inferred_from;
+  if (steady.rule == StepRule::Inferred)
+    report.other_optimisers = other_optimisers(data.trace, steady.inferred_from);
   report.steady_steps = steady.steps;
   report.warm_up_steps = steady.warm_up_steps;
   report.warm_up_ns = steady.warm_up_ns;
@@ -196,7 +237,10 @@ void rank(std::vector<Finding>& findings) {
 
 // Findings are judged on what the program takes without its profiler, as far as that is known.
 void correct_for_profiler(detail::ReportData& data, Report& report) {
-  const detail::ProfilerCost cost = detail::profiler_cost(data.trace, data.steady);
+  detail::ProfilerCost cost = detail::profiler_cost(data.trace, data.steady);
+  cost.time_ns =
+      std::min(cost.time_ns,
+               static_cast<Nanos>((1 - kLeastHostLeft) * static_cast<double>(report.measured_ns)));
   const Nanos own_ns = detail::own_cost_ns(data.trace, data.steady);
   const double share = static_cast<double>(std::max(cost.time_ns, own_ns)) /
                        static_cast<double>(std::max<Nanos>(report.measured_ns, 1));
@@ -227,8 +271,8 @@ detail::Coverage usual_part(const detail::ReportData& data, const Report& report
       });
   if (!tells_outliers) return data.steady.covers;
   detail::Stretches outliers;
-  for (const StepTime& step : report.steps.steps)
-    if (step.is_outlier) outliers.add(step.begin_ns, step.end_ns);
+  for (const StepTime* const step : detail::slow_steps(data, report))
+    outliers.add(step->begin_ns, step->end_ns);
   const detail::Coverage told = outliers.united();
   detail::Coverage usual;
   for (const detail::Coverage::Stretch& one : data.steady.covers.stretches())
@@ -314,6 +358,7 @@ Report report(const Trace& trace) {
   out.copies = copy_times(data.trace);
   out.host = host_time(trace);
   out.device_work = device_work_by_name(trace);
+  if (!out.device_work.empty()) out.kernel_limits = kernel_limits(trace);
   out.memory = memory_peaks(data);
   find_steady_part(data, out);
   correct_for_profiler(data, out);

@@ -99,6 +99,13 @@ const Coverage& ReportData::collectives_of(ProcessId process) const {
 
 void ReportData::find_operators() {
   const SpanTable& spans = trace.spans();
+  // Collectives are none, even if they are recorded as operators.
+  std::vector<bool> communicates(trace.strings().size());
+  for (const SpanId span : host_collectives_) communicates[spans.name[span].index()] = true;
+  const auto is_collective = [&](SpanId span) {
+    const StringId name = spans.name[span];
+    return name.valid() && communicates[name.index()];
+  };
   constexpr std::size_t kAtOnce = 1024;
   std::array<SpanKind, kAtOnce> kind{};
   std::array<Nanos, kAtOnce> start_ns{};
@@ -115,8 +122,9 @@ void ReportData::find_operators() {
       spans.start_ns.read(first, count, start_ns.data());
       spans.duration_ns.read(first, count, duration_ns.data());
       for (std::size_t i = 0; i < count; ++i) {
-        if (kind[i] == SpanKind::CpuOp || is_call(kind[i]))
-          covered.add(start_ns[i], start_ns[i] + duration_ns[i]);
+        if (kind[i] != SpanKind::CpuOp && !is_call(kind[i])) continue;
+        if (!host_collectives_.empty() && is_collective(on_track[at + i])) continue;
+        covered.add(start_ns[i], start_ns[i] + duration_ns[i]);
       }
     }
     if (covered.empty()) covered = {};

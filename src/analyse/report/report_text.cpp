@@ -72,6 +72,10 @@ std::vector<std::string> introduction(const Report& report) {
     text += format_text(", without {} of warm-up ({})", counted_text(report.warm_up_steps, "step"),
                         duration_text(report.warm_up_ns));
   lines.push_back(text + ".");
+  if (!report.other_optimisers.empty())
+    lines.push_back(format_text(
+        "The program has other optimisers ({}): one iteration may be several of these steps.",
+        report.other_optimisers));
   const bool is_long = report.start_ns > report.measured_ns / 10;
   if (is_long)
     lines.push_back(

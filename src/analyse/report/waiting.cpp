@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/format.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "trace/known_names.h"
 
@@ -45,6 +46,15 @@ Nanos others_ns(const ReportData& data, TrackId thread) {
   return all.total_ns() - overlap_ns(all, data.in_operators(thread));
 }
 
+// How long the thread's marks for loading data last, which have a finding of their own.
+Nanos loading_ns(const ReportData& data, TrackId thread) {
+  Nanos sum_ns = 0;
+  for (const SpanId span : data.loading)
+    if (data.trace.spans().track[span] == thread)
+      add_to(sum_ns, data.trace.spans().duration_ns[span]);
+  return sum_ns;
+}
+
 }  // namespace
 
 bool Waiting::is_promised() const {
@@ -78,7 +88,9 @@ Waiting waiting_of(const ReportData& data, const Report& report, TrackId thread,
   const double share = report.processor.slept_share(data.trace.tracks().id[thread]);
   if (share >= 0) {
     const auto slept_ns = static_cast<Nanos>(share * static_cast<double>(report.processor.wall_ns));
-    waiting.slept_ns = std::clamp<Nanos>(slept_ns - others_ns(data, thread), 0, seen.total_ns());
+    // It may have slept while others worked, and while it waited for data.
+    const Nanos elsewhere_ns = others_ns(data, thread) + loading_ns(data, thread);
+    waiting.slept_ns = std::clamp<Nanos>(slept_ns - elsewhere_ns, 0, seen.total_ns());
   }
   waiting.is_named = seen.time_ns_of([](std::string_view) { return true; }) > seen.total_ns() / 2;
   const Nanos waits_ns = seen.time_ns_of(names_a_wait);

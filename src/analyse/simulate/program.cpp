@@ -101,6 +101,8 @@ class Program::Maker {
     const auto [first, last] = program_.stints(thread);
     const auto at = std::lower_bound(begins_.begin() + first, begins_.begin() + last, time_ns);
     const auto node = static_cast<GraphNode>(at - begins_.begin());
+    // Between two waits that follow each other at once there is a stint of no length.
+    if (node < last && begins_[node] == time_ns && builder_.end_ns(node) == time_ns) return node;
     return node == first ? kNoNode : node - 1;
   }
   GraphNode stint_from(TrackId thread, Nanos time_ns) const {

@@ -478,7 +478,7 @@ TEST(Table, LeavesOutColumnsUntilItFits) {
     options.fit_width = width;
     const std::string text = *events.key_averages().table(options);
     const std::vector<std::string> all = lines(text);
-    EXPECT_LE(all[0].size(), width);
+    for (const std::string& line : all) EXPECT_LE(line.size(), width) << line;
     EXPECT_THAT(all[1], HasSubstr("Name"));
     EXPECT_THAT(all[1], HasSubstr("p95"));
     EXPECT_THAT(text, HasSubstr("Sorted by self_cpu_time_total, largest first"));

@@ -276,13 +276,24 @@ class Table {
   }
 
   void add_remarks() {
-    out_ += options_.sort_by.empty() ? "Not sorted: in the order of the first call"
-                                     : "Sorted by " + options_.sort_by + ", largest first";
+    add_remark(options_.sort_by.empty() ? "Not sorted: in the order of the first call."
+                                        : "Sorted by " + options_.sort_by + ", largest first.");
     std::string hidden;
     for (const Column& column : columns_)
       if (column.is_hidden) hidden += (hidden.empty() ? "" : ", ") + column.header;
-    if (!hidden.empty()) out_ += ". Not enough room for: " + hidden;
-    out_ += ".\n";
+    if (!hidden.empty()) add_remark("Not enough room for: " + hidden + ".");
+  }
+
+  // Broken at spaces where it does not fit.
+  void add_remark(std::string_view text) {
+    const std::size_t room = std::max<std::size_t>(options_.fit_width, 1);
+    while (text.size() > room) {
+      const std::size_t end = std::min(text.rfind(' ', room), text.find(' ', room));
+      if (end == std::string_view::npos) break;
+      out_ += std::string(text.substr(0, end)) + '\n';
+      text.remove_prefix(end + 1);
+    }
+    out_ += std::string(text) + '\n';
   }
 
   void add_separator() {

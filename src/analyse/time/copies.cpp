@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 #include "base/sum.h"
 
@@ -58,7 +58,7 @@ class CopyMaker {
         total.source == MemoryKind::Pageable || total.destination == MemoryKind::Pageable;
     const CopyTime copy{span, bytes, seen_by_host_ns(span), {}};
     if (is_pageable) out_.pageable.push_back(copy);
-    match(total.kind, copy);
+    match(total, copy);
   }
 
   Nanos seen_by_host_ns(SpanId span) const {
@@ -69,11 +69,11 @@ class CopyMaker {
     return std::max(trace_.end_ns(span), call_end_ns) - begin_ns;
   }
 
-  void match(CopyKind kind, const CopyTime& copy) {
+  void match(const CopyTotal& total, const CopyTime& copy) {
     if (copy.bytes < kLeastReturnedBytes) return;
-    if (kind == CopyKind::DtoH) on_host_[copy.bytes].push_back(copy);
-    if (kind != CopyKind::HtoD) return;
-    const auto came = on_host_.find(copy.bytes);
+    if (total.kind == CopyKind::DtoH) on_host_[{copy.bytes, total.destination}].push_back(copy);
+    if (total.kind != CopyKind::HtoD) return;
+    const auto came = on_host_.find({copy.bytes, total.source});
     if (came == on_host_.end() || came->second.empty()) return;
     CopyTime both = copy;
     detail::add_to(both.time_ns, came->second.back().time_ns);
@@ -84,7 +84,9 @@ class CopyMaker {
 
   const Trace& trace_;
   std::map<std::tuple<CopyKind, MemoryKind, MemoryKind>, CopyTotal> totals_;
-  std::unordered_map<std::int64_t, std::vector<CopyTime>> on_host_;  // arrivals, by bytes
+  // Arrivals, by bytes and the kind of memory: what arrived in one kind does not leave from
+  // another.
+  std::map<std::pair<std::int64_t, MemoryKind>, std::vector<CopyTime>> on_host_;
   CopyTimes out_;
 };
 

@@ -20,6 +20,9 @@ constexpr std::size_t kLeastSteadySteps = 4;
 // outside their usual variation: three median deviations (scaled to a standard deviation).
 constexpr double kWarmUpExcess = 1.25;
 constexpr double kWarmUpDeviations = 3 * 1.4826;
+// More than a fifth of the steps, or three, is something else: the program or the machine changed.
+constexpr std::size_t kMostWarmUp = 3;
+constexpr std::size_t kMostWarmUpShare = 5;
 // Iterations are what comes between two calls of one operator, if nearly all are alike …
 constexpr std::size_t kLeastIterations = 5;
 // … and have more operators than a loop within a step …
@@ -186,7 +189,9 @@ std::size_t warm_up_steps(const std::vector<Nanos>& lengths) {
       std::max(kWarmUpExcess * center,
                center + kWarmUpDeviations * static_cast<double>(median_of(std::move(deviations))));
   std::size_t slow = 0;
-  while (slow < lengths.size() / 2 && static_cast<double>(lengths[slow]) > usual) ++slow;
+  const std::size_t most =
+      std::min(lengths.size() / 2, std::max(kMostWarmUp, lengths.size() / kMostWarmUpShare));
+  while (slow<most&& static_cast<double>(lengths[slow])> usual) ++slow;
   return slow;
 }
 

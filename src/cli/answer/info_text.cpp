@@ -170,7 +170,7 @@ class InfoText : TextLines {
       line("  {:<24} {:>12}", to_string(kind), count_text(count));
     }
     if (const StepCounts& steps = counts.steps; steps.count > 0) {
-      line("Steps      {}, number {} to {}, {} each", count_text(steps.count), steps.first,
+      line("Steps      {}, number {} to {}, {} on average", count_text(steps.count), steps.first,
            steps.last, duration_text(steps.total_ns / static_cast<Nanos>(steps.count)));
     }
     const std::pair<std::string_view, std::uint64_t> others[] = {

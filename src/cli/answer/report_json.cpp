@@ -2,6 +2,7 @@
 
 // `sonde report` for programs. Keys are stable: add keys, but do not rename them.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,7 @@ class FindingsJson {
     names("operators", report_.host.operators);
     names("scopes", report_.host.scopes);
     names("device_work", report_.device_work);
+    kernel_limits();
     copies();
     list("memory", report_.memory, [this](const MemoryPeakOwner& peak) {
       json_.key("device").value(to_string(peak.device));
@@ -71,6 +73,23 @@ class FindingsJson {
   }
 
  private:
+  static std::int64_t thousandths(double value) {
+    return static_cast<std::int64_t>(std::min(1000 * value, 9e18));
+  }
+  void kernel_limits() {
+    list("kernel_limits", report_.kernel_limits.operators, [this](const OperatorLimit& one) {
+      json_.key("operator").value(one.name);
+      json_.key("type").value(one.type);
+      json_.key("count").value(one.count);
+      json_.key("time_ns").value(one.time_ns);
+      json_.key("mflop_per_s").value(thousandths(one.operations_by_ns));
+      json_.key("mb_per_s").value(thousandths(one.bytes_by_ns));
+      json_.key("flop_permille_of_peak").value(thousandths(one.operations_share));
+      json_.key("bytes_permille_of_peak").value(thousandths(one.bytes_share));
+      json_.key("limit").value(to_string(one.limit));
+    });
+  }
+
   // An array of objects.
   template <typename Items, typename Fill>
   void list(std::string_view key, const Items& items, Fill fill) {

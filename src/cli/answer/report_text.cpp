@@ -62,6 +62,7 @@ class ReportText : TextLines {
     if (report_.host.operators.empty())
       names(format_text("Scopes, by self time{}", whole), report_.host.scopes);
     names(format_text("Device work{}", whole), report_.device_work);
+    kernel_limits();
     copies();
     missing();
   }
@@ -81,6 +82,11 @@ class ReportText : TextLines {
                        100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
   }
 
+  // Where the findings are corrected for what a profiler cost.
+  std::string_view as_recorded() const {
+    return report_.profiler_ns > 0 || report_.corrected_ns > 0 ? ", as recorded" : "";
+  }
+
   void head() {
     line("{}", readable_line(name_));
     std::string facts = format_text(
@@ -93,7 +99,8 @@ class ReportText : TextLines {
     for (const std::string& one : sentences(report_.trace, report_.end)) warning(one);
     for (const std::string& one : trust_lines(report_)) paragraph("  ", one);
     for (const std::string& one : introduction(report_)) paragraph("  ", one);
-    line("\n{}", report_.verdict);
+    out_.line("");
+    paragraph("", report_.verdict);
   }
 
   void findings() {
@@ -155,10 +162,10 @@ class ReportText : TextLines {
     };
     const bool has_devices = any([](const StepTime& step) { return step.device_busy_ns >= 0; });
     const bool has_memory = any([](const StepTime& step) { return step.peak_bytes >= 0; });
-    line("\n{:>8}{:>13}{:>14}{}{}  Steps", "step", "host", "in operators",
+    line("\n{:>8}{:>13}{:>14}{}{}  Steps{}", "step", "host", "in operators",
          has_devices ? format_text("{:>13}{:>13}{:>13}", "device busy", "device idle", "copies")
                      : "",
-         has_memory ? format_text("{:>13}", "peak") : "");
+         has_memory ? format_text("{:>13}", "peak") : "", as_recorded());
     for (const std::size_t i : slowest(times.steps)) {
       const StepTime& step = times.steps[i];
       const auto device = [&](Nanos time_ns) {
@@ -188,7 +195,7 @@ class ReportText : TextLines {
           line("  {:<38}{:>13}{:>9}", what, duration_text(time_ns),
                share(time_ns, device.extent_ns()));
       };
-      line("\nDevice {}, from its first to its last work: {}", device.device,
+      line("\nDevice {}, from its first to its last work{}: {}", device.device, as_recorded(),
            duration_text(device.extent_ns()));
       row("busy", device.busy_ns);
       row("  compute", device.compute.union_ns);
@@ -216,6 +223,41 @@ class ReportText : TextLines {
     for (std::size_t i = 0; i < std::min(all.size(), kMostNames); ++i)
       line("{:>13}{:>9}{:>12}  {}", duration_text(all[i].self_ns), share(all[i].self_ns, whole_ns),
            count_text(all[i].count), readable_line(first_whole(all[i].name, kWidth)));
+  }
+
+  // "458.1", "0.42"
+  static std::string rate(double rate) {
+    return rate <= 0 ? "" : rate < 10 ? format_text("{:.2f}", rate) : format_text("{:.0f}", rate);
+  }
+  static std::string percent(double part) {
+    return part <= 0 ? "" : format_text("{:.1f} %", 100 * part);
+  }
+
+  void kernel_limits() {
+    const KernelLimits& limits = report_.kernel_limits;
+    if (limits.operators.empty()) return;
+    line("\n{:>13}{:>11}{:>9}{:>9}{:>9}{:>12}  Kernels by what limits them, of operators", "time",
+         "GFLOP/s", "of peak", "GB/s", "of peak", "limit");
+    for (std::size_t i = 0; i < std::min(limits.operators.size(), kMostNames); ++i) {
+      const OperatorLimit& one = limits.operators[i];
+      line("{:>13}{:>11}{:>9}{:>9}{:>9}{:>12}  {} ({})", duration_text(one.time_ns),
+           rate(one.operations_by_ns), percent(one.operations_share), rate(one.bytes_by_ns),
+           percent(one.bytes_share), to_string(one.limit), readable_line(one.name),
+           readable_line(one.type));
+    }
+    const DevicePeaks& peaks = limits.peaks;
+    if (!peaks.is_known()) {
+      if (!peaks.device.empty())
+        paragraph("  ", format_text("The peaks of {} are not known to Sonde.", peaks.device));
+      return;
+    }
+    paragraph("  ", format_text("Peaks assumed for {}: {:.0f} TFLOP/s with 32 bits{}, {:.0f} with "
+                                "16 bits, {:.0f} GB/s. Bytes are those of inputs and, where their "
+                                "size is known, of results: at least that many were moved.",
+                                peaks.device, peaks.float32 / 1000,
+                                peaks.tf32 > 0 ? format_text(" ({:.0f} as TF32)", peaks.tf32 / 1000)
+                                               : std::string(),
+                                peaks.float16 / 1000, peaks.bytes));
   }
 
   void copies() {

@@ -45,7 +45,7 @@ double percent_of(Nanos part_ns, Nanos whole_ns) {
 }
 
 void saving_row(std::string_view what, Nanos before_ns, Nanos after_ns, Output& out) {
-  out.line(format_text("{:<16}{:>14}{:>14}{:>14}{:>10}", what, duration_text(before_ns),
+  out.line(format_text("{:<18}{:>14}{:>14}{:>14}{:>10}", what, duration_text(before_ns),
                        duration_text(after_ns), duration_text(before_ns - after_ns),
                        format_text("{:.1f} %", percent_of(before_ns - after_ns, before_ns))));
 }
@@ -61,10 +61,10 @@ void write_whatif_text(const WhatIfAnswer& answer, const WhatIfCommand& options,
     out.line(format_text("  calls that waited for a device and now do not: {}",
                          count_text(answer.waits)));
   out.line(
-      format_text("\n{:<16}{:>14}{:>14}{:>14}{:>10}", "", "recorded", "simulated", "saved", ""));
+      format_text("\n{:<18}{:>14}{:>14}{:>14}{:>10}", "", "recorded", "simulated", "saved", ""));
   saving_row("whole trace", answer.recorded_ns, answer.simulated_ns, out);
   if (answer.recorded_step_ns > 0)
-    saving_row("median step", answer.recorded_step_ns, answer.simulated_step_ns, out);
+    saving_row("median host step", answer.recorded_step_ns, answer.simulated_step_ns, out);
 }
 
 void write_whatif_json(const WhatIfAnswer& answer, const WhatIfCommand& options, Output& out) {
