@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What recordings say that they cost, and what they cost as seen from outside.
 
-    bench/stated_cost.py build/release/bin/sonde [rounds] [--python /usr/bin/python3]
+    bench/stated_cost.py build/release/bin/sonde [rounds] [--python /usr/bin/python3] [--gpu]
 
 Runs Python programs alone and under `sonde run` in four modes, in turns. A program prints the
 processor time of its thread, so that a busy machine matters less; the least of all rounds counts. The
-stated cost is that of `sonde report --format json`, divided by the number of steps.
+stated cost is that of `sonde report --format json`, divided by the number of steps. With --gpu the programs
+run on a GPU, which torch 2 can do, and its calls and kernels are recorded as well.
 """
 
 import json
@@ -75,6 +76,7 @@ def step():
 FRAME = """
 import gc, time, torch
 torch.set_num_threads(1)
+{on_device}
 {program}
 for _ in range(3): step()
 gc.disable()
@@ -94,12 +96,13 @@ def main():
     sonde = sys.argv[1]
     words = sys.argv[2:]
     python = words[words.index("--python") + 1] if "--python" in words else "python3"
+    on_device = "torch.set_default_device('cuda')" if "--gpu" in words else ""
     rounds = int(words[0]) if words and words[0].isdigit() else 5
     print(f"{'program':<12}{'mode':<24}{'alone ms':>10}{'stated':>9}{'measured':>10}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for name, program in PROGRAMS.items():
             script = pathlib.Path(folder, name + ".py")
-            script.write_text(FRAME.format(program=program))
+            script.write_text(FRAME.format(program=program, on_device=on_device))
             alone = 1e9
             recorded = {mode: 1e9 for mode in MODES}
             stated = {}
@@ -113,7 +116,7 @@ def main():
                 for mode, options in MODES.items():
                     file = pathlib.Path(folder, "run.sonde")
                     file.unlink(missing_ok=True)
-                    command = [sonde, "run", "-q", *options, "-o", file, "--", python, script]
+                    command = [sonde, "run", "-q", *(["--gpu"] if on_device else []), *options, "-o", file, "--", python, script]
                     recorded[mode] = min(recorded[mode], seconds(command))
                     text = subprocess.run([sonde, "report", file, "--format", "json"], capture_output=True,
                                           text=True, check=True).stdout
