@@ -176,7 +176,9 @@ class LimitMaker {
         elements *= columns;
       }
       if (each <= 0 || !(elements > 0)) continue;
-      bytes += elements * each;
+      // An expanded tensor is smaller than its sizes say.
+      const auto stored = static_cast<double>(detail::tensor_bytes(trace_, argument));
+      bytes += stored > 0 ? std::min(stored, elements * each) : elements * each;
       if (table.dims_count[argument] >= 2) matrices.emplace_back(elements / columns, columns);
       if (elements * each <= most) continue;
       most = elements * each;

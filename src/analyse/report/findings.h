@@ -29,6 +29,11 @@ void find_in_kernels(const ReportData& data, Report& report);
 void find_in_operators(const ReportData& data, Report& report);
 void find_patterns(const ReportData& data, Report& report);
 
+// Copies of data that seem to have left the device and come back.
+std::vector<CopyTime> round_trips(const ReportData& data, const Report& report);
+// When their data was on the host.
+Coverage between_round_trips(const ReportData& data, const Report& report);
+
 // The steady steps that take much longer than the others; none if many do.
 std::vector<const StepTime*> slow_steps(const ReportData& data, const Report& report);
 

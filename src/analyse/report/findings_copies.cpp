@@ -247,10 +247,7 @@ class Returns {
 };
 
 void returned(const ReportData& data, Report& report) {
-  std::vector<CopyTime> copies;
-  Returns returns(data, report);
-  for (const CopyTime& copy : report.copies.returned)
-    if (returns.is(copy)) copies.push_back(copy);
+  const std::vector<CopyTime> copies = round_trips(data, report);
   CopySum sum(data, copies);
   if (sum.seen.empty()) return;
   Changes changes(data.program());
@@ -319,6 +316,21 @@ void exposed(const ReportData& data, Report& report) {
 }
 
 }  // namespace
+
+std::vector<CopyTime> round_trips(const ReportData& data, const Report& report) {
+  std::vector<CopyTime> copies;
+  Returns returns(data, report);
+  for (const CopyTime& copy : report.copies.returned)
+    if (returns.is(copy)) copies.push_back(copy);
+  return copies;
+}
+
+Coverage between_round_trips(const ReportData& data, const Report& report) {
+  Stretches between;
+  for (const CopyTime& copy : round_trips(data, report))
+    between.add(asked_ns(data.trace, copy.earlier), asked_ns(data.trace, copy.span));
+  return between.united();
+}
 
 void find_in_copies(const ReportData& data, Report& report) {
   pageable(data, report);

@@ -90,6 +90,7 @@ void slow_computing(const ReportData& data, Report& report) {
   for_program_gaps(data, report, [&](TrackId thread, Nanos from_ns, Nanos until_ns) {
     const HostWork& host = launchers.of(thread);
     for_covered(host.computing(), from_ns, until_ns, [&](Nanos at_ns, Nanos to_ns) {
+      if (data.round_trips.within_ns(at_ns, to_ns) > 0) return;
       changes.cut(thread, at_ns, to_ns);
       seen.add(host.longest_in(at_ns, to_ns), thread, at_ns, to_ns);
     });

@@ -710,5 +710,21 @@ TEST(Judgement, StepsOfOneOptimiserMayNotBeIterations) {
   EXPECT_EQ(found.other_optimisers, "Adam.step, 10 times");
 }
 
+TEST(Judgement, WhatIsDoneOnTheHostOnTheWayBackIsToldOnce) {
+  const Report found = report(copies_out_and_in(MemoryKind::Pageable, false, true).build());
+  EXPECT_EQ(found.findings.front().id, "copies_there_and_back");
+  EXPECT_EQ(finding(found, "host_computes"), nullptr);
+}
+
+// 1 ms of computation and 5 ms in which other ranks are late.
+TEST(Judgement, ADeviceThatWaitsForRanksDoesNotLimitTheProgram) {
+  OpTrace t;
+  for (int i = 0; i < 10; ++i) {
+    t.kernel("gemm", 6'000 * i, 6'000 * i + 1'000);
+    t.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 6'000 * i + 1'000, 6'000 * i + 6'000);
+  }
+  EXPECT_THAT(report(t.build()).verdict, HasSubstr("waits for other ranks"));
+}
+
 }  // namespace
 }  // namespace sonde

@@ -69,8 +69,14 @@ std::string verdict_of(const DeviceTime& device, const DeviceShare& share) {
   const std::string busy =
       format_text("it was busy {} of {}.", detail::share_text(share.busy_ns, share.whole_ns),
                   duration_text(share.whole_ns));
-  if (static_cast<double>(share.busy_ns) >= kBusyShare * static_cast<double>(share.whole_ns))
-    return format_text("Device {} limits the program: {}", device.device, busy);
+  if (static_cast<double>(share.busy_ns) >= kBusyShare * static_cast<double>(share.whole_ns)) {
+    const Nanos alone_ns = device.communication.union_ns - device.communication_hidden_ns;
+    return format_text("Device {} {}: {}", device.device,
+                       alone_ns >= device.busy_ns / 2
+                           ? "communicates most of the time, or waits for other ranks"
+                           : "limits the program",
+                       busy);
+  }
   const bool waits = share.host_wait_ns >= share.idle_ns() - share.host_wait_ns;
   if (static_cast<double>(share.busy_ns) >= kMostlyBusyShare * static_cast<double>(share.whole_ns))
     return format_text("Device {} has work for most of the time: {}{}", device.device, busy,
@@ -107,10 +113,14 @@ std::string operators_text(const detail::ReportData& data) {
   if (data.steady.rule == StepRule::None || !main.valid()) return {};
   const detail::Coverage& operators = data.all_operators(data.trace.tracks().process[main]);
   if (operators.empty()) return {};
-  return format_text(
-      " Operators ran for {} of these {}; the rest is code between them.",
-      detail::share_text(overlap_ns(operators, data.steady.covers), data.steady.covers.total_ns()),
-      data.steady.rule == StepRule::Repeated ? "iterations" : "steps");
+  const Nanos operators_ns = overlap_ns(operators, data.steady.covers);
+  const Nanos whole_ns = data.steady.covers.total_ns();
+  const std::string_view what = data.steady.rule == StepRule::Repeated ? "iterations" : "steps";
+  constexpr double kAll = 0.995;
+  if (static_cast<double>(operators_ns) >= kAll * static_cast<double>(whole_ns))
+    return format_text(" Operators ran all through these {}.", what);
+  return format_text(" Operators ran for {} of these {}; the rest is code between them.",
+                     detail::share_text(operators_ns, whole_ns), what);
 }
 
 std::string verdict_of(const detail::ReportData& data, const Report& report) {
@@ -368,6 +378,7 @@ Report report(const Trace& trace) {
   }
   out.verdict = verdict_of(data, out);
   data.loading = detail::loading_spans(out);
+  data.round_trips = detail::between_round_trips(data, out);
   detail::find_in_steps(data, out);
   data.usual = usual_part(data, out);
   detail::find_in_devices(data, out);

@@ -44,6 +44,8 @@ class ReportData {
   // Of that, what findings about the host's own time are about: not the steps that take much longer
   // than the others, which have a finding of their own.
   Coverage usual;
+  // When data that left the device and came back was on the host, which has a finding of its own.
+  Coverage round_trips;
   // What the program marks as loading data; it has a finding of its own.
   std::vector<SpanId> loading;
 

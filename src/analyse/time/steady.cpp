@@ -25,6 +25,7 @@ constexpr std::size_t kMostWarmUp = 3;
 constexpr std::size_t kMostWarmUpShare = 5;
 // Iterations are what comes between two calls of one operator, if nearly all are alike …
 constexpr std::size_t kLeastIterations = 5;
+constexpr std::size_t kFewIterations = 4;  // if there are not so many
 // … and have more operators than a loop within a step …
 constexpr std::size_t kLeastOperators = 4;
 // … or are so many …
@@ -67,14 +68,18 @@ class IterationFinder {
       places[trace_.spans().name[ops_[i]].value()].push_back(static_cast<std::uint32_t>(i));
     std::vector<const std::vector<std::uint32_t>*> anchors;
     for (const auto& [name, at] : places)
-      if (at.size() >= kLeastIterations) anchors.push_back(&at);
+      if (at.size() > kFewIterations) anchors.push_back(&at);
     // The rarest first: iterations of the outermost loop.
     std::stable_sort(anchors.begin(), anchors.end(),
                      [](const auto* a, const auto* b) { return a->size() < b->size(); });
     if (anchors.size() > kMostAnchors) anchors.resize(kMostAnchors);
-    for (const auto* const at : anchors) {
-      std::vector<Coverage::Stretch> found = between(*at, kLeastOperators);
-      if (!found.empty()) return found;
+    // What happens four times may be printed every tenth iteration.
+    for (const std::size_t least : {kLeastIterations, kFewIterations}) {
+      for (const auto* const at : anchors) {
+        if (at->size() <= least) continue;
+        std::vector<Coverage::Stretch> found = between(*at, kLeastOperators);
+        if (!found.empty()) return found;
+      }
     }
     if (wanted == Loops::Whole) return {};
     for (const auto* const at : anchors) {

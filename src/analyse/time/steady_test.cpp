@@ -88,6 +88,20 @@ TEST(SteadyPart, FindsIterationsThatNobodyMarked) {
   EXPECT_FALSE(part.has(100'000));
 }
 
+// The loss is printed five times in fifty iterations.
+TEST(SteadyPart, WhatIsPrintedNowAndThenDoesNotMakeIterations) {
+  OpTrace t;
+  for (int i = 0; i < 50; ++i) {
+    const Nanos begin_us = 100 * i;
+    t.op("aten::mm", begin_us, begin_us + 40);
+    t.op("aten::relu", begin_us + 40, begin_us + 50);
+    t.op("aten::mm", begin_us + 50, begin_us + 80);
+    t.op("aten::add", begin_us + 80, begin_us + 90);
+    if (i % 10 == 0) t.op("aten::item", begin_us + 90, begin_us + 92);
+  }
+  EXPECT_GE(part_of(t.build()).steps, 40U);
+}
+
 TEST(SteadyPart, DoesNotTakeAnyRepetitionForIterations) {
   OpTrace t;
   const char* const names[] = {"a", "b", "c", "d", "e", "f", "g"};

@@ -253,7 +253,8 @@ class ReportText : TextLines {
     }
     paragraph("  ", format_text("Peaks assumed for {}: {:.0f} TFLOP/s with 32 bits{}, {:.0f} with "
                                 "16 bits, {:.0f} GB/s. Bytes are those of inputs and, where their "
-                                "size is known, of results: at least that many were moved.",
+                                "size is known, of results, as if each was moved once and no "
+                                "cache held it.",
                                 peaks.device, peaks.float32 / 1000,
                                 peaks.tf32 > 0 ? format_text(" ({:.0f} as TF32)", peaks.tf32 / 1000)
                                                : std::string(),
