@@ -153,6 +153,24 @@ def hands(page: Page, test: unittest.TestCase):
     page.press("Escape")
 
 
+def shows_what_the_address_says(browser: Browser, served: Served, test: unittest.TestCase):
+    """Of each view: what it shows is in the address, and the address shows it again."""
+    states = {
+        "view=operators&by=shape&rows=aten%3A%3Amm&sort=1,1": "[...document.querySelectorAll('.choice [aria-pressed=true]')].some((b) => b.textContent === 'By shape') && document.querySelector('[aria-sort=ascending]').textContent.startsWith('Self host')",
+        "view=kernels&sort=4,0": "document.querySelector('[aria-sort=descending]').textContent.startsWith('Mean')",
+        "view=flame&flame=device&box=3": "document.querySelectorAll('.path button').length > 1",
+        "view=memory&device=cuda:0&moment=5000000": "/Back to the peak/.test(document.querySelector('main').textContent)",
+    }
+    for state, shown in states.items():
+        page = browser.open_address(f"{served.address}&t=1000000,5000000&{state}")
+        settle(page)
+        page.wait_for(shown)
+        page.wait_for(f"location.hash === '#t=1000000,5000000&' + {json.dumps(state)}")
+        page.evaluate("location.hash = 't=2000000,4000000&q=gemm'")
+        page.wait_for("document.querySelector('nav [aria-current]').textContent === 'Timeline' && !!document.querySelector('.panel tbody')")
+        page.call("Page.close")
+
+
 def has_no_faults(page: Page, test: unittest.TestCase, views: list[str]):
     if not AXE.exists():
         return
@@ -374,6 +392,7 @@ def main() -> int:
         answers_the_first_questions(page, test)
         hands(page, test)
         works_by_keys_alone(page, test)
+        shows_what_the_address_says(browser, served, test)
         has_no_faults(page, test, VIEWS)
         tiles = page.evaluate(TILES)
         refuses_strangers(served, test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesText, momentText, narrowName, percentText, sentenceText, shortName, timeText } from "./format.ts";
+import { bytesText, momentText, narrowName, percentText, sentenceText, separated, shortName, timeText } from "./format.ts";
 
 test("times have four digits and the unit that fits", () => {
   assert.equal(timeText(0), "0 ns");
@@ -77,4 +77,10 @@ test("hours are thousands of seconds, in groups", () => {
   assert.equal(timeText(3_599.9e9), "3,600 s");
   assert.equal(momentText(12_345.678e9, 1e6), "12,345.678 s");
   assert.equal(timeText(-1_500e9), "-1,500 s");
+});
+
+test("tables are copied as text or as CSV, in which no name is a formula", () => {
+  const rows = [["Name", "Total (ns)"], ['say "a, b"', -12], ["=HYPERLINK(1)", 3]];
+  assert.equal(separated(rows, "\t"), 'Name\tTotal (ns)\nsay "a, b"\t-12\n=HYPERLINK(1)\t3');
+  assert.equal(separated(rows, ","), 'Name,Total (ns)\n"say ""a, b""",-12\n\'=HYPERLINK(1),3');
 });

@@ -126,7 +126,7 @@ export const NO_NAME = "(no name)";
  * `vectorized_elementwise_kernel<FillFunctor…>`.
  */
 export function shortName(name: string): string {
-  if (name === "") return NO_NAME;
+  if (name.trim() === "") return NO_NAME;
   const known = shortNames.get(name);
   if (known !== undefined) return known;
   if (shortNames.size > 20_000) shortNames.clear();
@@ -158,4 +158,15 @@ function shortened(name: string): string {
   const telling = tellingArgument(argumentsOf(name));
   if (telling === "") return text;
   return /^Kernel2?<…>$/.test(text) ? telling : `${text.slice(0, -2)}${telling}…>`;
+}
+
+/** Rows of cells as text: with tabs, or as CSV with commas. A name that a spreadsheet would take for a formula stays a text. */
+export function separated(rows: (number | string)[][], separator: "," | "\t"): string {
+  const cell = (value: number | string): string => {
+    const text = String(value);
+    if (separator === "\t") return text;
+    const safe = typeof value === "string" && /^[=+@\t\r-]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return rows.map((cells) => cells.map(cell).join(separator)).join("\n");
 }

@@ -6,17 +6,11 @@ import { Shell } from "./shell/shell.tsx";
 import { HttpSource, takeToken } from "./source/http.ts";
 import { LocalSource } from "./source/local.ts";
 import type { Source } from "./source/source.ts";
-import { goTo, restore } from "./state.ts";
+import { goTo, restore, traceNamed } from "./state.ts";
 
 async function open(of: number): Promise<Source> {
   const data = document.getElementById("data")?.textContent ?? "";
   return data === "" ? HttpSource.open(takeToken(), of) : LocalSource.open(data);
-}
-
-/** Which of several traces the address names. */
-function named(): number {
-  const of = Number(new URLSearchParams(location.hash.slice(1)).get("of"));
-  return Number.isSafeInteger(of) && of > 0 ? of : 0;
 }
 
 async function start(of: number): Promise<void> {
@@ -38,4 +32,4 @@ async function start(of: number): Promise<void> {
   }
 }
 
-void start(named());
+void start(traceNamed(location.hash.slice(1)));

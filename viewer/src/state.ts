@@ -166,6 +166,12 @@ export function stateText(withStretch = true): string {
   return parts.join("&");
 }
 
+/** Which of several traces a text of stateText() is about. */
+export function traceNamed(text: string): number {
+  const of = Number(new URLSearchParams(text).get("of"));
+  return Number.isSafeInteger(of) && of > 0 ? of : 0;
+}
+
 export interface Restored {
   span: number;
   area: Area | null;

@@ -38,7 +38,7 @@ function startTheme(): void {
 startTheme();
 
 /** Keeps the address up to date, so that it can be copied and reloaded. */
-function useAddress(source: Source, restored: state.Restored): void {
+function useAddress(source: Source, restored: state.Restored, reload: (of: number) => void): void {
   const timer = useRef(0);
   useEffect(() => {
     const show = (wanted: state.Restored) => {
@@ -49,9 +49,16 @@ function useAddress(source: Source, restored: state.Restored): void {
     show(restored);
     // Somebody has put another state into the address.
     const onHash = () => {
+      const text = location.hash.slice(1);
+      const of = state.traceNamed(text);
+      clearTimeout(timer.current);
+      if (of !== source.of && of < source.traces.length) {
+        reload(of);
+        return;
+      }
       state.selected.value = null;
       state.area.value = null;
-      show(state.restore(location.hash.slice(1), source));
+      show(state.restore(text, source));
     };
     window.addEventListener("hashchange", onHash);
     document.body.dataset.ready = "1";
@@ -96,7 +103,7 @@ function useWantedTrace(source: Source, reload: (of: number) => void): void {
 }
 
 export function Shell({ source, restored, reload }: { source: Source; restored: state.Restored; reload: (of: number) => void }) {
-  useAddress(source, restored);
+  useAddress(source, restored, reload);
   useRefresh(source, () => reload(source.of));
   useWantedTrace(source, reload);
   useEffect(() => startKeys(source), [source]);

@@ -4,7 +4,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { copyText } from "../actions.ts";
-import { countText } from "../format.ts";
+import { countText, separated } from "../format.ts";
 import { type Sorting, sorting } from "../state.ts";
 
 export interface Column<Row> {
@@ -74,10 +74,7 @@ export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter,
     if (view === undefined) ownSorting.value = next;
     else sorting.value = new Map(sorting.value).set(view, next);
   };
-  const asText = (separator: string) =>
-    [wanted.map((column) => (column.unit === undefined ? column.title : `${column.title} (${column.unit})`)), ...list.map((row) => wanted.map((column) => String((column.copied ?? column.value)(row))))]
-      .map((cells) => cells.map((cell) => (separator === "," && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator))
-      .join("\n");
+  const cells = () => [wanted.map((column) => (column.unit === undefined ? column.title : `${column.title} (${column.unit})`)), ...list.map((row) => wanted.map((column) => (column.copied ?? column.value)(row)))];
   return (
     <div class="table">
       <div class="tools">
@@ -85,8 +82,8 @@ export function Table<Row>({ caption, rows, columns: wanted, sort, text, filter,
           <input type="search" placeholder="Filter rows" aria-label={`Filter ${caption}`} value={filter ?? own.value} onInput={(e) => (onFilter ?? ((value: string) => { own.value = value; }))(e.currentTarget.value)} />
         )}
         <span class="quiet">{countText(list.length)} {list.length === 1 ? "row" : "rows"}{total !== undefined && total > rows.length ? `, the first of ${countText(total)}` : ""}</span>
-        <button type="button" onClick={() => void copyText(asText("\t"))}>Copy as text</button>
-        <button type="button" onClick={() => void copyText(asText(","))}>Copy as CSV</button>
+        <button type="button" onClick={() => void copyText(separated(cells(), "\t"))}>Copy as text</button>
+        <button type="button" onClick={() => void copyText(separated(cells(), ","))}>Copy as CSV</button>
         {hasMinor && <button type="button" aria-pressed={allColumns.value} onClick={() => { allColumns.value = !allColumns.value; }}>All columns</button>}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}

@@ -9,6 +9,8 @@ import type { Stretch } from "../state.ts";
 
 const PIECE = 512;
 const MOST_PIECES = 600;
+/** Of pieces that are asked for: a browser has six connections to a server, and spans come first. */
+const MOST_AT_ONCE = 2;
 export const CAUSES = ["The device waited for the host", "The device's own delay between two pieces of work", "It waited for something else, or its launch is not known"];
 export const DOINGS = ["communicated with other ranks", "had waited for the device", "was running operators", "was in the program's own code"];
 /** As the Overview colours them (style.css). */
@@ -43,6 +45,9 @@ export interface Piece {
 
 export class CurveCache {
   private readonly pieces = new Map<string, Piece | null>();
+  /** What is to be asked for, the newest last: that is what is looked at. */
+  private readonly wanted: [key: string, curve: number, from: number, to: number][] = [];
+  private running = 0;
 
   constructor(
     private readonly source: Source,
@@ -58,7 +63,7 @@ export class CurveCache {
     for (let i = Math.max(0, Math.floor(view.from / size)); i * size <= last; i++) {
       const key = `${curve}:${bucket}:${i}`;
       const piece = this.pieces.get(key);
-      if (piece === undefined) void this.fetch(key, curve, i * size, (i + 1) * size);
+      if (piece === undefined) this.want(key, curve, i * size, (i + 1) * size);
       if (piece) out.push(piece);
     }
     return out;
@@ -70,10 +75,30 @@ export class CurveCache {
     return false;
   }
 
-  private async fetch(key: string, curve: number, from: number, to: number): Promise<void> {
+  private want(key: string, curve: number, from: number, to: number): void {
     this.pieces.set(key, null);
     const oldest = this.pieces.keys().next().value;
     if (this.pieces.size > MOST_PIECES && oldest !== undefined) this.pieces.delete(oldest);
+    this.wanted.push([key, curve, from, to]);
+    // In a moment, so that spans are asked for before.
+    queueMicrotask(() => this.askForMore());
+  }
+
+  private askForMore(): void {
+    while (this.running < MOST_AT_ONCE) {
+      const next = this.wanted.pop();
+      if (next === undefined) return;
+      // Nobody has looked at it for long.
+      if (!this.pieces.has(next[0])) continue;
+      this.running++;
+      void this.fetch(...next).finally(() => {
+        this.running--;
+        this.askForMore();
+      });
+    }
+  }
+
+  private async fetch(key: string, curve: number, from: number, to: number): Promise<void> {
     const isBusy = this.source.trace.curves[curve].kind === "busy";
     try {
       const [values, gaps] = await Promise.all([this.source.curve(curve, from, to, PIECE), isBusy ? this.source.gaps(curve, from, to, PIECE) : Promise.resolve([])]);

@@ -41,7 +41,7 @@ function Welcome({ source }: { source: Source }) {
     <aside class="panel welcome" aria-label="Details">
       <p>
         <b>{timeText(source.trace.length)}</b>, <b>{countText(source.trace.spans)}</b> {source.trace.spans === 1 ? "span" : "spans"}. {source.trace.spans > 0 && "Click a span for its details, drag for a table of what is inside, press "}{source.trace.spans === 0 && "Press "}<kbd>?</kbd> for keys.
-        {source.cut !== null && <> This page has the spans of {momentText(source.cut[0], 1e6)} to {momentText(source.cut[1], 1e6)} only; tables and findings are of the whole trace.</>}
+        {source.cut !== null && <> This page has the spans from {momentText(source.cut[0], (source.cut[1] - source.cut[0]) / 100)} to {momentText(source.cut[1], (source.cut[1] - source.cut[0]) / 100)} only; tables and findings are of the whole trace.</>}
       </p>
       {source.trace.instants_in_all > source.trace.instants.length && <p class="quiet">Of {countText(source.trace.instants_in_all)} marks of single moments, the first {countText(source.trace.instants.length)} are shown.</p>}
       {classesOf(source).length > 1 && <p class="legend">
