@@ -216,6 +216,20 @@ def takes_no_more_than_it_should(served: Served, test: unittest.TestCase):
     test.assertLess(served.peak_memory_mb() - before, 10)
 
 
+def says_that_the_server_has_ended(browser: Browser, sonde: str, trace: Path, test: unittest.TestCase):
+    with Served(sonde, trace) as served:
+        page = browser.open_address(served.address)
+        settle(page)
+    before = len(browser.events)
+    page.evaluate("sondeShow(30e6, 30.2e6)")
+    page.wait_for("/Is `sonde view` still running/.test((document.querySelector('.message') || {}).textContent || '')")
+    time.sleep(1)
+    page.evaluate("true")
+    asked = [event for event in browser.events[before:] if event.get("method") == "Network.requestWillBeSent"]
+    test.assertLess(len(asked), 30, "what fails is not asked for again and again")
+    page.call("Page.close")
+
+
 def is_not_kept_busy_by_slow_requests(served: Served, test: unittest.TestCase):
     slow = []
     try:
@@ -398,6 +412,7 @@ def main() -> int:
         refuses_strangers(served, test)
         takes_no_more_than_it_should(served, test)
         is_not_kept_busy_by_slow_requests(served, test)
+        says_that_the_server_has_ended(browser, options.sonde, options.trace, test)
 
         path = folder / "one.html"
         subprocess.run([options.sonde, "view", options.trace, "-o", path], check=True)

@@ -70,7 +70,9 @@ export class HttpSource implements Source {
   private static async fetch(token: string, path: string, body?: Uint32Array<ArrayBuffer>): Promise<Response> {
     const init: RequestInit = { headers: { "X-Sonde-Token": token }, method: body === undefined ? "GET" : "POST" };
     if (body !== undefined) init.body = body;
-    const response = await fetch(`api/${path}`, init);
+    const response = await fetch(`api/${path}`, init).catch(() => {
+      throw new Error("The server does not answer. Is `sonde view` still running?");
+    });
     if (response.status === 403) throw new Error("This page has lost its token. Open the address that `sonde view` prints.");
     if (!response.ok) {
       const answer = (await response.json().catch(() => null)) as { error?: string } | null;

@@ -85,10 +85,12 @@ export class TileCache {
     try {
       for (const tile of await this.source.tiles({ level, first, count: last - first + 1, tracks })) this.put(tile);
     } catch (error) {
-      this.failed(error as Error);
-    } finally {
       for (const key of keys) this.asked.delete(key);
+      // Asked for again when somebody moves, not at once: that would never end.
+      this.failed(error as Error);
+      return;
     }
+    for (const key of keys) this.asked.delete(key);
     this.changed();
   }
 

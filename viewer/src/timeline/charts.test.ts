@@ -39,6 +39,8 @@ test("few pieces of curves are asked for at once, the newest first", async () =>
   const curves = new CurveCache({ trace, curve: ask } as unknown as Source, () => {});
   const rest = () => new Promise((done) => setTimeout(done, 0));
   for (const from of [0, 4096, 8192, 12288]) curves.get(0, { from, to: from + 2048 }, 2048);
+  assert.equal(asked.length, 0);
+  curves.start();
   await rest();
   assert.equal(asked.length, 2);
   assert.equal(Math.max(...asked), asked[0]);

@@ -48,6 +48,7 @@ export class CurveCache {
   /** What is to be asked for, the newest last: that is what is looked at. */
   private readonly wanted: [key: string, curve: number, from: number, to: number][] = [];
   private running = 0;
+  private started = false;
 
   constructor(
     private readonly source: Source,
@@ -80,12 +81,17 @@ export class CurveCache {
     const oldest = this.pieces.keys().next().value;
     if (this.pieces.size > MOST_PIECES && oldest !== undefined) this.pieces.delete(oldest);
     this.wanted.push([key, curve, from, to]);
-    // In a moment, so that spans are asked for before.
-    queueMicrotask(() => this.askForMore());
+    this.askForMore();
+  }
+
+  /** Curves wait until then: the first picture of the spans comes before them. */
+  start(): void {
+    this.started = true;
+    this.askForMore();
   }
 
   private askForMore(): void {
-    while (this.running < MOST_AT_ONCE) {
+    while (this.started && this.running < MOST_AT_ONCE) {
       const next = this.wanted.pop();
       if (next === undefined) return;
       // Nobody has looked at it for long.

@@ -36,7 +36,10 @@ export class NameStore {
         this.missing.delete(id);
       });
     } catch {
+      // Asked for again with the next picture.
       for (const id of ids) this.missing.delete(id);
+      this.waiting = false;
+      return;
     }
     this.waiting = false;
     this.changed();

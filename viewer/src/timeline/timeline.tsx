@@ -345,6 +345,7 @@ function draw(canvas: HTMLCanvasElement, stage: Stage, painter: Painter, moving:
   drawMarks(ctx, stage, view, dark, drag);
   drawLinks(ctx, stage, view, dark);
   canvas.dataset.sharp = String(sharp);
+  if (sharp || stage.tiles.pending === 0) stage.curves.start();
   if (sharp) prefetch(stage, tracks.map((entry) => entry.track), level, range.first, range.last);
 }
 
