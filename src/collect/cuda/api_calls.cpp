@@ -47,7 +47,7 @@ inline __attribute__((always_inline)) void begin(bool is_driver, std::uint32_t i
   if (before != 0) return;
   sonde_api_call call;
   call.size = sizeof(call);
-  call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_relaxed);
+  call.name = (is_driver ? driver_names : runtime_names)[id].load(std::memory_order_acquire);
   call.kind = is_driver ? SONDE_SPAN_CUDA_DRIVER : SONDE_SPAN_CUDA_RUNTIME;
   call.callback_id = id;
   call.correlation = correlation;
@@ -190,7 +190,7 @@ void ApiCalls::enable(CallbackDomain domain, Level level, bool on) {
     if (!is_recorded(domain, name, level)) continue;
     if (on) {
       const std::string_view function = function_of(name);
-      names[id].store(sonde_name(function.data(), function.size()), std::memory_order_relaxed);
+      names[id].store(sonde_name(function.data(), function.size()), std::memory_order_release);
     }
     cupti_->enable_callback(on ? 1 : 0, subscriber_, number, id);
   }
