@@ -39,6 +39,7 @@ if(TARGET sonde_cli)
   set(example_traces ${PROJECT_SOURCE_DIR}/tests/data/torch-2.11-h200)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde/guide COMPONENT sonde
           FILES_MATCHING PATTERN "*.md" PATTERN "pictures/*.png" PATTERN "pictures/*.svg" PATTERN "snippets" EXCLUDE)
+  install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde/guide COMPONENT sonde)
   install(FILES ${example_traces}/transformer.pt.trace.json.gz ${PROJECT_SOURCE_DIR}/tests/data/memory/cnn-sgd.snapshot.pickle.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
   install(DIRECTORY ${example_traces}/ranks4 DESTINATION ${CMAKE_INSTALL_DATADIR}/sonde/examples COMPONENT sonde)
@@ -99,8 +100,7 @@ if(TARGET sonde_python)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sonde DESTINATION "\${SONDE_PYTHON_PACKAGES}" COMPONENT python
           FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde COMPONENT sonde)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sonde COMPONENT sonde)
 
 # What the tarball and the wheel need built: all but the adapter for the torch of this machine.
 if(TARGET sonde_cli)

@@ -51,7 +51,7 @@ function(sonde_package component name section)
   endif()
   set(files ${SONDE_PACKAGE_FILES}/${name})
   file(WRITE ${files}/changelog.Debian "${name} (${PROJECT_VERSION}-1) unstable; urgency=medium\n\n"
-       "  * Version ${PROJECT_VERSION}; /usr/share/doc/sonde/CHANGELOG.md says what is new.\n\n -- ${SONDE_PACKAGE_CONTACT}  ${sonde_today}\n")
+       "  * Version ${PROJECT_VERSION}; /usr/share/doc/sonde/guide/CHANGELOG.md says what is new.\n\n -- ${SONDE_PACKAGE_CONTACT}  ${sonde_today}\n")
   execute_process(COMMAND gzip -9nf ${files}/changelog.Debian COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${SONDE_PACKAGE_FILES}/copyright ${files}/changelog.Debian.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)

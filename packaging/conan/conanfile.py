@@ -26,7 +26,7 @@ class Sonde(ConanFile):
         self.version = next(line.split()[2] for line in lines if line.startswith("project(Sonde VERSION"))
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "cmake/*", "include/*", "schema/*", "src/*", "tools/*", "viewer/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "schema/*", "src/*", "tools/*", "viewer/*"):
             copy(self, pattern, self._root, self.export_sources_folder)
 
     def layout(self):
