@@ -92,21 +92,24 @@ int fork_while_others_work() {
   return 0;
 }
 
-void make_up_a_name(int) {
-  static unsigned count = 0;
-  char name[8];
-  for (unsigned i = 0, rest = ++count; i < sizeof(name); ++i, rest /= 10)
-    name[i] = static_cast<char>('0' + rest % 10);
-  sonde_range_end(sonde_range_begin(name, sizeof(name)));
+// Each time a scope that was never seen before.
+void record_another_site(int) {
+  static sonde_site sites[5000];
+  static unsigned used = 0;
+  if (used == sizeof(sites) / sizeof(sites[0])) return;
+  sonde_site& site = sites[used++];
+  site.name = "in a handler";
+  if (sonde_begin(&site) != 0) sonde_end();
 }
 
 // The recorder's locks are held while it forks, and the handler wants them.
 int fork_under_signals() {
   struct sigaction action = {};
-  action.sa_handler = make_up_a_name;
+  action.sa_handler = record_another_site;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGALRM, &action, nullptr);
-  const itimerval often = {{0, 300}, {0, 300}};
+  // Not so often that a fork is interrupted again and again.
+  const itimerval often = {{0, 2000}, {0, 2000}};
   ::setitimer(ITIMER_REAL, &often, nullptr);
   for (int i = 0; i < 100; ++i) {
     work(10);
