@@ -8,6 +8,7 @@ import functools
 import html
 import json
 import os
+import threading
 from typing import Any, Callable, DefaultDict, Dict, Iterable, Iterator, List, Optional, Sequence, SupportsIndex, Tuple, TypeVar, Union, overload
 
 from sonde import _native
@@ -15,6 +16,10 @@ from sonde._averages import FunctionEventAvg
 from sonde._device_type import DeviceType
 from sonde._files import _export_chrome_trace, _write_whole
 from sonde._function_event import FunctionEvent, _Source
+
+
+# Several threads may be the first to look at a list.
+_making = threading.RLock()
 
 
 class StringTable(DefaultDict[str, str]):
@@ -62,20 +67,20 @@ class EventList(List[_Item]):
         return made
 
     def __getattr__(self, name: str) -> Any:
-        make = self.__dict__.pop("_make", None)
-        if make is None:
-            raise AttributeError(f"'EventList' object has no attribute '{name}'")
-        try:
-            native = make()
-        except BaseException:
-            self._make = make
-            raise
-        EventList.__init__(self, use_device=native.use_device, profile_memory=native.profile_memory, with_flops=native.with_flops)
-        source = _Source(native)
-        self._native = self._events = native
-        self._get = source.event
-        self._fill = lambda: [source.event(i) for i in range(len(native))]
+        with _making:
+            make = self.__dict__.get("_make")
+            if make is not None:
+                self._take(make())
+            elif name not in self.__dict__:
+                raise AttributeError(f"'EventList' object has no attribute '{name}'")
         return getattr(self, name)
+
+    def _take(self, native: Any) -> None:
+        source = _Source(native)
+        # At once, for other threads.
+        self.__dict__.update(
+            _use_device=native.use_device, _profile_memory=native.profile_memory, _with_flops=native.with_flops, _native=native,
+            _events=native, _get=source.event, _fill=lambda: [source.event(i) for i in range(len(native))], _make=None)
 
     @classmethod
     def _of_averages(cls, averages: Any, events: Any) -> EventList[FunctionEventAvg]:

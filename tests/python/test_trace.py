@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+import threading
 
 import arrow_reader
 import pytest
@@ -114,6 +115,18 @@ def test_the_table_is_pytorchs(transformer):
 def test_an_unknown_sort_key_is_an_attribute_error_as_in_pytorch(transformer):
     with pytest.raises(AttributeError, match="nothing"):
         transformer.key_averages().table(sort_by="nothing")
+
+
+def test_threads_may_look_at_one_list_at_once():
+    for _ in range(20):
+        events = sonde.open(TRANSFORMER).events()
+        found = []
+        threads = [threading.Thread(target=lambda: found.append((len(events), events[0], events._use_device))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4 and len(set(found)) == 1
 
 
 def test_events_are_made_once_and_know_each_other(transformer):
