@@ -60,6 +60,7 @@ class FunctionEventAvg(FormattedTimesMixin):
                   "scope", "device_type", "is_legacy", "use_device", "is_user_annotation")
 
     def add(self, other: Any) -> FunctionEventAvg:
+        """Adds an event or an average with the same key."""
         if self.key is None:
             for name in self._DESCRIBED:
                 setattr(self, name, getattr(other, name, None))

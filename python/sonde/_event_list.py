@@ -192,11 +192,13 @@ class EventList(List[_Item]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The sum of all self times on the CPU, in microseconds."""
         if self._native is None:
             return sum(item.self_cpu_time_total for item in self)
         return self._events.self_cpu_time_total
 
     def supported_export_stacks_metrics(self) -> List[str]:
+        """What `export_stacks` can weigh stacks by."""
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:

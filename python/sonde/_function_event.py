@@ -83,7 +83,12 @@ class _Source:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One event: an operator, a range, a call, or work of a device."""
+    """One event: an operator, a range, a call, or work of a device.
+
+    Times are in microseconds since the recording began, memory is in bytes. What begins with `self_` leaves out the events inside.
+    `sequence_nr` joins a gradient with its operator, `linked_correlation_id` work of a device with the call that launched it, `span` is
+    the row in the trace's table of spans.
+    """
 
     id: int
     name: str
@@ -157,7 +162,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_children: List[FunctionEvent] = []
         self.cpu_parent: Optional[FunctionEvent] = None
 
-    key = property(lambda self: self.name)
+    key = property(lambda self: self.name, doc="Its name, by which averages are grouped.")
     cuda_time_total = _renamed("cuda_time_total", "device_time_total")
     self_cuda_time_total = _renamed("self_cuda_time_total", "self_device_time_total")
     self_cuda_memory_usage = _renamed("self_cuda_memory_usage", "self_device_memory_usage")
@@ -183,6 +188,7 @@ class FunctionEvent(FormattedTimesMixin):
         return sorted({*super().__dir__(), *(name for name in lazy if not name.startswith("_"))})
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
+        """Adds work of a device that this event launched."""
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
@@ -190,6 +196,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
+        """Says which event it is in."""
         self.cpu_parent = parent
 
     def __getstate__(self) -> Dict[str, Any]:

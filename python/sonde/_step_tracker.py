@@ -19,6 +19,7 @@ class KinetoStepTracker:
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
+        """Ends to count for `requester`; whether it was counted."""
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
@@ -38,4 +39,5 @@ class KinetoStepTracker:
 
     @classmethod
     def current_step(cls) -> int:
+        """The step of the process."""
         return cls._current_step

@@ -21,6 +21,7 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
+        """Its length in microseconds."""
         return self.end - self.start
 
     def __repr__(self) -> str:
@@ -36,7 +37,7 @@ def _format_time(time_us: float) -> str:
 
 
 def _time_text(name: str) -> Any:
-    return property(lambda self: _format_time(getattr(self, name)))
+    return property(lambda self: _format_time(getattr(self, name)), doc=f"`{name}` as text with a unit.")
 
 
 def _renamed(old: str, new: str) -> Any:
@@ -44,7 +45,7 @@ def _renamed(old: str, new: str) -> Any:
         warnings.warn(f"`{old}` is deprecated, please use `{new}` instead.", FutureWarning, stacklevel=2)
         return getattr(self, new)
 
-    return property(get)
+    return property(get, doc=f"Deprecated: `{new}`.")
 
 
 class FormattedTimesMixin:
@@ -64,8 +65,10 @@ class FormattedTimesMixin:
 
     @property
     def cpu_time(self) -> float:
+        """The average on the CPU, in microseconds."""
         return 0.0 if self.count == 0 else self.cpu_time_total / self.count
 
     @property
     def device_time(self) -> float:
+        """The average on the device, in microseconds."""
         return 0.0 if self.count == 0 else self.device_time_total / self.count

@@ -31,6 +31,7 @@ class Table:
 
     @property
     def name(self) -> str:
+        """Its name in docs/trace-model.md."""
         return self._native.name
 
     @property
@@ -120,6 +121,7 @@ class Trace:
 
     @property
     def last_ns(self) -> int:
+        """When it ends."""
         return self._native.last_ns
 
     @property

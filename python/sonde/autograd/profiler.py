@@ -142,14 +142,17 @@ class profile(_Results):
 
     @property
     def function_events(self) -> EventList[FunctionEvent]:
+        """The events of the block."""
         return self._events()
 
     @property
     def self_cpu_time_total(self) -> float:
+        """The sum of all self times on the CPU, in microseconds."""
         return self._events().self_cpu_time_total
 
     @property
     def trace_id(self) -> str:
+        """The id of the recording: 32 hexadecimal digits."""
         return self._native.trace_id
 
     def default_trace_id(self) -> str:
@@ -174,16 +177,20 @@ class profile(_Results):
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList[FunctionEventAvg]:
+        """Events added up by name, and by shapes, stacks or overloads if asked for."""
         return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
+        """All events added up; nested ones count again."""
         return self._events().total_average()
 
     def export_chrome_trace(self, path: str) -> None:
+        """Writes Kineto's JSON, compressed if the name ends in `.gz`."""
         self._events()
         _export_chrome_trace(self._native.trace(), path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes collapsed stacks, for flame graphs."""
         assert self.with_stack, "export_stacks() requires with_stack=True"
         self._events().export_stacks(path, metric)
 
@@ -250,6 +257,7 @@ class EnforceUnique:
         self.seen: Set[Tuple[Any, ...]] = set()
 
     def see(self, *key: Any) -> None:
+        """RuntimeError if it was seen before."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
         self.seen.add(key)

@@ -17,6 +17,7 @@ def start() -> None:
 
 
 def stop() -> None:
+    """Calls cudaProfilerStop."""
     _native.cuda_profiler_stop()
 
 

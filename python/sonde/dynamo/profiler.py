@@ -22,6 +22,8 @@ from sonde.profiler import ProfilerActivity, profile
 
 @dataclasses.dataclass
 class ProfileMetrics:
+    """Time, and numbers of operators, fusions and graphs."""
+
     microseconds: float = 0.0
     operators: float = 0
     fusions: float = 0
@@ -45,10 +47,13 @@ class ProfileMetrics:
         return f"{self.operators:4.0%} ops {self.microseconds:4.0%} time"
 
     def tocsv(self) -> List[float]:
+        """Operators and time."""
         return [self.operators, self.microseconds]
 
 
 class ProfileResult:
+    """What ran in captured graphs, of all that ran."""
+
     def __init__(self, captured: ProfileMetrics, total: ProfileMetrics, unique_graphs: int) -> None:
         self.captured = captured or ProfileMetrics()
         self.total = total or ProfileMetrics()
@@ -61,6 +66,7 @@ class ProfileResult:
         return self
 
     def percent(self) -> ProfileMetrics:
+        """The captured share of each."""
         return self.captured / self.total
 
     def __str__(self) -> str:
@@ -68,6 +74,7 @@ class ProfileResult:
                 f"{self.captured.operators:4}/{self.total.operators:4} = " + str(self.percent()))
 
     def tocsv(self) -> List[float]:
+        """Graphs, their calls, operators in them, all operators, and the shares of operators and time."""
         return [self.unique_graphs, self.captured.graphs, self.captured.operators, self.total.operators] + self.percent().tocsv()
 
 
@@ -77,6 +84,8 @@ def should_print_missing() -> bool:
 
 
 class Profiler:
+    """Counts what runs in captured graphs; `prof` is the profiler to record with."""
+
     unique_graphs = 0
 
     def __init__(self) -> None:

@@ -51,9 +51,11 @@ class ExecutionTraceObserver(_ITraceObserver):
 
     @property
     def is_registered(self) -> bool:
+        """Whether there is a file to write to."""
         return self._native.is_registered
 
     def is_running(self) -> bool:
+        """Whether operators are written now."""
         return self._native.is_running
 
     @property
@@ -62,9 +64,11 @@ class ExecutionTraceObserver(_ITraceObserver):
         return self._native.is_running
 
     def start(self) -> None:
+        """Begins to write operators. A profiler that has the observer does this."""
         self._native.start()
 
     def stop(self) -> None:
+        """Pauses."""
         self._native.stop()
 
     def unregister_callback(self) -> None:
@@ -73,6 +77,7 @@ class ExecutionTraceObserver(_ITraceObserver):
         self._native.unregister_callback()
 
     def cleanup(self) -> None:
+        """The same; a profiler calls it when it ends."""
         self._keep_generated_code()
         self._native.cleanup()
 
@@ -90,6 +95,7 @@ class ExecutionTraceObserver(_ITraceObserver):
                 warnings.warn(f"{path} is not kept beside the execution trace: {error}", stacklevel=3)
 
     def get_output_file_path(self) -> Optional[str]:
+        """The file; None if there is none."""
         return self._native.path or None
 
     def set_extra_resource_collection(self, val: bool) -> None:

@@ -202,10 +202,12 @@ class _KinetoProfile(_Results):
         self.execution_trace_observer.start() if on else self.execution_trace_observer.stop()
 
     def start(self) -> None:
+        """Begins to record."""
         self.prepare_trace()
         self.start_trace()
 
     def stop(self) -> None:
+        """Ends the recording."""
         self.stop_trace()
 
     def prepare_trace(self) -> None:
@@ -216,6 +218,7 @@ class _KinetoProfile(_Results):
         self._native.prepare_trace()
 
     def start_trace(self) -> None:
+        """Begins to record; call `prepare_trace()` before."""
         self._assert_prepared()
         self._observe(True)
         self._native.start_trace()
@@ -223,6 +226,7 @@ class _KinetoProfile(_Results):
         self._describe_job()
 
     def stop_trace(self) -> None:
+        """Ends the recording."""
         self._assert_prepared()
         self._observe(False)
         self._before_end()
@@ -298,9 +302,11 @@ class _KinetoProfile(_Results):
         self._native.preset_metadata_json(key, value)
 
     def get_trace_id(self) -> Optional[str]:
+        """The id of the last cycle: 32 hexadecimal digits, or what a callback said. None before the first."""
         return self._native.trace_id or None
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Takes the ids of cycles from a function."""
         self._native.set_custom_trace_id_callback(callback)
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
@@ -344,10 +350,12 @@ class profile(_KinetoProfile):
 
     @property
     def step_num(self) -> int:
+        """How many steps have ended since the profiler started."""
         return self._native.step_num
 
     @property
     def current_action(self) -> ProfilerAction:
+        """What it does in the current step."""
         return ProfilerAction(self._native.current_action)
 
     def __enter__(self) -> profile:
@@ -361,11 +369,13 @@ class profile(_KinetoProfile):
             self.execution_trace_observer.cleanup()
 
     def start(self) -> None:
+        """Begins the first step: what the schedule says, or recording."""
         _check_types(self.activity_filters)
         _attach_sources()
         self._move(self._native.start)
 
     def stop(self) -> None:
+        """Ends the recording, and calls `on_trace_ready` if a cycle was recorded."""
         self._move(self._native.stop, is_end=True)
 
     def step(self) -> None:

@@ -25,6 +25,7 @@ def range_pop() -> None:
 
 
 def mark(msg: str) -> None:
+    """Marks a moment."""
     _native.itt_mark(msg)
 
 
