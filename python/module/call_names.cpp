@@ -48,10 +48,18 @@ class NamesByKey {
   std::vector<Ref> kept_;
 };
 
+// Modules live no longer than the program wants: another one may take the place of one that died.
+struct NamedModule {
+  Ref weak;  // empty if its type allows none; then it is kept
+  Ref kept;
+  std::uint32_t name = 0;
+
+  bool is(PyObject* module) const { return !weak || PyWeakref_GetObject(weak.get()) == module; }
+};
+
 struct ModuleNames {
-  std::unordered_map<const void*, std::uint32_t> names;
+  std::unordered_map<const void*, NamedModule> names;
   std::unordered_map<std::string, int> counts;
-  std::vector<Ref> kept;
 };
 
 // Leaked: calls are recorded until the interpreter has ended.
@@ -138,16 +146,19 @@ std::uint32_t new_name_of_module(PyObject* module) {
       number_of("nn.Module: " + kind + "_" + std::to_string(modules.counts[kind]));
   if (number == 0) return 0;
   ++modules.counts[kind];
-  modules.kept.push_back(Ref::borrow(module));
-  modules.names.emplace(module, number);
+  NamedModule named{Ref(PyWeakref_NewRef(module, nullptr)), {}, number};
+  if (!named.weak) {
+    PyErr_Clear();
+    named.kept = Ref::borrow(module);
+  }
+  modules.names.insert_or_assign(module, std::move(named));
   return number;
 }
 
 void forget_modules() {
   ModuleNames& modules = names().modules;
-  modules.names.clear();
   modules.counts.clear();
-  const std::vector<Ref> released = std::exchange(modules.kept, {});  // runs code of the program
+  const auto released = std::exchange(modules.names, {});  // may run code of the program
 }
 
 }  // namespace
@@ -214,7 +225,8 @@ std::uint32_t name_of_module_call(PyObject* frame) {
     return name_of_code(names().naming.module_call);
   }
   const auto known = names().modules.names.find(self.get());
-  return known != names().modules.names.end() ? known->second : new_name_of_module(self.get());
+  const bool is_known = known != names().modules.names.end() && known->second.is(self.get());
+  return is_known ? known->second.name : new_name_of_module(self.get());
 }
 
 }  // namespace sonde::python

@@ -4,10 +4,12 @@
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import pytest
 
 import sonde
+from sonde.profiler import profile
 
 
 def run(code, *arguments):
@@ -66,6 +68,22 @@ def test_threads_may_go_on_when_the_interpreter_ends():
         threading.Thread(target=work, daemon=True).start()
         begun.wait()
         """)
+
+
+def test_modules_die_when_the_program_lets_them():
+    torch = pytest.importorskip("torch")
+    alive = []
+    with profile(with_calls=True, with_modules=True, with_stack=True, record_shapes=True, profile_memory=True) as prof:
+        for _ in range(5):
+            module = torch.nn.Tanh()
+            alive.append(weakref.ref(module))
+            module(torch.ones(1))
+            del module
+        last = torch.nn.Tanh()
+        last(torch.ones(1))
+        assert [one() for one in alive] == 5 * [None]
+    called = [name for name in names(prof.trace(), "python_function") if name.startswith("nn.Module: ")]
+    assert called == [f"nn.Module: Tanh_{number}" for number in range(6)]
 
 
 def test_an_interrupt_ends_the_block_and_loses_nothing():
