@@ -135,6 +135,7 @@ def main():
         "sonde": lambda: ours.profile(activities=CPU),
         "sonde, with_stack": lambda: ours.profile(activities=CPU, with_stack=True),
         "sonde, with_calls": lambda: ours.profile(activities=CPU, with_calls=True),
+        "sonde, with_native_stack": lambda: ours.profile(activities=CPU, with_native_stack=True),
     }
     if sys.version_info < (3, 12):
         kinds["an empty hook"] = empty_hook

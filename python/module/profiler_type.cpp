@@ -311,10 +311,10 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   const char* output = nullptr;
   PyObject* kinds = nullptr;
   const char* gpu_level = nullptr;
-  int flags[8] = {};
-  if (PyArg_ParseTuple(args, "OppppppppssOOOOO", &activities, &flags[0], &flags[1], &flags[2],
-                       &flags[3], &flags[4], &flags[5], &flags[6], &flags[7], &gpu_level, &output,
-                       &schedule, &ready, &trace_id, &observer, &kinds) == 0 ||
+  int flags[9] = {};
+  if (PyArg_ParseTuple(args, "OpppppppppssOOOOO", &activities, &flags[0], &flags[1], &flags[2],
+                       &flags[3], &flags[4], &flags[5], &flags[6], &flags[7], &flags[8], &gpu_level,
+                       &output, &schedule, &ready, &trace_id, &observer, &kinds) == 0 ||
       !parse_activities(activities, options.record.activities) ||
       !parse_kinds(kinds, options.only_kinds))
     return nullptr;
@@ -323,9 +323,10 @@ PyObject* make_profiler(PyObject* /*module*/, PyObject* args) {
   options.record.with_stack = flags[2] != 0;
   options.record.with_flops = flags[3] != 0;
   options.record.with_modules = flags[4] != 0;
-  options.acc_events = flags[5] != 0;
-  options.record.numbered_events = flags[6] != 0;
-  options.record.overloads_in_names = flags[7] != 0;
+  options.record.with_native_stack = flags[5] != 0;
+  options.acc_events = flags[6] != 0;
+  options.record.numbered_events = flags[7] != 0;
+  options.record.overloads_in_names = flags[8] != 0;
   const Result<GpuLevel> level = gpu_level_named(gpu_level);
   if (!level) return raise(level.error());
   options.record.gpu_level = *level;
@@ -384,7 +385,8 @@ PyObject* action_in_schedule(PyObject* /*module*/, PyObject* args) {
 PyMethodDef profiler_functions[] = {
     {"profiler", make_profiler, METH_VARARGS,
      "profiler(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, "
-     "acc_events, numbered_events, overloads_in_names, gpu_level, output, schedule, "
+     "with_native_stack, acc_events, numbered_events, overloads_in_names, gpu_level, output, "
+     "schedule, "
      "on_trace_ready, "
      "custom_trace_id_callback, observer, kinds)."},
     {"supported_activities", activities_supported, METH_NOARGS, "What sources record."},

@@ -19,6 +19,8 @@ constexpr RecordFlag kFlags[] = {
      "Record the module of each operator: from Python, TorchScript and ModuleScope"},
     {&RecordOptions::with_flops, &sonde_request::with_flops, "flops", "with_flops",
      "Estimate FLOPs; implies --shapes"},
+    {&RecordOptions::with_native_stack, &sonde_request::with_native_stack, "native-stack",
+     kNativeStacksKey.data(), "Record what Python's lines call natively, too; implies --stack"},
 };
 
 constexpr std::pair<GpuLevel, std::string_view> kGpuLevels[] = {
@@ -89,8 +91,10 @@ Result<GpuLevel> gpu_level_named(std::string_view name) {
 
 std::vector<std::pair<std::string, std::string>> record_metadata(const RecordOptions& options) {
   std::vector<std::pair<std::string, std::string>> metadata;
+  const bool has_stacks = options.with_stack || options.with_native_stack;
   for (const RecordFlag& flag : kFlags) {
-    if (options.*flag.member) metadata.emplace_back(flag.metadata_key, "1");
+    const bool is_stack = flag.member == &RecordOptions::with_stack;
+    if (is_stack ? has_stacks : options.*flag.member) metadata.emplace_back(flag.metadata_key, "1");
   }
   if (options.numbered_events) metadata.emplace_back(kNumberedEventsKey, "1");
   if (options.overloads_in_names) metadata.emplace_back(kOverloadsInNamesKey, "1");

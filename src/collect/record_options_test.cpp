@@ -68,6 +68,10 @@ TEST(RecordOptions, AreMetadataUnderPyTorchsKeys) {
   some.record_shapes = some.profile_memory = true;
   EXPECT_THAT(record_metadata(some),
               ElementsAre(Pair("profile_memory", "1"), Pair("record_shapes", "1")));
+  RecordOptions native;
+  native.with_native_stack = true;
+  EXPECT_THAT(record_metadata(native),
+              ElementsAre(Pair("with_stack", "1"), Pair("with_native_stack", "1")));
 }
 
 TEST(RecordOptions, TogetherAskForWhatEitherDoes) {

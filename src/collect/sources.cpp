@@ -41,9 +41,10 @@ bool asks_for(const RecordOptions& wanted, Activity activity) {
   return std::find(activities.begin(), activities.end(), activity) != activities.end();
 }
 
-// FLOPs are counted from shapes.
+// FLOPs are counted from shapes; native frames are part of a stack.
 RecordOptions completed(RecordOptions wanted) {
   wanted.record_shapes |= wanted.with_flops;
+  wanted.with_stack |= wanted.with_native_stack;
   return wanted;
 }
 

@@ -42,6 +42,8 @@ std::int64_t step_number(std::string_view name) noexcept;
 inline constexpr std::string_view kNumberedEventsKey = "expose_kineto_event_metadata";
 // In Kineto's JSON, names of operators contain their overloads: "aten::add.Tensor".
 inline constexpr std::string_view kOverloadsInNamesKey = "capture_overload_names";
+// Stacks have native frames below Python's lines.
+inline constexpr std::string_view kNativeStacksKey = "with_native_stack";
 
 // The thread of `sonde run` in a recorded program.
 inline constexpr const char* kAgentThread = "sonde agent";

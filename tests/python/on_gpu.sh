@@ -49,7 +49,7 @@ fi
 prefix=${sonde%/bin/sonde}
 package=$(echo "$prefix"/lib/python3*/*-packages)
 # Files of the tree need the module that goes with them.
-if grep -q "own, hooks, module_call" "$package/sonde/_native.abi3.so"; then cp -r "$root/python/sonde/." "$package/sonde/"; else echo "the package is used as it is: Sonde is older than this tree"; fi
+if grep -q "with_native_stack, acc_events" "$package/sonde/_native.abi3.so"; then cp -r "$root/python/sonde/." "$package/sonde/"; else echo "the package is used as it is: Sonde is older than this tree"; fi
 device=$("$python" -c 'import torch; print("cuda" if torch.cuda.is_available() else "cpu")')
 echo "== $("$sonde" --version), $("$python" -c 'import sys, torch; print("Python", sys.version.split()[0], "torch", torch.__version__)'), $device"
 

@@ -455,3 +455,22 @@ for _ in range(4000):
 def test_programs_in_a_sandbox_get_no_threads_of_ours(tmp_path):
     counts = {row.key: row.count for row in run_of(SANDBOXED, tmp_path).key_averages()}
     assert counts["aten::add"] == 4001
+
+
+def test_native_frames_are_below_the_line_that_called_them():
+    x = torch.ones(2, 2)
+    with profiler.profile(with_native_stack=True) as prof:
+        for _ in range(2):
+            x.add(1)
+    adds = [event.stack for event in prof.events() if event.name == "aten::add"]
+    assert len(adds) == 2 and adds[0] == adds[1]
+    line = next(at for at, frame in enumerate(adds[0]) if "test_torch.py(" in frame)
+    assert line > 0 and "torch" in adds[0][line - 1] and not any(".py(" in frame for frame in adds[0][:line])
+    assert all(".py(" in frame or "<" in frame for frame in adds[0][line:])
+
+
+def test_native_frames_are_not_there_unless_asked_for():
+    with profiler.profile(with_stack=True) as prof:
+        torch.ones(2, 2).add(1)
+    stack = next(event.stack for event in prof.events() if event.name == "aten::add")
+    assert "test_torch.py(" in stack[0]

@@ -36,11 +36,12 @@ std::vector<Activity> supported_activities();
 // Members have PyTorch's names. In C++17, assign to the members of a default object.
 struct RecordOptions {
   std::vector<Activity> activities = supported_activities();
-  bool record_shapes = false;   // shapes and types of the inputs of operators
-  bool profile_memory = false;  // allocations and frees
-  bool with_stack = false;      // the stack at each operator
-  bool with_flops = false;      // estimates of FLOPs; implies shapes
-  bool with_modules = false;    // the module of each operator
+  bool record_shapes = false;      // shapes and types of the inputs of operators
+  bool profile_memory = false;     // allocations and frees
+  bool with_stack = false;         // the stack at each operator
+  bool with_flops = false;         // estimates of FLOPs; implies shapes
+  bool with_modules = false;       // the module of each operator
+  bool with_native_stack = false;  // --native-stack: also below Python's lines; implies stacks
   GpuLevel gpu_level = GpuLevel::Linked;
   // Numbers events as PyTorch's recorder does: "Ev Idx" among their arguments.
   bool numbered_events = false;

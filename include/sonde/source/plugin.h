@@ -43,6 +43,7 @@ typedef struct sonde_request {
   uint8_t with_flops;
   uint8_t with_modules;
   uint8_t gpu_level; /* for CUDA: 0 linked, 1 lean, 2 full */
+  uint8_t with_native_stack;
 } sonde_request;
 
 typedef struct sonde_plugin {

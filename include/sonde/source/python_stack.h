@@ -12,6 +12,7 @@
  * the interpreter's lock, and takes none. A stack that was seen before costs a few nanoseconds a
  * frame; a new one allocates. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,14 @@ typedef struct sonde_python_place { /* NOLINT(readability-identifier-naming): a 
  * below it cannot have changed, so that nothing is walked unless other Python code runs now.
  * `around` is what this function said of it; zeros if that is not known. */
 int sonde_python_stack_within(const sonde_python_place* around, sonde_python_place* here);
+
+/* The frames of the Python code that runs on the calling thread, innermost first, for sonde_stack
+ * (op.h): at most `most`. Returns how many; 0 if nothing records. */
+size_t sonde_python_frames(uint32_t* frames, size_t most);
+
+/* Not 0 if the address is in the interpreter's own binary: natively, such frames are between
+ * what Python code calls and what called it. */
+int sonde_is_of_python(const void* address);
 
 /* A number for where the calling thread is in Python code: the same for the same frames at the same
  * instructions. 0: no Python code runs on it. Works while nothing records. */

@@ -84,8 +84,8 @@ class profile(_Results):
         assert activities, "No activities specified for the profiler"
         self._limit_events(experimental_config, with_stack, post_processing_timeout_s)
         self._native = _native.profiler(
-            [activity.value for activity in activities], self.record_shapes, profile_memory, with_stack, with_flops, with_modules, acc_events,
-            *_switches(experimental_config), "", None, None, custom_trace_id_callback, None, None)
+            [activity.value for activity in activities], self.record_shapes, profile_memory, with_stack, with_flops, with_modules, False,
+            acc_events, *_switches(experimental_config), "", None, None, custom_trace_id_callback, None, None)
 
     @staticmethod
     def _device_that_is_there(device: Optional[str]) -> Optional[str]:

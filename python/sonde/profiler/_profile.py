@@ -150,15 +150,16 @@ class _KinetoProfile(_Results):
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  experimental_config: Any = None, execution_trace_observer: Any = None, acc_events: bool = False,
                  custom_trace_id_callback: Optional[Callable[[], str]] = None,
-                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "") -> None:
+                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "",
+                 with_native_stack: bool = False) -> None:
         self._setup(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
                     execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output,
-                    None, None)
+                    with_native_stack, None, None)
 
     def _setup(self, activities: Optional[Iterable[Any]], record_shapes: bool, profile_memory: bool, with_stack: bool,
                with_flops: bool, with_modules: bool, experimental_config: Any, execution_trace_observer: Any, acc_events: bool,
                custom_trace_id_callback: Optional[Callable[[], str]], post_processing_timeout_s: Optional[float], with_calls: bool, output: str,
-               schedule: Optional[Callable[[int], int]], ready: Optional[Callable[[], None]]) -> None:
+               with_native_stack: bool, schedule: Optional[Callable[[int], int]], ready: Optional[Callable[[], None]]) -> None:
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
         _attach_sources()
@@ -169,7 +170,7 @@ class _KinetoProfile(_Results):
             raise AssertionError("No valid profiler activities found")
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory
-        self.with_stack = with_stack
+        self.with_stack = with_stack = with_stack or with_native_stack
         self.with_flops = with_flops
         self.with_modules = with_modules
         self.with_calls = with_calls
@@ -183,7 +184,7 @@ class _KinetoProfile(_Results):
         self._inner = _Inner(self)
         self._native = _native.profiler(
             [activity.value for activity in self.activities], record_shapes or with_flops, profile_memory, with_stack, with_flops,
-            with_modules, acc_events, *_switches(experimental_config), os.fspath(output), schedule, ready,
+            with_modules, with_native_stack, acc_events, *_switches(experimental_config), os.fspath(output), schedule, ready,
             custom_trace_id_callback, self.execution_trace_observer._native if self._ours else None, _kinds(given))
 
     @property
@@ -327,8 +328,9 @@ class profile(_KinetoProfile):
                 train(batch)
                 prof.step()
 
-    Arguments are PyTorch's, and two of Sonde's own: `with_calls` records every call of a Python function as a span, as PyTorch's
-    `with_stack` does; `output` is a `.sonde` file that grows while recording and survives a crash.
+    Arguments are PyTorch's, and three of Sonde's own: `with_calls` records every call of a Python function as a span, as PyTorch's
+    `with_stack` does; `output` is a `.sonde` file that grows while recording and survives a crash; `with_native_stack` adds to the
+    stacks what Python's lines called natively.
     """
 
     def __init__(self, *, activities: Optional[Iterable[Any]] = None, schedule: Optional[Callable[[int], Any]] = None,
@@ -336,7 +338,8 @@ class profile(_KinetoProfile):
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
                  execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: Optional[bool] = None,
                  custom_trace_id_callback: Optional[Callable[[], str]] = None,
-                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "") -> None:
+                 post_processing_timeout_s: Optional[float] = None, with_calls: bool = False, output: str = "",
+                 with_native_stack: bool = False) -> None:
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
         self.schedule = schedule
@@ -345,8 +348,8 @@ class profile(_KinetoProfile):
         number = None if schedule is None else _numbers_of(schedule)
         KinetoStepTracker.init_step_count(_STEP_NAME)
         self._setup(activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, experimental_config,
-                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output, number,
-                    None if on_trace_ready is None else _calls_ready(weakref.ref(self)))
+                    execution_trace_observer, acc_events, custom_trace_id_callback, post_processing_timeout_s, with_calls, output, with_native_stack,
+                    number, None if on_trace_ready is None else _calls_ready(weakref.ref(self)))
 
     @property
     def step_num(self) -> int:

@@ -387,6 +387,17 @@ TEST(EventStacks, AGradientWithoutItsOperatorHasNone) {
   EXPECT_THAT(events[0].stack(), IsEmpty());
 }
 
+TEST(EventStacks, BeginBelowTheTensorLibraryUnlessItsFramesWereAskedFor) {
+  for (const bool asked : {false, true}) {
+    OpTrace t;
+    if (asked) t.flag("with_native_stack");
+    t.op("aten::mm", 0, 10).stack({"at::_ops::mm::call()", "at::mm()", "train.py(7): step"});
+    const std::vector<std::string> stack = function_events(t.build())[0].stack();
+    EXPECT_EQ(stack.size(), asked ? 3u : 1u);
+    EXPECT_EQ(stack.back(), "train.py(7): step");
+  }
+}
+
 TEST(EventStacks, AreFoundFromThePythonCallsAroundAnOperator) {
   OpTrace t;
   t.span("train.py(9): main", SpanKind::PythonFunction, t.main(), 0, 100);

@@ -13,6 +13,7 @@
 
 #include "analyse/events/event_data.h"
 #include "analyse/events/stacks.h"
+#include "analyse/flags.h"
 #include "trace/known_names.h"
 
 namespace sonde::detail {
@@ -56,9 +57,12 @@ bool is_plumbing(const Trace& trace, FrameId frame) {
                      [&](std::string_view begin) { return function.starts_with(begin); });
 }
 
-// Skips internal frames at the inner end, unless there are no others.
+// Skips internal frames at the inner end, unless there are no others or they were asked for.
 StackId first_worth_telling(const Trace& trace, StackId innermost) {
   StackId at = innermost;
+  if (at.valid() && is_plumbing(trace, trace.stacks().frame[at]) &&
+      has_flag(trace, kNativeStacksKey))
+    return innermost;
   while (at.valid() && is_plumbing(trace, trace.stacks().frame[at])) at = trace.stacks().parent[at];
   return at.valid() ? at : innermost;
 }

@@ -93,8 +93,8 @@ std::string_view advice(Pattern pattern) noexcept {
 namespace detail {
 
 bool is_library_frame(std::string_view frame) {
-  constexpr std::array<std::string_view, 4> kBeginnings = {"torch/", "<", "nn.Module",
-                                                           "../sysdeps/"};
+  constexpr std::array<std::string_view, 9> kBeginnings = {
+      "torch/", "<", "nn.Module", "../sysdeps/", "at::", "c10::", "torch::", "libtorch", "libc10"};
   constexpr std::array<std::string_view, 6> kParts = {"-packages/torch/", "-packages/sonde/",
                                                       "/torch/csrc/",     "/include/ATen/",
                                                       "/include/c10/",    "/include/torch/"};

@@ -165,7 +165,7 @@ Result<void> ask_python(ChildCommand& child, const RunCommand& command, const st
   wishes.calls = command.calls;
   wishes.modules = record.with_modules;
   wishes.tensors = record.with_modules && record.record_shapes && record.profile_memory;
-  wishes.stacks = record.with_stack;
+  wishes.stacks = record.with_stack || record.with_native_stack;
   wishes.shapes = record.record_shapes;
   if (!wishes.any() || child.environment.empty()) return {};
   const Result<std::string> package = python_package_folder(folder);

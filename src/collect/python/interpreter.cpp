@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -33,6 +34,21 @@ const PythonLayout* layout_of(const char* version) {
 
 }  // namespace
 
+// Takes the addresses of the binary that has the interpreter's data; 0: the next one, please.
+int PythonInterpreter::take_binary(dl_phdr_info* info, std::size_t /*bytes*/, void* self) {
+  auto& python = *static_cast<PythonInterpreter*>(self);
+  python.binary_begin_ = ~std::uintptr_t{0};
+  python.binary_end_ = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    const std::uintptr_t begin = info->dlpi_addr + part.p_vaddr;
+    python.binary_begin_ = std::min<std::uintptr_t>(python.binary_begin_, begin);
+    python.binary_end_ = std::max<std::uintptr_t>(python.binary_end_, begin + part.p_memsz);
+  }
+  return python.has_in_binary(python.code_type_) ? 1 : 0;
+}
+
 PythonInterpreter* PythonInterpreter::make() {
   using VersionText = const char*();
   VersionText* version = nullptr;
@@ -45,6 +61,8 @@ PythonInterpreter* PythonInterpreter::make() {
                        look_up(made->line_of_, "PyCode_Addr2Line") &&
                        look_up(made->length_of_, "PyUnicode_GetLength") &&
                        look_up(made->character_at_, "PyUnicode_ReadChar");
+  if (has_all && ::dl_iterate_phdr(take_binary, made.get()) == 0)
+    made->binary_begin_ = made->binary_end_ = 0;
   return has_all ? made.release() : nullptr;
 }
 

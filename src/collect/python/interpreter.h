@@ -5,6 +5,8 @@
 // interpreter's lock: only the thread itself changes its frames, and what they refer to lives as
 // long as they do.
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -70,6 +72,12 @@ class PythonInterpreter {
             load<std::int32_t>(code, layout_->first_line)};
   }
 
+  // Whether it is in the program or library that the interpreter is in.
+  bool has_in_binary(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= binary_begin_ && at < binary_end_;
+  }
+
   // The place of a frame that is still running.
   PythonPlace place(const PythonFrame& frame) const;
 
@@ -88,6 +96,7 @@ class PythonInterpreter {
   static constexpr std::size_t kTypeOfObject = 8;  // after the reference count
 
   static PythonInterpreter* make();
+  static int take_binary(dl_phdr_info* info, std::size_t bytes, void* self);
   bool is_code(const char* object) const {
     return object != nullptr && load<const void*>(object, kTypeOfObject) == code_type_;
   }
@@ -100,6 +109,8 @@ class PythonInterpreter {
 
   const PythonLayout* layout_ = nullptr;
   const void* code_type_ = nullptr;
+  std::uintptr_t binary_begin_ = 0;
+  std::uintptr_t binary_end_ = 0;
   ThisThread* this_thread_ = nullptr;
   LineOf* line_of_ = nullptr;
   LengthOf* length_of_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sonde/source/python_stack.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <unordered_map>
@@ -41,6 +42,18 @@ class PythonStacks {
     last_hash_ = wanted;
     last_ = number;
     return number;
+  }
+
+  // What runs now, the innermost first.
+  std::size_t frames(const PythonInterpreter& python, const char* thread, std::uint32_t* numbers,
+                     std::size_t most) {
+    walk(python, thread);
+    const std::size_t wanted = std::min(count_, most);
+    for (std::size_t i = 0; i < wanted; ++i) {
+      numbers[i] = frame(python, walk_[count_ - 1 - i].frame);
+      if (numbers[i] == 0) return 0;  // recording has stopped
+    }
+    return wanted;
   }
 
  private:
@@ -173,6 +186,17 @@ int sonde_python_stack_within(const sonde_python_place* around, sonde_python_pla
   here->stack = sonde::stacks_of_thread().here(*python, thread, 0);
   here->frame = here->stack != 0 ? frame : nullptr;
   return 1;
+}
+
+size_t sonde_python_frames(uint32_t* frames, size_t most) {
+  const sonde::PythonInterpreter* const python = sonde::PythonInterpreter::find();
+  const char* const thread = python != nullptr ? python->this_thread() : nullptr;
+  return thread != nullptr ? sonde::stacks_of_thread().frames(*python, thread, frames, most) : 0;
+}
+
+int sonde_is_of_python(const void* address) {
+  const sonde::PythonInterpreter* const python = sonde::PythonInterpreter::find();
+  return python != nullptr && python->has_in_binary(address) ? 1 : 0;
 }
 
 uint64_t sonde_python_call_place(void) {

@@ -31,8 +31,10 @@ Walk* find_walk() {
 
 std::atomic<Walk*> walk{nullptr};
 
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
+
 std::uint64_t hash_of(void* const* addresses, int count) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u;
+  std::uint64_t hash = kGolden;
   for (int i = 0; i < count; ++i) {
     hash = (hash ^ reinterpret_cast<std::uintptr_t>(addresses[i])) * 0xff51afd7ed558ccdu;
     hash ^= hash >> 32;
@@ -48,9 +50,10 @@ void prepare_call_stacks() {
   walk.load()(addresses.data(), static_cast<int>(addresses.size()));  // the first call allocates
 }
 
-std::uint32_t CallStacks::here(std::size_t depth) {
+std::uint32_t CallStacks::here(std::size_t depth, bool natively_too) {
   forget(depth);
   if (const std::uint32_t in_script = script()) return in_script;
+  if (natively_too && sonde_python_call_place() != 0) return native_and_python();
   // Frames of a thread of Python's that runs no Python code are torch's own, such as those of the
   // threads for gradients, which have the stacks of their operators.
   static constexpr sonde_python_place kNowhere = {};
@@ -68,6 +71,26 @@ std::uint32_t CallStacks::native() {
   if (count <= 0) return 0;
   std::uint32_t& number = known_[hash_of(addresses.data(), count)];
   if (number == 0) number = native_stack(addresses.data(), static_cast<std::size_t>(count));
+  return number;
+}
+
+// The native frames up to the interpreter's, which lie between what Python code called and its
+// own caller, and then those of Python.
+std::uint32_t CallStacks::native_and_python() {
+  std::array<void*, kMostFrames> addresses;
+  const int found = walk.load(std::memory_order_relaxed)(addresses.data(), kMostFrames / 2);
+  int count = 0;
+  while (count < found && sonde_is_of_python(addresses[static_cast<std::size_t>(count)]) == 0)
+    ++count;
+  std::uint32_t& number =
+      known_[hash_of(addresses.data(), count) ^ (sonde_python_call_place() * kGolden)];
+  if (number != 0) return number;
+  std::vector<std::uint32_t> frames =
+      native_frames(addresses.data(), static_cast<std::size_t>(count));
+  const std::size_t native = frames.size();
+  frames.resize(kMostFrames);
+  frames.resize(native + sonde_python_frames(frames.data() + native, kMostFrames - native));
+  number = sonde_stack(frames.data(), frames.size());
   return number;
 }
 

@@ -19,8 +19,8 @@ class CallStacks {
  public:
   // The number of the caller's stack, for sonde_op_place; 0 if it is not available. `depth` is the
   // number of operators that are open around it on this thread. Every operator either calls this or
-  // forget() when it begins.
-  std::uint32_t here(std::size_t depth);
+  // forget() when it begins. `natively_too`: below Python's lines, what they called.
+  std::uint32_t here(std::size_t depth, bool natively_too);
   void forget(std::size_t depth) {
     if (depth < places_.size()) places_[depth] = {};
   }
@@ -28,6 +28,7 @@ class CallStacks {
 
  private:
   std::uint32_t native();
+  std::uint32_t native_and_python();
   std::uint32_t script();
 
   static constexpr std::size_t kMostPlaces = 32;             // deeper operators are walked

@@ -83,17 +83,17 @@ int add_binary(dl_phdr_info* info, std::size_t /*bytes*/, void* opaque) {
 // The addresses seen on all threads. Unloaded code keeps the names it had.
 class NativeFrames {
  public:
-  std::uint32_t stack(void* const* addresses, std::size_t count) {
+  std::vector<std::uint32_t> numbers(void* const* addresses, std::size_t count) {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint32_t> numbers;
     for (std::size_t i = 0; i < count; ++i) {
       const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
       if (numbers.empty() && is_ours(address)) continue;
       const std::uint32_t number = frame(address);
-      if (number == 0) return 0;  // recording has stopped
+      if (number == 0) return {};  // recording has stopped
       numbers.push_back(number);
     }
-    return sonde_stack(numbers.data(), numbers.size());
+    return numbers;
   }
 
  private:
@@ -134,10 +134,15 @@ class NativeFrames {
 
 }  // namespace
 
-std::uint32_t native_stack(void* const* addresses, std::size_t count) {
+std::vector<std::uint32_t> native_frames(void* const* addresses, std::size_t count) {
   // Leaked: operators run while the program's statics are destroyed.
   static auto* const frames = new NativeFrames;
-  return frames->stack(addresses, count);
+  return frames->numbers(addresses, count);
+}
+
+std::uint32_t native_stack(void* const* addresses, std::size_t count) {
+  const std::vector<std::uint32_t> frames = native_frames(addresses, count);
+  return sonde_stack(frames.data(), frames.size());
 }
 
 }  // namespace sonde::torch

@@ -37,6 +37,7 @@ constexpr unsigned kShapes = 1;
 constexpr unsigned kTensors = 2;
 constexpr unsigned kStacks = 4;
 constexpr unsigned kModules = 8;
+constexpr unsigned kNativeStacks = 16;
 std::atomic<unsigned> wishes{0};
 // Whether an operator of torch.distributed was seen.
 std::atomic<bool> communicates{false};
@@ -132,8 +133,9 @@ __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadS
   // number.
   if ((wished & (kStacks | kModules)) == 0 || fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
     return state.stacks.forget(depth);
-  sonde_op_place((wished & kStacks) != 0 ? state.stacks.here(depth) : 0,
-                 (wished & kModules) != 0 ? state.modules.here() : 0);
+  const std::uint32_t stack =
+      (wished & kStacks) != 0 ? state.stacks.here(depth, (wished & kNativeStacks) != 0) : 0;
+  sonde_op_place(stack, (wished & kModules) != 0 ? state.modules.here() : 0);
   state.watch.lap(CostPath::Stack);
 }
 
@@ -282,6 +284,7 @@ class TorchSource {
     memory_ = request.profile_memory != 0;
     stacks_ = request.with_stack != 0;
     modules_ = request.with_modules != 0;
+    native_stacks_ = request.with_native_stack != 0;
     if (stacks_) prepare_call_stacks();
   }
 
@@ -321,7 +324,8 @@ class TorchSource {
     // Threads forget the stacks of operators that began before any were wanted.
     if (stacks_ && (wishes.load() & kStacks) == 0) window.fetch_add(1);
     wishes.store((shapes_ ? kShapes : 0) | (shapes_ && memory_ ? kTensors : 0) |
-                 (stacks_ ? kStacks : 0) | (modules_ ? kModules : 0));
+                 (stacks_ ? kStacks : 0) | (stacks_ && native_stacks_ ? kNativeStacks : 0) |
+                 (modules_ ? kModules : 0));
     report_memory(memory_);
     if (has_callback_ && shapes_ == callback_has_inputs_) return;
     if (has_callback_) at::removeCallback(callback_);
@@ -342,6 +346,7 @@ class TorchSource {
   bool memory_ = false;
   bool stacks_ = false;
   bool modules_ = false;
+  bool native_stacks_ = false;
   int running_ = 0;
   bool is_over_ = false;
   bool has_callback_ = false;
