@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/json.h"
+#include "base/json_walk.h"
 
 namespace sonde::cli {
 namespace {
@@ -122,6 +124,22 @@ Result<std::string> ask_running_daemon(std::string_view configuration, std::int6
   if (length <= 0 || length > kLongest)
     return Failure(ErrorCode::Corrupt, "the daemon's answer cannot be understood");
   return receive_exactly(socket, static_cast<std::size_t>(length));
+}
+
+std::optional<std::set<std::int32_t>> triggered_by_daemon(std::string_view answer) {
+  std::optional<std::set<std::int32_t>> pids;
+  JsonWalk walk(answer);
+  const bool is_read = walk.object([&](std::string_view key) {
+    if (key != "activityProfilersTriggered") return walk.skip();
+    pids.emplace();
+    return walk.array([&] {
+      const std::optional<std::int64_t> pid = walk.integer();
+      if (!pid || !std::in_range<std::int32_t>(*pid)) return false;
+      pids->insert(static_cast<std::int32_t>(*pid));
+      return true;
+    });
+  });
+  return is_read ? pids : std::nullopt;
 }
 
 }  // namespace sonde::cli

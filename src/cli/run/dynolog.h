@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,8 @@ DaemonMessage daemon_answer(const DaemonRequest& request, std::string_view confi
 // Returns the daemon's answer, which is JSON.
 Result<std::string> ask_running_daemon(std::string_view configuration, std::int64_t job,
                                        const std::vector<std::int32_t>& pids);
+
+// The processes that it triggered, by its answer; none if the answer does not say so.
+std::optional<std::set<std::int32_t>> triggered_by_daemon(std::string_view answer);
 
 }  // namespace sonde::cli

@@ -13,7 +13,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Optional;
 
 template <typename... Numbers>
 std::string packed(Numbers... numbers) {
@@ -70,6 +72,17 @@ TEST(Dynolog, AnswersHaveTheFormOfRequests) {
   EXPECT_EQ(answer_to(request, ""), datagram("req", ""));
   request.is_announcement = true;
   EXPECT_EQ(answer_to(request, "A=1\n"), datagram("ctxt", packed(std::int32_t{1})));
+}
+
+TEST(Dynolog, SaysWhichProcessesItTriggered) {
+  EXPECT_THAT(triggered_by_daemon(R"({"processesMatched": [7, 8, 9], "activityProfilersBusy": 0,
+                                      "activityProfilersTriggered": [7, 8]})"),
+              Optional(ElementsAre(7, 8)));
+  EXPECT_THAT(triggered_by_daemon(R"({"activityProfilersTriggered":[]})"), Optional(IsEmpty()));
+  for (const char* const other : {"", "{}", "[7]", R"({"activityProfilersTriggered": 7})",
+                                  R"({"activityProfilersTriggered": [99999999999]})",
+                                  R"({"activityProfilersTriggered": [7])"})
+    EXPECT_EQ(triggered_by_daemon(other), std::nullopt) << other;
 }
 
 TEST(Trigger, SaysWhatToRecordAndWhere) {

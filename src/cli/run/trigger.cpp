@@ -113,10 +113,18 @@ std::string free_name(const std::filesystem::path& folder) {
 }
 
 Result<void> trigger_through_daemon(const TriggerCommand& command, const std::string& configuration,
-                                    Output& out) {
+                                    const std::string& file, Output& out) {
   SONDE_TRY(const std::string answer, ask_running_daemon(configuration, command.job, command.pids));
-  out.line("A dynolog daemon runs on this machine and took the request. Its answer: " + answer);
-  return {};
+  const std::optional<std::set<std::int32_t>> pids = triggered_by_daemon(answer);
+  if (!pids) {
+    out.line("A dynolog daemon runs on this machine and took the request. Its answer: " + answer);
+    return {};
+  }
+  if (pids->empty())
+    return Failure(
+        ErrorCode::NotFound,
+        "the dynolog daemon on this machine triggered no program; its answer: " + answer);
+  return collect_files(*pids, file, command, out);
 }
 
 }  // namespace
@@ -158,7 +166,7 @@ std::string trigger_configuration(const TriggerCommand& command, const std::stri
 
 Result<void> run_trigger(const TriggerCommand& command, Output& out) {
   std::error_code error;
-  std::filesystem::create_directories(command.folder, error);
+  const bool is_new = std::filesystem::create_directories(command.folder, error);
   const std::filesystem::path folder = std::filesystem::absolute(command.folder, error);
   if (!std::filesystem::is_directory(folder, error))
     return Failure(ErrorCode::Io, command.folder + ": cannot create this folder");
@@ -166,9 +174,10 @@ Result<void> run_trigger(const TriggerCommand& command, Output& out) {
   const std::string configuration = trigger_configuration(command, file);
   Result<DaemonSocket> socket = DaemonSocket::open(kDaemonName);
   if (!socket && socket.error().code == ErrorCode::NotFound)
-    return trigger_through_daemon(command, configuration, out);
+    return trigger_through_daemon(command, configuration, file, out);
   if (!socket) return Failure(socket.error());
   const std::set<std::int32_t> pids = answer_programs(*socket, command, configuration);
+  if (pids.empty() && is_new) std::filesystem::remove(folder, error);
   if (pids.empty())
     return Failure(ErrorCode::NotFound,
                    "no program asked within " + command.wait +
