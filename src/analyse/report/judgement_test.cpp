@@ -457,6 +457,15 @@ TEST(Judgement, AShortLoopHasAStart) {
   EXPECT_EQ(found.start_ns, 5'000'000);
 }
 
+TEST(Judgement, TheRingOfAProgramHasNoStart) {
+  OpTrace t;
+  t.op("aten::rand", 0, 5'000);
+  for (int i = 0; i < 100; ++i) t.op("aten::linear", 5'000 + 100 * i, 5'060 + 100 * i);
+  t.builder().metadata().push_back({ProcessId(0), t.builder().intern("dump"),
+                                    t.builder().intern(R"({"reason": "signal", "signal": 12})")});
+  EXPECT_EQ(report(t.build()).start_ns, 0);
+}
+
 // 100 operators of 10 us, of which recording took 2 us each: halves of a scope of 167 ns.
 TEST(Judgement, RecordingItselfIsNotTheProgram) {
   OpTrace t;

@@ -210,8 +210,10 @@ void find_steady_part(detail::ReportData& data, Report& report) {
   report.steady_steps = steady.steps;
   report.warm_up_steps = steady.warm_up_steps;
   report.warm_up_ns = steady.warm_up_ns;
-  report.start_ns = steady.start_ns;
-  report.start_reason = start_reason(data);
+  // A ring has forgotten how the program began.
+  const bool is_dump = !report.end.dumped_because.empty();
+  report.start_ns = is_dump ? 0 : steady.start_ns;
+  report.start_reason = is_dump ? std::string() : start_reason(data);
   report.measured_ns =
       steady.rule == StepRule::None ? spans_ns(data.trace) : steady.covers.total_ns();
 }
