@@ -19,6 +19,7 @@ namespace {
 using Runs = std::vector<RunSummary>;
 
 constexpr double kDiscoveryRate = 0.05;
+constexpr double kFindingLevel = 0.025;  // one-sided
 // Items below this share of the step are neither tested nor findings.
 constexpr double kSmallestShare = 0.002;
 
@@ -53,7 +54,7 @@ TimeChange compare_times(const std::vector<double>& base, const std::vector<doub
   change.high = shift.interval.high;
   change.p = shift.p_welch;
   change.p_ranks = shift.p_ranks;
-  change.detectable = detail::detectable_change(shift, 0.025);
+  change.detectable = detail::detectable_change(shift, kFindingLevel);
   return change;
 }
 
@@ -65,7 +66,7 @@ void judge(TimeChange& time, bool is_significant, bool is_device, const std::vec
   const auto fewest = static_cast<double>(std::min(base.size(), now.size()));
   const double floor = std::max(is_device ? detail::kDeviceFloor : detail::kHostFloor,
                                 2 * shift.spread / std::sqrt(fewest));
-  time.detectable = std::max(time.detectable, floor);
+  time.detectable = detail::detectable_change(shift, kFindingLevel, floor);
   const bool excludes_zero = time.low > 0 || time.high < 0;
   if (!is_significant || !excludes_zero) return;
   (std::abs(time.change) > floor ? time.is_finding : time.is_small) = true;

@@ -171,10 +171,10 @@ Shift shift_between(const std::vector<double>& base, const std::vector<double>& 
   return shift;
 }
 
-double detectable_change(const Shift& shift, double level) {
-  const double quantiles =
-      student_quantile(1 - level, shift.freedom) + student_quantile(0.8, shift.freedom);
-  return std::expm1(quantiles * shift.error);
+double detectable_change(const Shift& shift, double level, double floor) {
+  const double least =
+      std::max(student_quantile(1 - level, shift.freedom) * shift.error, std::log1p(floor));
+  return std::expm1(least + student_quantile(0.8, shift.freedom) * shift.error);
 }
 
 std::vector<bool> discoveries(const std::vector<double>& p, double q) {

@@ -31,8 +31,9 @@ struct Shift {
 };
 Shift shift_between(const std::vector<double>& base, const std::vector<double>& now);
 
-// The least relative change that Welch's test at this one-sided level finds in 80 % of cases.
-double detectable_change(const Shift& shift, double level);
+// The least relative change that is found in 80 % of cases: by Welch's test at this one-sided
+// level, and larger than `floor` as measured.
+double detectable_change(const Shift& shift, double level, double floor = 0);
 
 // Two-sided, of the smaller rank sum U between samples without ties.
 double mann_whitney_p(double u, std::size_t a, std::size_t b);

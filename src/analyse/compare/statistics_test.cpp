@@ -64,6 +64,14 @@ TEST(Statistics, WhatCouldBeSeenDependsOnTheLooseSide) {
   EXPECT_GT(detectable_change(shift, 0.025), shift.interval.high);
 }
 
+// What is as large as the floor is measured to be smaller in half of the cases.
+TEST(Statistics, WhatCouldBeSeenIsLargerThanTheFloor) {
+  const Shift shift = shift_between({100, 101, 99, 100, 100.5}, {100, 101, 99, 100, 100.5});
+  EXPECT_GT(detectable_change(shift, 0.025, 0.05), 0.05);
+  EXPECT_LT(detectable_change(shift, 0.025, 0.05), 0.06);
+  EXPECT_EQ(detectable_change(shift, 0.025, 0.001), detectable_change(shift, 0.025));
+}
+
 TEST(Statistics, SmallProbabilitiesAreNotRoundedToNone) {
   const Shift shift = shift_between({100, 100.01, 99.99, 100, 100.02, 99.98},
                                     {200, 200.01, 199.99, 200, 200.02, 199.98});
