@@ -194,6 +194,19 @@ TEST(Compare, AGateOnWhatWasNotRecordedIsNotPassed) {
             Verdict::Undecided);
 }
 
+TEST(Compare, AGateOnADeviceThatDidNothingIsNotPassed) {
+  RunSummary run = run_of(100, 0);
+  run.device_median_ns = run.device_mean_ns = 0;
+  for (const std::size_t runs : {std::size_t{1}, std::size_t{3}}) {
+    const std::vector<RunSummary> side(runs, run);
+    const Comparison result = compare_runs(side, side, gates({"device<2%", "launches=0"}));
+    EXPECT_EQ(result.gates[0].verdict, Verdict::Undecided);
+    EXPECT_THAT(result.gates[0].why, HasSubstr("--gpu"));
+    EXPECT_EQ(result.gates[1].verdict, Verdict::Passed);
+    EXPECT_THAT(result.gates[1].why, HasSubstr("--gpu"));
+  }
+}
+
 TEST(Compare, WhatOnlyOneSideRecordedIsNoChange) {
   RunSummary with_memory = run_of(1, 1);
   with_memory.exact["peak_memory"] = 1000;

@@ -26,6 +26,11 @@ bool is_known_metric(std::string_view metric) {
          std::find(std::begin(kExactNames), std::end(kExactNames), metric) != std::end(kExactNames);
 }
 
+bool is_of_device(std::string_view metric) {
+  return metric == "kernels" || metric == "launches" || metric == "copies" || metric == "syncs" ||
+         metric == "bytes_copied";
+}
+
 Failure bad_gate(std::string_view text, std::string_view why) {
   return Failure(ErrorCode::Invalid, "gate '" + std::string(text) + "': " + std::string(why) +
                                          "; write it like 'step<5%' or 'launches=0'");
@@ -140,6 +145,8 @@ class Judge {
     if (gate.metric == "flops")
       return {gate, Verdict::Undecided,
               "no operator has known FLOPs; they need the shapes: record with --shapes"};
+    if (is_of_device(gate.metric))
+      return {gate, Verdict::Passed, "neither side has any; a GPU's are recorded with --gpu only"};
     return {gate, Verdict::Passed, "neither side has any"};
   }
   static std::string range(std::int64_t low, std::int64_t high) {
@@ -229,6 +236,9 @@ void detail::judge_gates(const std::vector<RunSummary>& base, const std::vector<
     const std::optional<Shift>& shift = shifts[i];
     if (!is_time(gates[i].metric)) {
       result.gates.push_back(judge.exact(gates[i]));
+    } else if (gates[i].metric == "device" && !result.has_device) {
+      result.gates.push_back({gates[i], Verdict::Undecided,
+                              "no run has device work; a GPU's is recorded with --gpu only"});
     } else if (shift) {
       result.gates.push_back(judge.time(gates[i], adjusted[next++], *shift, p.size()));
     } else if (has_enough) {

@@ -176,13 +176,15 @@ std::string item_text(const ItemChange& item, bool has_steps) {
   if (item.status == ItemStatus::Gone) text += " (gone)";
   if (item.status == ItemStatus::Replaced) text += " (replaces " + shown_name(item.replaces) + ")";
   text += count_change(item, has_steps);
-  const bool has_both = item.status == ItemStatus::Both || item.status == ItemStatus::Replaced;
-  if (has_both && item.base_mean_ns > 0)
-    text += ", " + percent_text(item.now_mean_ns / item.base_mean_ns - 1);
-  if (item.status == ItemStatus::Both && item.time.is_tested)
+  const bool is_both = item.status == ItemStatus::Both;
+  if (is_both && item.time.is_tested) {
+    text += ", median " + percent_text(item.time.change);
     text += item.time.is_finding ? ", changed"
             : item.time.is_small ? ", too small to count"
                                  : ", within the noise";
+  } else if ((is_both || item.status == ItemStatus::Replaced) && item.base_mean_ns > 0) {
+    text += ", " + percent_text(item.now_mean_ns / item.base_mean_ns - 1);
+  }
   if (!item.item.place.empty()) text += ", " + shown_name(item.item.place);
   return text;
 }
