@@ -70,6 +70,13 @@ bool JsonWalk::skip() {  // NOLINT(misc-no-recursion): bounded by kMaxDepth
   }
 }
 
+std::optional<std::string_view> JsonWalk::any() {
+  next();
+  const std::size_t begin = at_;
+  if (!skip()) return std::nullopt;
+  return text_.substr(begin, at_ - begin);
+}
+
 bool JsonWalk::word(std::string_view expected) {
   if (text_.substr(at_, expected.size()) != expected) return wrong("unknown word");
   at_ += expected.size();

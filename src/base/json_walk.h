@@ -54,6 +54,8 @@ class JsonWalk {
   std::optional<double> number();  // finite
   // Takes any value.
   bool skip();
+  // The same; gives it as it is written.
+  std::optional<std::string_view> any();
   // Whether nothing but white space is left.
   bool at_end();
 

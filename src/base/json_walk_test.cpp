@@ -28,6 +28,18 @@ TEST(JsonWalk, VisitsMembersAndSkipsWhatTheCallerDoesNotWant) {
   EXPECT_THAT(ranks, ElementsAre(3, -4));
 }
 
+TEST(JsonWalk, GivesAnyValueAsItIsWritten) {
+  JsonWalk walk(R"({"a": [1, {"b": null}] , "c": "\u0061"})");
+  std::string seen;
+  EXPECT_TRUE(walk.object([&](std::string_view) {
+    const auto value = walk.any();
+    seen += value ? std::string(*value) + "; " : "";
+    return value.has_value();
+  }));
+  EXPECT_EQ(seen, R"([1, {"b": null}]; "\u0061"; )");
+  EXPECT_FALSE(JsonWalk("nonsense").any());
+}
+
 TEST(JsonWalk, DecodesStringsAndKeys) {
   JsonWalk walk(R"({"\u006bey": "\ud83d\ude00 \"\n"})");
   std::string found;

@@ -13,6 +13,7 @@
 #include "sql/module.h"
 #include "sql/perfetto_views.h"
 #include "sql/table.h"
+#include "sql/table_function.h"
 
 namespace sonde {
 namespace {
@@ -144,6 +145,8 @@ Result<void> SqlDatabase::Data::add_views() {
       return Failure(ErrorCode::Internal, sqlite3_errmsg(database.get()));
     described.push_back({view.name, view.doc, columns_of_view(database.get(), view.name), true});
   }
+  for (const sql::TableFunction& function : sql::kPerfettoTableFunctions)
+    SONDE_TRY_VOID(sql::add_table_function(database.get(), function));
   return {};
 }
 
@@ -157,7 +160,7 @@ void SqlDatabase::Data::lock() {
   // These tables are made when they are first used, which is not allowed later.
   sqlite3_exec(db,
                "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('spans'), "
-               "pragma_table_list",
+               "pragma_table_list, ancestor_slice(0), descendant_slice(0)",
                nullptr, nullptr, nullptr);
   sqlite3_set_authorizer(db, allow_reading, nullptr);
   constexpr int kStepsBetween = 10'000;

@@ -13,7 +13,9 @@
 #include "analyse/operators/shapes.h"
 #include "base/cpp_names.h"
 #include "base/format.h"
+#include "base/json_walk.h"
 #include "base/text.h"
+#include "sql/perfetto_views.h"
 
 namespace sonde::sql {
 namespace {
@@ -87,10 +89,15 @@ void in_unit(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
     sqlite3_result_double(result, sqlite3_value_double(values[0]) / static_cast<double>(Unit));
 }
 
-// The trace that an id of the database belongs to, and its row there.
-template <typename Make>
-void of_row(sqlite3_context* result, TableKind table, sqlite3_value* value, Make&& make) {
-  if (sqlite3_value_type(value) != SQLITE_INTEGER) return;
+// A row of a trace.
+struct FoundRow {
+  Source* source = nullptr;  // null: there is no such row
+  std::uint32_t row = 0;
+};
+
+// The row that an id of the database names.
+FoundRow row_of_id(sqlite3_context* result, TableKind table, sqlite3_value* value) {
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return {};
   const auto& sources = *static_cast<const Sources*>(sqlite3_user_data(result));
   const std::int64_t id = sqlite3_value_int64(value);
   for (const auto& source : sources) {
@@ -98,8 +105,15 @@ void of_row(sqlite3_context* result, TableKind table, sqlite3_value* value, Make
     if (id < first) continue;
     const std::int64_t row = id - first;
     if (static_cast<std::size_t>(row) >= source->trace.tables().rows(table)) continue;
-    return give(result, make(source->trace, static_cast<std::uint32_t>(row)));
+    return {source.get(), static_cast<std::uint32_t>(row)};
   }
+  return {};
+}
+
+template <typename Make>
+void of_row(sqlite3_context* result, TableKind table, sqlite3_value* value, Make&& make) {
+  const auto [source, row] = row_of_id(result, table, value);
+  if (source != nullptr) give(result, make(source->trace, row));
 }
 
 void stack_text(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
@@ -121,6 +135,70 @@ void shapes(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
   of_row(result, TableKind::ArgumentLists, values[0], [](const Trace& trace, std::uint32_t row) {
     return detail::shapes_text(trace, ArgumentListId(row));
   });
+}
+
+// A JSON object; empty if there is no such span, or if it has no arguments.
+std::string span_arguments(sqlite3_context* result, sqlite3_value* span) {
+  const auto [source, row] = row_of_id(result, TableKind::Spans, span);
+  if (source == nullptr) return {};
+  if (source->span_arguments == nullptr)
+    source->span_arguments = std::make_unique<SpanArguments>(source->trace);
+  return source->span_arguments->of(SpanId(row));
+}
+
+void arguments_json(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
+  const std::string text = span_arguments(result, values[0]);
+  if (!text.empty()) give(result, text);
+}
+
+void give_json(sqlite3_context* result, JsonWalk& walk) {
+  if (const auto text = walk.string()) return give(result, *text);
+  if (const auto whole = walk.integer()) return sqlite3_result_int64(result, *whole);
+  if (const auto number = walk.number()) return sqlite3_result_double(result, *number);
+  if (const auto other = walk.any(); other && *other != "null") give(result, std::string(*other));
+}
+
+// extract_arg(arg_set_id, 'args.External id'), as in Perfetto.
+void extract_arg(sqlite3_context* result, int /*count*/, sqlite3_value** values) {
+  const std::string text = span_arguments(result, values[0]);
+  std::string wanted = text_of(values[1]);
+  constexpr std::string_view kBefore = "args.";
+  if (wanted.starts_with(kBefore)) wanted.erase(0, kBefore.size());
+  JsonWalk walk(text);
+  walk.object([&](std::string_view key) {
+    if (key != wanted) return walk.skip();
+    give_json(result, walk);
+    return false;
+  });
+}
+
+// From the first time of all traces to the last.
+struct Bounds {
+  Nanos first_ns = 0;
+  Nanos last_ns = 0;
+};
+
+Bounds bounds_of(sqlite3_context* result) {
+  const auto& sources = *static_cast<const Sources*>(sqlite3_user_data(result));
+  Bounds bounds;
+  for (const auto& source : sources) {
+    const Trace& trace = source->trace;
+    const bool is_first = source == sources.front();
+    bounds.first_ns = is_first ? trace.first_ns() : std::min(bounds.first_ns, trace.first_ns());
+    bounds.last_ns = is_first ? trace.last_ns() : std::max(bounds.last_ns, trace.last_ns());
+  }
+  return bounds;
+}
+
+void trace_start(sqlite3_context* result, int /*count*/, sqlite3_value** /*values*/) {
+  sqlite3_result_int64(result, bounds_of(result).first_ns);
+}
+void trace_end(sqlite3_context* result, int /*count*/, sqlite3_value** /*values*/) {
+  sqlite3_result_int64(result, bounds_of(result).last_ns);
+}
+void trace_dur(sqlite3_context* result, int /*count*/, sqlite3_value** /*values*/) {
+  const auto [first_ns, last_ns] = bounds_of(result);
+  sqlite3_result_int64(result, last_ns - first_ns);
 }
 
 using Function = void (*)(sqlite3_context*, int, sqlite3_value**);
@@ -150,6 +228,13 @@ constexpr Described kFunctions[] = {
      "The frames of a stack, innermost first, with < between them"},
     {"module_path", 1, module_path, "module_path(module)", "model.encoder.layer0"},
     {"shapes", 1, shapes, "shapes(arguments)", "The sizes of an operator's inputs: [[64, 3], []]"},
+    {"arguments_json", 1, arguments_json, "arguments_json(span)",
+     "All that PyTorch's JSON says of a span: {\"External id\": 5, …}"},
+    {"extract_arg", 2, extract_arg, "extract_arg(span, key)",
+     "One of these, as in Perfetto: extract_arg(arg_set_id, 'args.External id')"},
+    {"trace_start", 0, trace_start, "trace_start()", "The first time, as in Perfetto"},
+    {"trace_end", 0, trace_end, "trace_end()", "The last time"},
+    {"trace_dur", 0, trace_dur, "trace_dur()", "What lies between, in nanoseconds"},
 };
 
 }  // namespace
@@ -165,6 +250,8 @@ const std::vector<SqlFunction>& function_list() {
   static const std::vector<SqlFunction> list = [] {
     std::vector<SqlFunction> made;
     for (const Described& function : kFunctions) made.push_back({function.usage, function.doc});
+    for (const TableFunction& function : kPerfettoTableFunctions)
+      made.push_back({function.usage, function.doc});
     made.push_back({"median(value)", "The value in the middle of a group"});
     made.push_back({"percentile(value, p)", "Below which p percent of a group lie"});
     made.push_back({"stddev(value)", "The standard deviation of a group"});

@@ -238,5 +238,55 @@ TEST(Sql, RunsQueriesWrittenForPerfetto) {
               ElementsAre("a|main", "b|main", "c|main"));
 }
 
+TEST(Sql, KnowsTheSlicesAroundAndInsideAnother) {
+  const SqlDatabase database = over(sketch(R"(
+      main  aaaaaaaa..
+      main  .bbbbb....
+      main  ..cc.d....
+  )"));
+  EXPECT_THAT(rows(database,
+                   "SELECT name, depth FROM ancestor_slice((SELECT id FROM slice WHERE "
+                   "name = 'c')) ORDER BY depth"),
+              ElementsAre("a|0", "b|1"));
+  EXPECT_THAT(rows(database,
+                   "SELECT s.name, d.name FROM slice s JOIN descendant_slice(s.slice_id) d "
+                   "WHERE s.depth < 2 ORDER BY 1, 2"),
+              ElementsAre("a|b", "a|c", "a|d", "b|c", "b|d"));
+  EXPECT_THAT(rows(database, "SELECT * FROM ancestor_slice(NULL), descendant_slice('x')"),
+              ElementsAre());
+  EXPECT_THAT(rows(database, "SELECT * FROM ancestor_slice"),
+              ElementsAre("write ancestor_slice(id)"));
+}
+
+TEST(Sql, HasAllThatPyTorchSaysOfASpan) {
+  const SqlDatabase database = over(transformer());
+  const std::string mm = "FROM slice WHERE name = 'aten::mm' ORDER BY ts LIMIT 1";
+  const std::string id = rows(database,
+                              "SELECT external_id FROM spans WHERE name = 'aten::mm' "
+                              "ORDER BY start_ns LIMIT 1")[0];
+  EXPECT_THAT(rows(database,
+                   "SELECT extract_arg(arg_set_id, 'args.External id'), "
+                   "EXTRACT_ARG(arg_set_id, 'nothing') " +
+                       mm),
+              ElementsAre(id + "|NULL"));
+  EXPECT_THAT(rows(database, "SELECT json_extract(arguments_json(id), '$.\"External id\"') " + mm),
+              ElementsAre(id));
+  EXPECT_THAT(rows(database, "SELECT extract_arg(arg_set_id, 'Input Dims') " + mm),
+              ElementsAre(::testing::StartsWith("[[")));
+  EXPECT_THAT(rows(database,
+                   "SELECT a.int_value FROM slice JOIN args a USING (arg_set_id) WHERE "
+                   "name = 'aten::mm' AND a.key = 'args.External id' ORDER BY ts LIMIT 1"),
+              ElementsAre(id));
+  EXPECT_THAT(rows(database, "SELECT arguments_json(-1), extract_arg('x', NULL)"),
+              ElementsAre("NULL|NULL"));
+}
+
+TEST(Sql, KnowsWhenTheTraceBeganAndWhichThreadIsTheFirst) {
+  EXPECT_THAT(rows(over(small()), "SELECT trace_start(), trace_end(), trace_dur()"),
+              ElementsAre("0|8000|8000"));
+  EXPECT_THAT(rows(over(transformer()), "SELECT sum(is_main_thread) FROM thread"),
+              ElementsAre("1"));
+}
+
 }  // namespace
 }  // namespace sonde

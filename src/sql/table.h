@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "convert/kineto/write/span_arguments.h"
 #include "sonde/sql.h"
 #include "sql/lookup.h"
 #include "sql/name_index.h"
@@ -33,6 +34,7 @@ struct Source {
   NameIndex names;
   std::array<std::int64_t, kTableKinds> first_id{};  // of the rows of each table
   std::vector<std::shared_ptr<void>> kept;           // what fields point to
+  std::unique_ptr<SpanArguments> span_arguments;     // made when it is first needed
 
   template <typename T, typename... Arguments>
   T& keep(Arguments&&... arguments) {
