@@ -122,8 +122,7 @@ void Collector::pass() {
     for (const auto& session : sessions_) {
       recording = recording || session->recording();
       if (!session->all_written() && session->options.policy != BufferPolicy::Ring) draining = true;
-      ended = ended || (!session->windows.empty() && session->windows.back().end_ticks != 0 &&
-                        !session->windows.back().written);
+      ended = ended || session->awaits_writing();
     }
   }
   if (recording) stream_.prepare_ahead();
@@ -313,7 +312,7 @@ void Collector::settle(std::unique_lock<std::mutex>& lock) {
   for (const auto& session : sessions) {
     for (std::size_t i = 0; i < session->windows.size(); ++i) {
       const SessionState::Window window = session->windows[i];
-      if (window.written || window.end_ticks == 0 || window.end_ticks > pass_ticks_) continue;
+      if (!window.awaits_writing() || window.end_ticks > pass_ticks_) continue;
       lock.unlock();
       if (!is_in_sandbox()) detail::refresh_thread_names();
       write_share(*session, i);

@@ -4,6 +4,7 @@
 // A session from the collector's point of view: its file, its windows, its losses, and what else
 // its files contain.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ struct SessionState {
     bool written = false;  // the file has all its events
     // How much processor time the program had received soon after it began. Used by the drainer.
     std::optional<ProcessorShare> share_at_begin;
+
+    bool awaits_writing() const { return end_ticks != 0 && !written; }
   };
 
   SessionOptions options;
@@ -66,6 +69,11 @@ struct SessionState {
   ProcessorShare share;  // in windows that have ended
 
   bool recording() const { return !windows.empty() && windows.back().end_ticks == 0; }
+  // Also while a later window is open.
+  bool awaits_writing() const {
+    return std::any_of(windows.begin(), windows.end(),
+                       [](const Window& window) { return window.awaits_writing(); });
+  }
   bool all_written() const {
     for (const Window& w : windows) {
       if (!w.written) return false;

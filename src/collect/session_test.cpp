@@ -104,6 +104,27 @@ TEST(Session, KeepsItsWindowsApart) {
   EXPECT_EQ(count_spans(*all, "between"), 0u);
 }
 
+// The drainer finds the second window open, or ended, when it first looks at the first. Nobody
+// records in the second, so nothing else makes it read the buffers again.
+TEST(Session, KeepsWhatWasRecordedJustBeforeTheNextWindowBegan) {
+  for (int i = 0; i < 50; ++i) {
+    const auto session = open_session({});
+    ASSERT_TRUE(session->begin_window(0));
+    {
+      SONDE_SCOPE("one");
+    }
+    session->end_window();
+    ASSERT_TRUE(session->begin_window(1));
+    const auto first = session->read_window(0);
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(count_spans(*first, "one"), 1u);
+    session->end_window();
+    const auto all = session->read_all();
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(count_spans(*all, "one"), 1u);
+  }
+}
+
 TEST(Session, MayOverlapAndNestWithOthers) {
   const auto outer = open_session({});
   const auto inner = open_session({});
