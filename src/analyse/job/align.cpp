@@ -8,8 +8,8 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <utility>
 
+#include "analyse/job/clock_edges.h"
 #include "analyse/job/job_data.h"
 #include "base/format.h"
 #include "base/text.h"
@@ -17,7 +17,6 @@
 namespace sonde::detail {
 namespace {
 
-constexpr double kNever = 4e18;
 constexpr std::size_t kMostSamples = 2000;  // collectives of one group, for the estimate
 constexpr std::size_t kFewestSamples = 200;
 constexpr std::size_t kMostTimes = 200'000;  // of all members of a group
@@ -29,8 +28,6 @@ constexpr std::size_t kFewestForDrift = 20;
 constexpr double kEndLagNs = 150'000;
 constexpr double kEndLagOfTransfer = 0.05;
 constexpr double kClearViolationNs = 20'000;
-// Of the collectives of a clock that was set while the job ran, more than so many contradict it.
-constexpr double kContradicted = 0.25;
 constexpr double kFarClockNs = 60e9;
 // How much two clocks may drift apart if the drift was not measured; else how many standard errors.
 constexpr double kUnknownDrift = 100e-6;
@@ -327,25 +324,17 @@ class Aligner {
 
   // ---- bounds: what may still be added to each offset, in the middle of the job ----
 
-  struct Edge {
-    std::uint32_t clock;
-    double start_ns;  // on the job's clock, as estimated
-    double end_ns;
-    bool may_be_last;    // its start bounds the ends
-    bool must_be_after;  // its end is bounded
-  };
-
-  std::vector<Edge> edges_of(const Match& match) const {
-    std::vector<Edge> edges;
+  std::vector<ClockEdge> edges_of(const Match& match) const {
+    std::vector<ClockEdge> edges;
     const SharedKind& kind = data_.kinds[match.kind];
     const Nanos base_ns = data_.start_of(data_.of(match).front());
     const auto away_ns = std::abs(static_cast<double>(base_ns - job_middle()));
     for (const Member& member : data_.of(match)) {
       const std::int32_t rank = data_.ranks[member.rank].rank;
       const double drift_ns = residual_[clock_of_[member.rank]] * away_ns;
-      Edge edge{clock_of_[member.rank],
-                static_cast<double>(data_.start_of(member) - base_ns) - drift_ns,
-                static_cast<double>(data_.end_of(member) - base_ns) + drift_ns, false, false};
+      ClockEdge edge{clock_of_[member.rank],
+                     static_cast<double>(data_.start_of(member) - base_ns) - drift_ns,
+                     static_cast<double>(data_.end_of(member) - base_ns) + drift_ns, false, false};
       switch (kind.of) {
         case CollectiveClass::All:
           edge.may_be_last = edge.must_be_after = true;
@@ -379,7 +368,7 @@ class Aligner {
     // The estimated offsets must be allowed, so all inequalities are relaxed by the worst
     // violation.
     double slack = 0;
-    for (const std::vector<Edge>& edges : edges_) {
+    for (const std::vector<ClockEdge>& edges : edges_) {
       const double by = violation(edges);
       slack = std::max(slack, by);
       if (by > 0) ++contradictions_;
@@ -389,95 +378,21 @@ class Aligner {
     low_ = bounds(slack, false);
   }
 
-  // By how much an end precedes a begin that it must follow.
-  static double violation(const std::vector<Edge>& edges) {
-    double last = -kNever;
-    double first = kNever;
-    for (const Edge& edge : edges) {
-      if (edge.may_be_last) last = std::max(last, edge.start_ns);
-      if (edge.must_be_after) first = std::min(first, edge.end_ns);
-    }
-    return last == -kNever || first == kNever ? 0 : std::max(0.0, last - first);
-  }
-
-  // A clock that was set while the job ran: how many collectives contradict it, and how wrong it
-  // is.
-  struct SetClock {
-    std::uint64_t collectives = 0;
-    std::uint64_t of = 0;
-    double worst_ns = 0;
-    double wrong_by_ns = 0;  // at most
-  };
-
-  // Those that are in most of the contradictions that the errors do not allow for, then those that
-  // are in most of the rest.
-  std::map<std::uint32_t, SetClock> set_clocks(double allowed_ns) const {
-    std::map<std::uint32_t, SetClock> found;
-    std::vector<std::vector<Edge>> left;
-    for (const std::vector<Edge>& edges : edges_)
-      if (violation(edges) > allowed_ns) left.push_back(edges);
-    if (left.size() < 2) return found;
-    std::vector<std::uint64_t> collectives(clocks_, 0);
-    std::vector<std::size_t> counted(clocks_, SIZE_MAX);
-    for (std::size_t i = 0; i < edges_.size(); ++i)
-      for (const Edge& edge : edges_[i])
-        if (std::exchange(counted[edge.clock], i) != i) ++collectives[edge.clock];
-    while (!left.empty()) {
-      std::map<std::uint32_t, SetClock> contradicted;
-      for (const std::vector<Edge>& edges : left) contradict(edges, contradicted);
-      std::uint64_t most = 1;
-      for (auto& [clock, one] : contradicted) {
-        one.of = collectives[clock];
-        if (static_cast<double>(one.collectives) > kContradicted * static_cast<double>(one.of))
-          most = std::max(most, one.collectives);
-      }
-      if (most < 2) break;
-      for (const auto& [clock, one] : contradicted)
-        if (one.collectives == most) found[clock] = one;
-      for (std::vector<Edge>& edges : left)
-        std::erase_if(edges, [&](const Edge& edge) { return found.contains(edge.clock); });
-      std::erase_if(left,
-                    [&](const std::vector<Edge>& edges) { return violation(edges) <= allowed_ns; });
-    }
-    return found;
-  }
-
-  // Counts a contradiction for both of its clocks.
-  static void contradict(const std::vector<Edge>& edges,
-                         std::map<std::uint32_t, SetClock>& contradicted) {
-    const Edge* last = nullptr;
-    const Edge* first = nullptr;
-    double shortest_ns = kNever;
-    for (const Edge& edge : edges) {
-      shortest_ns = std::min(shortest_ns, edge.end_ns - edge.start_ns);
-      if (edge.may_be_last && (last == nullptr || edge.start_ns > last->start_ns)) last = &edge;
-      if (edge.must_be_after && (first == nullptr || edge.end_ns < first->end_ns)) first = &edge;
-    }
-    if (last->clock == first->clock) return;
-    const double by_ns = violation(edges);
-    for (const std::uint32_t clock : {last->clock, first->clock}) {
-      SetClock& one = contradicted[clock];
-      ++one.collectives;
-      one.worst_ns = std::max(one.worst_ns, by_ns);
-      one.wrong_by_ns = std::max(one.wrong_by_ns, by_ns + std::max(shortest_ns, 0.0));
-    }
-  }
-
   std::vector<double> bounds(double slack, bool upper) const {
     std::vector<double> best(clocks_, kNever);
     for (const std::uint32_t clock : reference_)
       if (clock != UINT32_MAX) best[clock] = 0;
     for (bool changed = true; changed;) {
       changed = false;
-      for (const std::vector<Edge>& edges : edges_) {
+      for (const std::vector<ClockEdge>& edges : edges_) {
         // From the known side to the other: from an end to a start, or from a start to an end.
         double reach = kNever;
-        for (const Edge& edge : edges) {
+        for (const ClockEdge& edge : edges) {
           if (upper && edge.must_be_after) reach = std::min(reach, best[edge.clock] + edge.end_ns);
           if (!upper && edge.may_be_last) reach = std::min(reach, best[edge.clock] - edge.start_ns);
         }
         if (reach >= kNever / 2) continue;
-        for (const Edge& edge : edges) {
+        for (const ClockEdge& edge : edges) {
           const bool is_bound = upper ? edge.may_be_last : edge.must_be_after;
           if (!is_bound) continue;
           const double bound = reach + slack + (upper ? -edge.start_ns : edge.end_ns);
@@ -503,9 +418,10 @@ class Aligner {
   // The usual time from the last arrival to the end.
   double usual_transfer() const {
     std::vector<double> transfers;
-    for (const std::vector<Edge>& edges : edges_) {
+    for (const std::vector<ClockEdge>& edges : edges_) {
       double shortest = kNever;
-      for (const Edge& edge : edges) shortest = std::min(shortest, edge.end_ns - edge.start_ns);
+      for (const ClockEdge& edge : edges)
+        shortest = std::min(shortest, edge.end_ns - edge.start_ns);
       if (shortest < kNever) transfers.push_back(std::max(shortest, 0.0));
       if (transfers.size() > kMostSamples) break;
     }
@@ -522,7 +438,7 @@ class Aligner {
     data_.report.contradictions = contradictions_;
     data_.report.worst_contradiction_ns = static_cast<Nanos>(slack_);
     const double lag = kEndLagNs + kEndLagOfTransfer * usual_transfer();
-    const std::map<std::uint32_t, SetClock> set = set_clocks(lag);
+    const std::map<std::uint32_t, SetClock> set = find_set_clocks(edges_, clocks_, lag);
     for (const auto& [clock, one] : set) note_set_clock(clock, one);
     std::size_t apart = 0;
     data_.errors.assign(data_.ranks.size(), 0);
@@ -562,8 +478,8 @@ class Aligner {
     note_far_clocks();
     if (apart > 0)
       data_.report.notes.push_back(format_text(
-          "No matched collective joins {} to rank {}: times of these ranks are not compared.",
-          counted_text(apart, "rank"), data_.ranks.front().rank));
+          "No matched collective joins {} to rank {}: {} times are not compared with others.",
+          counted_text(apart, "rank"), data_.ranks.front().rank, apart == 1 ? "its" : "their"));
   }
 
  private:
@@ -621,7 +537,7 @@ class Aligner {
   std::vector<std::size_t> begins_;
   std::vector<double> middle_;
   std::vector<std::vector<std::uint32_t>> by_clock_;
-  std::vector<std::vector<Edge>> edges_;
+  std::vector<std::vector<ClockEdge>> edges_;
   std::vector<double> high_;
   std::vector<double> low_;
   std::vector<std::uint32_t> edge_matches_;

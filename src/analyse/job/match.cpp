@@ -21,6 +21,7 @@ constexpr std::size_t kCompared = 512;  // calls, where many shifts are tried
 constexpr std::int64_t kFewForSwaps = 12;
 constexpr Nanos kSameClockNs = 20'000;  // by which the clocks of a host's processes may differ
 constexpr std::size_t kUnlikely = 3;    // shared calls that are needed to prefer a shift by times
+constexpr double kSameEndNs = 100'000;  // ends of a collective vary by that much anyway
 
 struct Stream {
   std::uint32_t rank = 0;
@@ -450,9 +451,11 @@ class Matcher {
                                           [](const auto& one) { return one.second == 0; });
     // If both sides have as many calls, they are most likely the same calls.
     if (stream.records.size() == reference.records.size() && as_they_are != spreads.end() &&
-        as_they_are->first <= spreads[0].first * 5)
+        as_they_are->first <= std::max(spreads[0].first * 5, kSameEndNs))
       return 0;
-    if (spreads.size() == 1 || spreads[0].first * 2 < spreads[1].first) return spreads[0].second;
+    // Where all steps last as long, any shift by whole steps fits, and the best one only by chance.
+    if (spreads.size() == 1 || std::max(spreads[0].first * 2, kSameEndNs) < spreads[1].first)
+      return spreads[0].second;
     return std::nullopt;
   }
 

@@ -19,7 +19,6 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <utility>
 
 #include "analyse/job/job_data.h"
 #include "analyse/simulate/graph.h"
@@ -270,12 +269,11 @@ class JobReplay {
     Nanos before_ns = 0;                // what it did between that and begin_ns
     std::vector<std::uint32_t> waited;  // places in arrivals_ of the rank
     bool follows = false;               // directly on the only one that it waited for
-    bool came_late = false;             // others follow directly; its host had not launched it yet
   };
 
   void plan_dependencies() {
     plans_.resize(arrivals_.size());
-    find_usual_leaders();
+    find_shortest_gaps();
     for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
       const std::vector<Arrival>& of = arrivals_[r];
       std::vector<std::uint32_t> by_end(of.size());
@@ -287,18 +285,16 @@ class JobReplay {
       for (std::uint32_t i = 0; i < of.size(); ++i) place_of[of[i].record] = i;
       std::size_t next = 0;
       Nanos before_ns = begin_of_[r];
+      std::uint32_t before = kNoMatch;  // the arrival before that did not only follow another one
       for (std::uint32_t i = 0; i <= of.size(); ++i) {
-        auto leader = i < of.size() ? leader_of(r, of[i].record, place_of) : kNoMatch;
-        const bool came_late = leader == kNoMatch && i < of.size();
-        if (came_late) leader = usual_leader_of(r, i);
-        if (leader != kNoMatch && leader < i) {
+        if (const auto leader = i < of.size() ? leader_of(r, of[i].record, place_of) : kNoMatch;
+            leader != kNoMatch && leader < i) {
           const Nanos end_ns = std::min(of[leader].end_ns, of[i].arrival_ns);
           plans_[r].push_back({.begin_ns = end_ns,
                                .from_ns = end_ns,
                                .before_ns = 0,
                                .waited = {leader},
-                               .follows = true,
-                               .came_late = came_late});
+                               .follows = true});
           continue;
         }
         const Nanos until_ns = i < of.size() ? of[i].arrival_ns : end_of_[r];
@@ -311,9 +307,11 @@ class JobReplay {
           plan.begin_ns = std::max(plan.begin_ns, std::min(done.end_ns, until_ns));
           plan.waited.push_back(by_end[next]);
         }
-        if (!plan.waited.empty()) plan.before_ns = computing(r, before_ns, plan.begin_ns);
+        if (!plan.waited.empty())
+          plan.before_ns = needed_before(r, before, i, before_ns, plan.begin_ns);
         plans_[r].push_back(std::move(plan));
         before_ns = until_ns;
+        if (i < of.size()) before = of[i].match;
       }
     }
   }
@@ -369,37 +367,33 @@ class JobReplay {
     return found == place_of.end() ? kNoMatch : found->second;
   }
 
-  // Which collective most members of a role have directly before another one.
-  void find_usual_leaders() {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::size_t>> votes;
-    for (std::uint32_t r = 0; r < arrivals_.size(); ++r)
+  // From one arrival to another one, on the quickest rank of each role. No rank needs longer to
+  // launch what it has in between.
+  using Gap = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // role, matches
+  void find_shortest_gaps() {
+    for (std::uint32_t r = 0; r < arrivals_.size(); ++r) {
+      Nanos before_ns = begin_of_[r];
+      std::uint32_t before = kNoMatch;
       for (const Arrival& one : arrivals_[r]) {
-        const std::uint32_t record = data_.follows[r][one.record];
-        ++votes[{data_.roles[r], one.match}]
-               [record == kNoMatch ? kNoMatch : data_.match_of[r][record]];
+        if (data_.follows[r][one.record] != kNoMatch) continue;
+        const auto [found, is_new] = shortest_gaps_.try_emplace(
+            Gap(data_.roles[r], before, one.match), one.arrival_ns - before_ns);
+        if (!is_new) found->second = std::min(found->second, one.arrival_ns - before_ns);
+        before = one.match;
+        before_ns = one.arrival_ns;
       }
-    for (const auto& [call, leaders] : votes) {
-      std::size_t all = 0;
-      for (const auto& [leader, count] : leaders) all += count;
-      for (const auto& [leader, count] : leaders)
-        if (leader != kNoMatch && count > 1 && count * 3 >= all * 2) usual_leaders_[call] = leader;
     }
   }
 
-  // Of a call that others make directly after another one, but whose rank did nothing on its device
-  // in between: the host had not launched it yet.
-  std::uint32_t usual_leader_of(std::uint32_t r, std::uint32_t i) const {
-    const std::vector<Arrival>& of = arrivals_[r];
-    const auto usual = usual_leaders_.find({data_.roles[r], of[i].match});
-    if (usual == usual_leaders_.end()) return kNoMatch;
-    for (std::uint32_t before = i; before-- > 0;) {
-      if (of[before].match != usual->second) continue;
-      const Nanos gap_ns = of[i].arrival_ns - of[before].end_ns;
-      const bool is_idle =
-          gap_ns > 0 && computing(r, of[before].end_ns, of[i].arrival_ns, false) * 2 < gap_ns;
-      return is_idle ? before : kNoMatch;
-    }
-    return kNoMatch;
+  // What a rank computed while it waited is needed for its next call; of what its host launched
+  // meanwhile, only as much as others had time for. The rest is for later calls.
+  Nanos needed_before(std::uint32_t r, std::uint32_t before, std::uint32_t i, Nanos from_ns,
+                      Nanos to_ns) const {
+    const Nanos all_ns = computing(r, from_ns, to_ns);
+    if (i >= arrivals_[r].size()) return all_ns;
+    const auto gap = shortest_gaps_.find(Gap(data_.roles[r], before, arrivals_[r][i].match));
+    if (gap == shortest_gaps_.end() || all_ns <= gap->second) return all_ns;
+    return std::max(computing(r, from_ns, to_ns, false), std::max<Nanos>(gap->second, 0));
   }
 
   // Ranks' lanes come first, then a lane for each transfer, and one for each group's meetings.
@@ -554,9 +548,7 @@ class JobReplay {
     Nanos changed_ns = 0;
     std::size_t first = 0;  // since the last call that could be compared
     for (std::size_t i = 0; i < calls_[r].size(); ++i) {
-      if (calls_[r][i] >= usual.size()) continue;
-      if (plans_[r][i].came_late) changed_ns += launch_in_time(r, i, durations);
-      if (plans_[r][i].follows) continue;
+      if (calls_[r][i] >= usual.size() || plans_[r][i].follows) continue;
       const std::optional<Nanos> usual_ns = usual[calls_[r][i]].done_ns;
       if (!usual_ns) continue;
       const Nanos change_ns = *usual_ns - done_[r][i] - changed_ns;
@@ -566,12 +558,6 @@ class JobReplay {
       }
       first = i + 1;
     }
-  }
-
-  // Lets a call follow directly as on other ranks. Returns by how much that changes what was done.
-  Nanos launch_in_time(std::uint32_t r, std::size_t i, std::vector<Nanos>& durations) const {
-    Nanos& late_ns = durations[work_of_[r][i].after];
-    return -std::exchange(late_ns, 0);
   }
 
   // Takes time from the calls before which the rank did something longer than usual, in proportion.
@@ -795,8 +781,7 @@ class JobReplay {
   std::vector<Nanos> end_of_;
   std::vector<std::vector<Arrival>> arrivals_;
   std::vector<std::vector<Plan>> plans_;
-  // By role and match: the match that most of the role have directly before it.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> usual_leaders_;
+  std::map<Gap, Nanos> shortest_gaps_;
   std::vector<std::vector<Work>> work_of_;  // before each arrival of each rank, and after the last
   std::vector<std::vector<GraphNode>> transfer_of_;
   std::vector<Transfer> transfers_;

@@ -204,6 +204,15 @@ std::string late_together_sentence(const JobReport& job) {
       ranks_text(early), early.size() == 1 ? "waits" : "wait", duration_text(widest_ns), cut);
 }
 
+// How much of the time a rank waits for others.
+double waits_share(const JobReport& job) {
+  Nanos wait_ns = 0;
+  for (const JobRank& rank : job.ranks) detail::add_to(wait_ns, rank.wait_ns);
+  if (job.ranks.empty() || job.total_ns <= 0) return 0;
+  return static_cast<double>(wait_ns) / static_cast<double>(job.ranks.size()) /
+         static_cast<double>(job.total_ns);
+}
+
 std::string no_culprit_sentence(const JobReport& job) {
   if (job.ranks.size() < 2) return "There is only one rank here: nothing can be compared.";
   if (std::none_of(job.collectives.begin(), job.collectives.end(),
@@ -229,9 +238,11 @@ std::string no_culprit_sentence(const JobReport& job) {
   if (!job.suspects.empty())
     return format_text("No rank costs the others 5 % of the time: the most is {} with {}.",
                        ranks_text(job.suspects.front().ranks), cost_text(job.suspects.front()));
-  return format_text(
-      "No rank holds the others up by more than the noise: arrivals vary by {} by themselves.",
-      duration_text(job.noise_ns));
+  return format_text("{}: arrivals vary by {} by themselves.",
+                     waits_share(job) < kWorthNaming
+                         ? "No rank holds the others up by more than the noise"
+                         : "No rank comes clearly later than all others often enough to be named",
+                     duration_text(job.noise_ns));
 }
 
 }  // namespace
@@ -270,14 +281,11 @@ std::vector<std::string> job_sentences(const JobReport& job) {
   }
   if (!job.slow_groups.empty())
     sentences.push_back(slow_group_sentence(job, job.slow_groups.front()));
-  Nanos wait_ns = 0;
-  for (const JobRank& rank : job.ranks) detail::add_to(wait_ns, rank.wait_ns);
-  if (wait_ns > 0 && job.total_ns > 0)
+  if (const double share = waits_share(job); share > 0)
     sentences.push_back(format_text(
         "A rank waits for others {} on average, {} of {}.",
-        duration_text(wait_ns / static_cast<Nanos>(job.ranks.size())),
-        percent(static_cast<double>(wait_ns) / static_cast<double>(job.ranks.size()) /
-                static_cast<double>(job.total_ns)),
+        duration_text(static_cast<Nanos>(share * static_cast<double>(job.total_ns))),
+        percent(share),
         job.steps.empty() ? "the recorded time" : counted_text(job.steps.size(), "step")));
   return sentences;
 }

@@ -71,6 +71,25 @@ TEST(JobSentences, SayThatNobodyIsLate) {
   EXPECT_PRED2(begins_with, said[0], "No rank holds the others up by more than the noise: ");
 }
 
+// Ranks 0 to 3 load data for longer than ranks 4 to 7: half of the job is late.
+TEST(JobSentences, SayWhoWaitsWhereHalfOfTheRanksAreLate) {
+  DrawnJob job(8);
+  const std::uint32_t all = job.group("0", "dp", {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int step = 0; step < 6; ++step) {
+    job.begin_step();
+    for (std::int32_t r = 0; r < 4; ++r) job.work(r, 5'000'000, "load", ActivityKind::Range);
+    for (std::int32_t r = 0; r < 8; ++r) job.work(r, 5'000'000, "mm");
+    job.meet(all);
+    job.end_step();
+  }
+  const Result<JobReport> report = analyse_job(job.summaries());
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->verdict);
+  EXPECT_PRED2(begins_with, job_sentences(*report).front(),
+               "No rank is later than all others, but ranks 4, 5, 6 and 7 wait at least 30.000 ms "
+               "longer than each of the other 4");
+}
+
 TEST(JobMarkdown, SaysEachSentenceOnce) {
   const JobReport report =
       report_of([](int) { return std::pair<std::int32_t, Nanos>(4, 5'000'000); });
