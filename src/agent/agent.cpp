@@ -378,6 +378,7 @@ void Agent::end_steps(const std::string& rule, std::uint32_t count) {
   // From the first step that the program marks itself, nothing else counts.
   program_marks_steps_ = program_marks_steps_ || is_marked_step(rule);
   if (program_marks_steps_ && !is_marked_step(rule)) return;
+  if (count == 0) return end_step_span();
   steps_ += count;
   end_step_span();
   watch_step(count);

@@ -105,6 +105,7 @@ class Profiler::Impl {
       return fail({ErrorCode::Invalid, "start(): the profiler is closed and its file is finished"});
     running_ = true;
     run(transition(ProfilerAction::None, action_), self);
+    if (options_.schedule.given()) sonde_steps_ended(std::string(kStepPrefix).c_str(), 0);
     open_step_scope();
   }
 

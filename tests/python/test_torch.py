@@ -361,6 +361,31 @@ def test_sonde_run_stands_in_for_torchs_profilers(tmp_path):
     assert "aten::add" in [row.key for row in sonde.open(tmp_path / "run.sonde").key_averages()]
 
 
+STEPS = """
+import torch
+from torch.profiler import profile, schedule
+weight = torch.nn.Parameter(torch.ones(2))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+with profile(schedule=schedule(wait=2, warmup=1, active=2, repeat=1)) as prof:
+    for _ in range(6):
+        weight.sum().backward()
+        optimizer.step()
+        prof.step()
+"""
+
+
+@pytest.mark.skipif("SONDE" not in os.environ, reason="needs the program sonde")
+def test_sonde_run_takes_the_steps_of_the_program(tmp_path):
+    (tmp_path / "program.py").write_text(STEPS)
+    command = [os.environ["SONDE"], "run", "-q", "--as-torch-profiler", "-o", "run.sonde", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    trace = sonde.open(tmp_path / "run.sonde")
+    spans = trace.spans
+    steps = [spans["name"][row] for row in range(len(spans)) if spans["kind"][row] == "step"]
+    assert steps == [f"ProfilerStep#{number}" for number in range(7)]  # the last one has begun
+    assert "steps_inferred_from" not in trace.metadata and "marks no steps" not in str(trace.report())
+
+
 NETWORK = """
 import os, torch
 class Net(torch.nn.Module):

@@ -107,8 +107,9 @@ uint32_t sonde_module(uint32_t parent, const char* name, const char* class_name,
 void sonde_op_place(uint32_t stack, uint32_t module);
 
 /* Steps of the program. Whoever recognises that a step ends says so on the thread that iterates:
- * how many have ended since the last call, and by which rule it knows. The listener, one per
- * process, is called before this returns; null: nobody wants to know. */
+ * how many have ended since the last call, and by which rule it knows. None: this rule is going to
+ * tell. The listener, one per process, is called before this returns; null: nobody wants to know.
+ */
 void sonde_steps_ended(const char* rule, uint32_t count);
 int sonde_wants_steps(void);
 void sonde_when_steps_end(void (*listener)(const char* rule, uint32_t count));
