@@ -15,10 +15,12 @@
 namespace sonde {
 namespace detail {
 
-// Where a record was written; `chunk` is null if it was not.
+// Where and when a record was written; `chunk` is null if it was not.
 struct PutAt {
-  ChunkHeader* chunk;
-  std::uint32_t offset;
+  ChunkHeader* chunk = nullptr;
+  std::uint32_t offset = 0;
+  std::uint32_t end = 0;
+  std::uint64_t word_ticks = 0;  // at their place in a word
 };
 
 inline void prefetch_for_writing(const std::uint64_t* at) noexcept {
@@ -46,7 +48,7 @@ inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, Exten
   if (__builtin_expect(std::uint64_t{offset | was_busy} + bytes > read_limit(cursor.begin_limit),
                        0)) {
     cursor.busy = was_busy;
-    return {nullptr, 0};
+    return {};
   }
   auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
   // This core has not touched these cache lines yet. Prefetched now, they are ready for the records
@@ -54,12 +56,40 @@ inline __attribute__((always_inline)) PutAt put_with(ThreadCursor& cursor, Exten
   prefetch_for_writing(at + 32);
   store(at + 1);
   const std::uint64_t low_bits = make_extended(0, kind, payload_count);
-  __atomic_store_n(at, fast_word_ticks() + low_bits, __ATOMIC_RELAXED);
+  const std::uint64_t ticks = fast_word_ticks();
+  __atomic_store_n(at, ticks + low_bits, __ATOMIC_RELAXED);
   cursor.payload_words += payload_count;
   __atomic_store_n(&chunk->committed, offset + bytes, __ATOMIC_RELEASE);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   cursor.busy = 0;
-  return {chunk, offset};
+  return {chunk, offset, offset + bytes, ticks};
+}
+
+// Writes a record of one word directly behind another one, with the time of that: the clock is not
+// read again. False if there is no room, or if something was written in between, such as by a
+// signal handler.
+inline bool put_behind(ThreadCursor& cursor, const PutAt& before, ExtendedKind kind,
+                       std::uint64_t payload) noexcept {
+  const std::uint32_t was_busy = cursor.busy;
+  cursor.busy = kBusy;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in put_word
+  ChunkHeader* const chunk = cursor.chunk;
+  const std::uint32_t offset = chunk->committed;
+  constexpr std::uint32_t kBytes = 16;
+  if (__builtin_expect(std::uint64_t{offset | was_busy} + kBytes > read_limit(cursor.begin_limit) ||
+                           chunk != before.chunk || offset != before.end,
+                       0)) {
+    cursor.busy = was_busy;
+    return false;
+  }
+  auto* at = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(chunk) + offset);
+  __atomic_store_n(at + 1, payload, __ATOMIC_RELAXED);
+  __atomic_store_n(at, before.word_ticks + make_extended(0, kind, 1), __ATOMIC_RELAXED);
+  cursor.payload_words += 1;
+  __atomic_store_n(&chunk->committed, offset + kBytes, __ATOMIC_RELEASE);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cursor.busy = 0;
+  return true;
 }
 
 // Returns the record's position; 0 if it was not written.
@@ -88,20 +118,34 @@ __attribute__((noinline, unused)) static bool op_begin_by_call(
   return sonde_op_begin(&op) != 0;
 }
 
-inline __attribute__((always_inline)) bool write_op_begin(
-    ThreadCursor& cursor, std::uint32_t name, std::uint8_t scope, std::int64_t sequence_number,
-    std::uint64_t forward_thread, std::uint64_t record_function_id) noexcept {
+// `written` gets where that was, if that was on the short way.
+inline __attribute__((always_inline)) bool write_op_begin(ThreadCursor& cursor, std::uint32_t name,
+                                                          std::uint8_t scope,
+                                                          std::int64_t sequence_number,
+                                                          std::uint64_t forward_thread,
+                                                          std::uint64_t record_function_id,
+                                                          PutAt* written = nullptr) noexcept {
   const std::uint64_t sequence = static_cast<std::uint64_t>(sequence_number) + 1;
   const bool is_short = (((record_function_id | sequence) >> 32) | forward_thread) == 0;
   const auto store = [=](std::uint64_t* at) {
     __atomic_store_n(at, op_name_word(name, scope), __ATOMIC_RELAXED);
     __atomic_store_n(at + 1, record_function_id | (sequence << 32), __ATOMIC_RELAXED);
   };
-  if (__builtin_expect(recording() && is_short, 1) &&
-      put_with(cursor, ExtendedKind::OpShort, 2, store).chunk != nullptr) {
-    return true;
+  if (__builtin_expect(recording() && is_short, 1)) {
+    const PutAt put = put_with(cursor, ExtendedKind::OpShort, 2, store);
+    if (written != nullptr) *written = put;
+    if (put.chunk != nullptr) return true;
   }
   return op_begin_by_call(name, scope, sequence_number, forward_thread, record_function_id);
+}
+
+// sonde_op_place for a caller that uses it at every operator, with what write_op_begin has told.
+inline void write_op_place(ThreadCursor& cursor, const PutAt& begin, std::uint32_t stack,
+                           std::uint32_t module) noexcept {
+  const std::uint64_t payload = stack | (std::uint64_t{module} << 32);
+  if (payload == 0) return;
+  if (recording() && put_behind(cursor, begin, ExtendedKind::OpPlace, payload)) return;
+  sonde_op_place(stack, module);
 }
 
 // The first word of an ApiBegin's payload; see ExtendedKind.

@@ -121,9 +121,11 @@ sonde_op describe(const at::RecordFunction& fn, OpNames::Found name) {
   return op;
 }
 
-// Records what was requested about an operator or range that has begun within `depth` operators.
+// Records what was requested about an operator or range that has begun within `depth` operators;
+// `begin` is where that was written, if known.
 __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadState& state,
-                                           unsigned wished, std::uint32_t depth) {
+                                           unsigned wished, std::uint32_t depth,
+                                           detail::PutAt begin = {}) {
   state.watch.lap(CostPath::Begin);
   if ((wished & kShapes) != 0 && (!fn.inputs().empty() || !keyword_inputs(fn, 0).empty())) {
     record_inputs(fn, state.inputs, (wished & kTensors) != 0);
@@ -135,7 +137,8 @@ __attribute__((noinline)) void record_more(const at::RecordFunction& fn, ThreadS
     return state.stacks.forget(depth);
   const std::uint32_t stack =
       (wished & kStacks) != 0 ? state.stacks.here(depth, (wished & kNativeStacks) != 0) : 0;
-  sonde_op_place(stack, (wished & kModules) != 0 ? state.modules.here() : 0);
+  detail::write_op_place(*state.cursor, begin, stack,
+                         (wished & kModules) != 0 ? state.modules.here() : 0);
   state.watch.lap(CostPath::Stack);
 }
 
@@ -168,9 +171,10 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_range(
 }
 
 inline __attribute__((always_inline)) bool begin_op(const at::RecordFunction& fn,
-                                                    ThreadState& state, std::uint32_t name) {
+                                                    ThreadState& state, std::uint32_t name,
+                                                    detail::PutAt* written = nullptr) {
   return detail::write_op_begin(*state.cursor, name, static_cast<std::uint8_t>(fn.scope()),
-                                fn.seqNr(), fn.forwardThreadId(), fn.handle());
+                                fn.seqNr(), fn.forwardThreadId(), fn.handle(), written);
 }
 
 // Whether it is an operator of torch.distributed. Those that the dispatcher calls are rare cases
@@ -220,14 +224,16 @@ __attribute__((noinline)) std::unique_ptr<at::ObserverContext> begin_rare(
 inline __attribute__((always_inline)) std::unique_ptr<at::ObserverContext> begin_any(
     const at::RecordFunction& fn, ThreadState& state) {
   const std::uint32_t name = state.names.find_of_schema(fn.name());
+  detail::PutAt written;
   if (__builtin_expect(name == 0 || state.window != window.load(std::memory_order_relaxed) ||
-                           state.open.is_full() || !begin_op(fn, state, name),
+                           state.open.is_full() || !begin_op(fn, state, name, &written),
                        0)) {
     return begin_rare(fn, state);
   }
   state.open.push(true);
   const unsigned wished = wishes.load(std::memory_order_relaxed);
-  if (__builtin_expect(wished != 0, 0)) record_more(fn, state, wished, state.open.depth() - 1);
+  if (__builtin_expect(wished != 0, 0))
+    record_more(fn, state, wished, state.open.depth() - 1, written);
   return nullptr;
 }
 
