@@ -100,22 +100,6 @@ std::uint64_t rows_that_count(const TraceTables& tables) {
          tables.allocations.size();
 }
 
-// Whether it comes with a device's activity: its work, and the calls, waits and costs around it.
-bool is_of_device(SpanKind kind) {
-  switch (span_class(kind)) {
-    case SpanClass::Call:
-    case SpanClass::Kernel:
-    case SpanClass::Copy:
-    case SpanClass::Work:
-    case SpanClass::Wait:
-    case SpanClass::Measurement:
-    case SpanClass::Overhead:
-      return true;
-    default:
-      return kind == SpanKind::GpuUserAnnotation;
-  }
-}
-
 // Row by row: which stay, and where they stand then.
 class Choice {
  public:
@@ -188,9 +172,9 @@ class Part {
            std::find(part_.kinds->begin(), part_.kinds->end(), kind) != part_.kinds->end();
   }
 
-  bool is_in_gap(bool is_of_device, Nanos start_ns) const {
+  bool is_in_gap(bool is_device, Nanos start_ns) const {
     return std::any_of(part_.gaps.begin(), part_.gaps.end(), [&](const TraceGap& gap) {
-      return (is_of_device ? gap.of_devices : gap.of_host) && start_ns >= gap.first_ns &&
+      return (is_device ? gap.of_devices : gap.of_host) && start_ns >= gap.first_ns &&
              start_ns <= gap.last_ns;
     });
   }
@@ -200,8 +184,8 @@ class Part {
     for (std::size_t i = 0; !part_.gaps.empty() && i < spans.size(); ++i) {
       const SpanId launch = spans.launch[i];
       const bool is_left_out =
-          launch.valid() && is_of_device(spans.kind[i]) &&
-          is_in_gap(is_of_device(spans.kind[launch.index()]), spans.start_ns[launch.index()]);
+          launch.valid() && is_device_activity(spans.kind[i]) &&
+          is_in_gap(is_device_activity(spans.kind[launch.index()]), spans.start_ns[launch.index()]);
       if (is_left_out) chosen[i] = false;
     }
   }
@@ -211,7 +195,7 @@ class Part {
     std::vector<bool> chosen(spans.size());
     for (std::size_t i = 0; i < spans.size(); ++i) {
       chosen[i] = wants(spans.track[i]) && wants(spans.kind[i]) &&
-                  !is_in_gap(is_of_device(spans.kind[i]), spans.start_ns[i]) &&
+                  !is_in_gap(is_device_activity(spans.kind[i]), spans.start_ns[i]) &&
                   interval_.overlaps(spans.start_ns[i], spans.start_ns[i] + spans.duration_ns[i]);
     }
     if (!tracks_.empty()) {

@@ -64,7 +64,8 @@ class Schema:
                 sys.exit(f"{SCHEMA}: SpanKind {kind['name']}: sets of kinds are words of 64 bits")
         for kind_set in self.kind_sets:
             unknown = set(kind_set.get("classes", [])) - classes
-            unknown |= set(kind_set.get("kinds", [])) - {kind["name"] for kind in kinds}
+            named = kind_set.get("kinds", []) + kind_set.get("also", [])
+            unknown |= set(named) - {kind["name"] for kind in kinds}
             unknown |= {kind_set.get("device", "Cpu").lstrip("!")} - devices
             if unknown or not self.kinds_in(kind_set):
                 sys.exit(f"{SCHEMA}: {kind_set['name']}: empty, or unknown: {', '.join(sorted(unknown))}")
@@ -73,9 +74,10 @@ class Schema:
         device = kind_set.get("device")
         return [
             kind for kind in self.enum_values("SpanKind")
-            if kind["name"] in kind_set.get("kinds", [kind["name"]])
-            and kind["class"] in kind_set.get("classes", [kind["class"]])
-            and (device is None or (kind["device"] == device.lstrip("!")) != device.startswith("!"))
+            if kind["name"] in kind_set.get("also", [])
+            or (kind["name"] in kind_set.get("kinds", [kind["name"]])
+                and kind["class"] in kind_set.get("classes", [kind["class"]])
+                and (device is None or (kind["device"] == device.lstrip("!")) != device.startswith("!")))
         ]
 
     def check(self):

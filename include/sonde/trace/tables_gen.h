@@ -464,6 +464,10 @@ constexpr bool is_launched(SpanKind kind) noexcept {
 constexpr bool is_on_device(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x433cc1f80} >> static_cast<unsigned>(kind)) & 1) != 0;
 }
+// What comes with recording a device: its work, and the calls, waits and costs around it.
+constexpr bool is_device_activity(SpanKind kind) noexcept {
+  return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x4fffc3fe0} >> static_cast<unsigned>(kind)) & 1) != 0;
+}
 // A range that was marked on the host.
 constexpr bool is_host_annotation(SpanKind kind) noexcept {
   return static_cast<unsigned>(kind) < 64 && ((std::uint64_t{0x8007} >> static_cast<unsigned>(kind)) & 1) != 0;
