@@ -392,7 +392,8 @@ TEST(EventStacks, BeginBelowTheTensorLibraryUnlessItsFramesWereAskedFor) {
     OpTrace t;
     if (asked) t.flag("with_native_stack");
     t.op("aten::mm", 0, 10).stack({"at::_ops::mm::call()", "at::mm()", "train.py(7): step"});
-    const std::vector<std::string> stack = function_events(t.build())[0].stack();
+    const EventList events = function_events(t.build());
+    const std::vector<std::string> stack = events[0].stack();
     EXPECT_EQ(stack.size(), asked ? 3u : 1u);
     EXPECT_EQ(stack.back(), "train.py(7): step");
   }
