@@ -25,7 +25,7 @@ MODULES = {
     "torch._dynamo.profiler": ("sonde.dynamo.profiler", ("Profiler", "ProfileResult"), ()),
 }
 # Sonde's own, or not for users.
-LEFT_OUT = {"with_calls", "output", "columns", "save", "trace", "self", "start_us", "end_us", "span", "arguments"}
+LEFT_OUT = {"with_calls", "with_native_stack", "output", "columns", "save", "trace", "self", "start_us", "end_us", "span", "arguments"}
 
 
 def named_on(page: str) -> dict[str, set[str]]:
