@@ -169,8 +169,9 @@ TEST(Stack, IsEnoughInThreadsWithTheSmallestOnes) {
     pthread_attr_t attributes;
     ASSERT_EQ(::pthread_attr_init(&attributes), 0);
     // AArch64 has no smaller ones than 128 KiB.
-    if (::pthread_attr_setstacksize(&attributes, 16 << 10) != 0)
+    if (::pthread_attr_setstacksize(&attributes, 16 << 10) != 0) {
       ASSERT_EQ(::pthread_attr_setstacksize(&attributes, 128 << 10), 0);
+    }
     for (const Case& one : kCases) {
       prepare();
       pthread_t thread = {};
