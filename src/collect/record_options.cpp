@@ -20,7 +20,7 @@ constexpr RecordFlag kFlags[] = {
     {&RecordOptions::with_flops, &sonde_request::with_flops, "flops", "with_flops",
      "Estimate FLOPs; implies --shapes"},
     {&RecordOptions::with_native_stack, &sonde_request::with_native_stack, "native-stack",
-     kNativeStacksKey.data(), "Record what Python's lines call natively, too; implies --stack"},
+     kNativeStacksKey, "Record what Python's lines call natively, too; implies --stack"},
 };
 
 constexpr std::pair<GpuLevel, std::string_view> kGpuLevels[] = {

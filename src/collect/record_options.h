@@ -20,8 +20,8 @@ namespace sonde {
 struct RecordFlag {
   bool RecordOptions::* member;
   std::uint8_t sonde_request::* plugin_member;
-  const char* word;          // in record_text(); with two dashes it is an option of `sonde run`
-  const char* metadata_key;  // PyTorch's
+  const char* word;  // in record_text(); with two dashes it is an option of `sonde run`
+  std::string_view metadata_key;  // PyTorch's
   const char* help;
 };
 
