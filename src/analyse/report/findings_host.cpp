@@ -205,7 +205,7 @@ Nanos excess_of(const StepTime& step, const StepTimes& times, Nanos usual_idle_n
   Nanos excess_ns = step.host_ns() - times.median_ns;
   if (usual_idle_ns >= 0 && step.device_busy_ns >= 0)
     excess_ns = std::min(excess_ns, step.device_idle_ns - usual_idle_ns);
-  const bool loads = 2 * loading.within_ns(step.begin_ns, step.end_ns) > excess_ns;
+  const bool loads = loading.within_ns(step.begin_ns, step.end_ns) > excess_ns / 2;
   return loads ? 0 : excess_ns;
 }
 
@@ -215,11 +215,12 @@ Nanos excess_of(const StepTime& step, const StepTimes& times, Nanos usual_idle_n
 // steps take somewhat longer than the median: then those that take twice as long.
 std::vector<const StepTime*> slow_steps(const ReportData& data, const Report& report) {
   const StepTimes& times = report.steps;
-  for (const Nanos least_ns : {Nanos{0}, 2 * times.median_ns}) {
+  for (const bool is_twice : {false, true}) {
     std::vector<const StepTime*> slow;
-    for (const StepTime& step : times.steps)
-      if (step.is_outlier && step.host_ns() >= least_ns && data.steady.has(step.begin_ns))
-        slow.push_back(&step);
+    for (const StepTime& step : times.steps) {
+      const bool is_slow = step.is_outlier && (!is_twice || step.host_ns() / 2 >= times.median_ns);
+      if (is_slow && data.steady.has(step.begin_ns)) slow.push_back(&step);
+    }
     if (static_cast<double>(slow.size()) <= kMostOutliers * static_cast<double>(times.steps.size()))
       return slow;
   }
