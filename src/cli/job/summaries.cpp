@@ -209,7 +209,7 @@ Result<Summaries> make_summaries(const std::vector<JobFile>& files, const JobCom
   }
   Summaries all;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (results[i].not_kept) all.not_kept.push_back(results[i].not_kept->message);
+    if (const auto& error = results[i].not_kept; error) all.not_kept.push_back(error->message);
     if (const auto& error = results[i].error; error) {
       const bool is_other = !files[i].is_named && is_no_trace(*error);
       (is_other ? all.skipped : all.problems).push_back(is_other ? files[i].path : error->message);

@@ -97,8 +97,9 @@ class ReadPages {
   // With what is read past the end of a text.
   void keep(std::string_view text) {
     if (text.empty()) return;
-    const std::uintptr_t last = (address_of(text.data()) + text.size() + kJsonPadding) / kPage;
-    std::uintptr_t page = std::max(first_, address_of(text.data()) / kPage);
+    const std::uintptr_t begin = address_of(&text.front());
+    const std::uintptr_t last = (begin + text.size() + kJsonPadding) / kPage;
+    std::uintptr_t page = std::max(first_, begin / kPage);
     for (; page <= last && page - first_ < is_kept_.size(); ++page) is_kept_[page - first_] = true;
   }
 
